@@ -1,0 +1,1 @@
+"""xrelay: neural networks through xDSL, from ONNX to running machine code."""

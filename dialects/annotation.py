@@ -1,0 +1,71 @@
+"""Operators that mark places in a graph for passes. They return their operand."""
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.shapes import string
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+class AnnotationOp(RelayOp):
+    """An identity on `data`, opaque to fusion."""
+
+    data = operand_def()
+    result = result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+
+    def infer_type(self) -> Attribute:
+        return self.data.type
+
+
+@irdl_op_definition
+class StopFusionOp(AnnotationOp):
+    """
+    No fusion crosses this operator; `fuse-ops` removes it.
+
+    Source: Relay's `annotation.stop_fusion`.
+    """
+
+    name = "relay.annotation.stop_fusion"
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value):
+        super().__init__([data])
+
+
+class CompilerAnnotationOp(AnnotationOp):
+    """Marks a border of a region for the compiler named `compiler`."""
+
+    compiler = prop_def(StringAttr)
+    assembly_format = "$data `compiler` $compiler attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, compiler: str):
+        super().__init__([data], {"compiler": string(compiler)})
+
+
+@irdl_op_definition
+class CompilerBeginOp(CompilerAnnotationOp):
+    """
+    An input of a region for `compiler`.
+
+    Source: Relay's `annotation.compiler_begin`.
+    """
+
+    name = "relay.annotation.compiler_begin"
+
+
+@irdl_op_definition
+class CompilerEndOp(CompilerAnnotationOp):
+    """
+    An output of a region for `compiler`.
+
+    Source: Relay's `annotation.compiler_end`.
+    """
+
+    name = "relay.annotation.compiler_end"
+
+
+ANNOTATION_OPS = (CompilerBeginOp, CompilerEndOp, StopFusionOp)

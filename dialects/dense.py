@@ -1,0 +1,169 @@
+"""Matrix products."""
+
+from abc import ABC
+
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.shapes import (
+    boolean,
+    broadcast_shapes,
+    integer,
+    ranked,
+    same_dimension,
+    tensor_type,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+def _require_same_dtype(
+    lhs: TensorType[Attribute], rhs: TensorType[Attribute], names: tuple[str, str]
+) -> None:
+    if lhs.element_type != rhs.element_type:
+        raise VerifyException(
+            f"'{names[0]}' has elements of type {lhs.element_type}, "
+            f"'{names[1]}' of {rhs.element_type}"
+        )
+
+
+def _require_same_length(lhs: int, rhs: int, names: tuple[str, str]) -> None:
+    if not same_dimension(lhs, rhs):
+        raise VerifyException(
+            f"the reduced axis has {lhs} elements in '{names[0]}' and {rhs} in '{names[1]}'"
+        )
+
+
+@irdl_op_definition
+class DenseOp(RelayOp):
+    """
+    `data` [..., K] times the transpose of `weight` [N, K]: a tensor [..., N]. Products are summed
+    in `out_dtype`, by default the dtype of `data`. `units`, when given, must be N.
+
+    Source: Relay's `nn.dense`, ONNX's Gemm with transB.
+    """
+
+    name = "relay.nn.dense"
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    units = opt_prop_def(IntegerAttr.constr(i64))
+    out_dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, weight: Value, *, units: int | None = None):
+        super().__init__([data, weight], {"units": None if units is None else integer(units)})
+
+    def infer_type(self) -> Attribute:
+        names = ("data", "weight")
+        data = tensor_type(self.data, "'data'")
+        weight = ranked(self.weight, "'weight'", 2)
+        if data.get_num_dims() < 1:
+            raise VerifyException(f"'data' is {data}, expected at least rank 1")
+        _require_same_dtype(data, weight, names)
+        *outer, depth = data.get_shape()
+        rows, weight_depth = weight.get_shape()
+        _require_same_length(depth, weight_depth, names)
+        if self.units is not None and not same_dimension(self.units.value.data, rows):
+            raise VerifyException(f"'units' is {self.units.value.data}, 'weight' has {rows} rows")
+        return TensorType(self.out_dtype or data.element_type, [*outer, rows])
+
+
+class MatrixProductOp(RelayOp, ABC):
+    """
+    The product of `tensor_a` [M, K] ([K, M] with `transpose_a`) and `tensor_b` [K, N] ([N, K]
+    with `transpose_b`). Products are summed in `out_dtype`, by default the dtype of `tensor_a`.
+    """
+
+    tensor_a = tensor_operand_def()
+    tensor_b = tensor_operand_def()
+    out_dtype = opt_prop_def(TypeAttribute)
+    transpose_a = prop_def(BoolAttr, default_value=boolean(False))
+    transpose_b = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$tensor_a `,` $tensor_b attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        tensor_a: Value,
+        tensor_b: Value,
+        *,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+    ):
+        super().__init__(
+            [tensor_a, tensor_b],
+            {"transpose_a": boolean(transpose_a), "transpose_b": boolean(transpose_b)},
+        )
+
+    def infer_product(self, rank: int) -> Attribute:
+        """The result type for operands of `rank` dimensions, batches first."""
+        names = ("tensor_a", "tensor_b")
+        a = ranked(self.tensor_a, "'tensor_a'", rank)
+        b = ranked(self.tensor_b, "'tensor_b'", rank)
+        _require_same_dtype(a, b, names)
+        *batch_a, rows, depth_a = a.get_shape()
+        *batch_b, depth_b, columns = b.get_shape()
+        if self.transpose_a.value.data:
+            rows, depth_a = depth_a, rows
+        if self.transpose_b.value.data:
+            depth_b, columns = columns, depth_b
+        _require_same_length(depth_a, depth_b, names)
+        batch = broadcast_shapes(batch_a, batch_b, names)
+        return TensorType(self.out_dtype or a.element_type, [*batch, rows, columns])
+
+
+@irdl_op_definition
+class MatmulOp(MatrixProductOp):
+    """
+    The product of two matrices. `units`, when given, must be the number of columns.
+
+    Source: Relay's `nn.matmul`.
+    """
+
+    name = "relay.nn.matmul"
+
+    units = opt_prop_def(IntegerAttr.constr(i64))
+
+    def infer_type(self) -> Attribute:
+        result = self.infer_product(2)
+        assert isinstance(result, TensorType)
+        columns = result.get_shape()[-1]
+        if self.units is not None and not same_dimension(self.units.value.data, columns):
+            raise VerifyException(
+                f"'units' is {self.units.value.data}, 'tensor_b' has {columns} columns"
+            )
+        return result
+
+
+@irdl_op_definition
+class BatchMatmulOp(MatrixProductOp):
+    """
+    The products of two batches of matrices; a batch of 1 is used for every other one.
+
+    Source: Relay's `nn.batch_matmul`, ONNX's MatMul.
+    """
+
+    name = "relay.nn.batch_matmul"
+
+    def infer_type(self) -> Attribute:
+        return self.infer_product(3)
+
+
+DENSE_OPS = (BatchMatmulOp, DenseOp, MatmulOp)

@@ -1,0 +1,277 @@
+"""Normalisation, softmax, dropout and bias."""
+
+from abc import ABC
+
+from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, TensorType, TupleType, f64, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def, tuple_type
+from xrelay.dialects.shapes import (
+    boolean,
+    integer,
+    is_float,
+    normalize_axis,
+    ranked,
+    real,
+    same_dimension,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+def _require_float(type_: TensorType[Attribute]) -> None:
+    if not is_float(type_.element_type):
+        raise VerifyException(
+            f"'data' has elements of type {type_.element_type}, expected floating point"
+        )
+
+
+@irdl_op_definition
+class BiasAddOp(RelayOp):
+    """
+    `data` plus `bias` [C], repeated along all axes but `axis`, which has length C.
+
+    Source: Relay's `nn.bias_add`.
+    """
+
+    name = "relay.nn.bias_add"
+
+    data = tensor_operand_def()
+    bias = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
+    assembly_format = "$data `,` $bias attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, bias: Value, *, axis: int = 1):
+        super().__init__([data, bias], {"axis": integer(axis)})
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        bias = ranked(self.bias, "'bias'", 1)
+        if self.data.type.element_type != bias.element_type:
+            raise VerifyException(
+                f"'data' has elements of type {self.data.type.element_type}, "
+                f"'bias' of {bias.element_type}"
+            )
+        length = self.data.type.get_shape()[self.channel_axis]
+        if not same_dimension(length, bias.get_shape()[0]):
+            raise VerifyException(
+                f"'bias' has {bias.get_shape()[0]} elements, axis {self.channel_axis} of "
+                f"'data' {length}"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class BatchNormOp(RelayOp):
+    """
+    Batch normalisation with stored statistics: a tuple of
+    (data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta along `axis`, and the two
+    statistics unchanged. Without `scale` gamma counts as 1, without `center` beta as 0.
+
+    Source: Relay's `nn.batch_norm`, ONNX's BatchNormalization.
+    """
+
+    name = "relay.nn.batch_norm"
+
+    data = tensor_operand_def()
+    gamma = tensor_operand_def()
+    beta = tensor_operand_def()
+    moving_mean = tensor_operand_def()
+    moving_var = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    epsilon = prop_def(FloatAttr.constr(f64), default_value=real(1e-5))
+    center = prop_def(BoolAttr, default_value=boolean(True))
+    scale = prop_def(BoolAttr, default_value=boolean(True))
+    result = result_def(TupleType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = (
+        "$data `,` $gamma `,` $beta `,` $moving_mean `,` $moving_var attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        moving_mean: Value,
+        moving_var: Value,
+        *,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+    ):
+        super().__init__(
+            [data, gamma, beta, moving_mean, moving_var],
+            {
+                "axis": integer(axis),
+                "epsilon": real(epsilon),
+                "center": boolean(center),
+                "scale": boolean(scale),
+            },
+        )
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_float(self.data.type)
+        channels = self.data.type.get_shape()[self.channel_axis]
+        for name in ("gamma", "beta", "moving_mean", "moving_var"):
+            type_ = ranked(getattr(self, name), f"'{name}'", 1)
+            if not same_dimension(type_.get_shape()[0], channels):
+                raise VerifyException(
+                    f"'{name}' has {type_.get_shape()[0]} elements, axis {self.channel_axis} "
+                    f"of 'data' {channels}"
+                )
+            if type_.element_type != self.data.type.element_type:
+                raise VerifyException(
+                    f"'data' has elements of type {self.data.type.element_type}, "
+                    f"'{name}' of {type_.element_type}"
+                )
+        return tuple_type([self.data.type, self.moving_mean.type, self.moving_var.type])
+
+
+class SoftmaxFamilyOp(RelayOp, ABC):
+    """Normalises the elements of `data` along `axis`."""
+
+    data = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, *, axis: int = -1):
+        super().__init__([data], {"axis": integer(axis)})
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_float(self.data.type)
+        _ = self.normalized_axis
+        return self.data.type
+
+
+@irdl_op_definition
+class SoftmaxOp(SoftmaxFamilyOp):
+    """
+    exp(x - m) / sum of exp(x - m), m being the largest x along `axis`.
+
+    Source: Relay's `nn.softmax`, ONNX's Softmax.
+    """
+
+    name = "relay.nn.softmax"
+
+
+@irdl_op_definition
+class LogSoftmaxOp(SoftmaxFamilyOp):
+    """
+    x - m - log(sum of exp(x - m)), m being the largest x along `axis`.
+
+    Source: Relay's `nn.log_softmax`, ONNX's LogSoftmax.
+    """
+
+    name = "relay.nn.log_softmax"
+
+
+@irdl_op_definition
+class LrnOp(RelayOp):
+    """
+    Local response normalisation: x / (`bias` + `alpha` / `size` * s) ** `beta`, where s is the sum
+    of squares of the `size` elements around x along `axis`: from (size - 1) // 2 before it
+    to size // 2 after it, as far as they exist.
+
+    Source: Relay's `nn.lrn`, ONNX's LRN.
+    """
+
+    name = "relay.nn.lrn"
+
+    data = tensor_operand_def()
+    size = prop_def(IntegerAttr.constr(i64), default_value=integer(5))
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    bias = prop_def(FloatAttr.constr(f64), default_value=real(2.0))
+    alpha = prop_def(FloatAttr.constr(f64), default_value=real(0.0001))
+    beta = prop_def(FloatAttr.constr(f64), default_value=real(0.75))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        *,
+        size: int = 5,
+        axis: int = 1,
+        bias: float = 2.0,
+        alpha: float = 0.0001,
+        beta: float = 0.75,
+    ):
+        super().__init__(
+            [data],
+            {
+                "size": integer(size),
+                "axis": integer(axis),
+                "bias": real(bias),
+                "alpha": real(alpha),
+                "beta": real(beta),
+            },
+        )
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_float(self.data.type)
+        _ = self.normalized_axis
+        if self.size.value.data < 1:
+            raise VerifyException(f"'size' is {self.size.value.data}, expected at least 1")
+        return self.data.type
+
+
+@irdl_op_definition
+class DropoutOp(RelayOp):
+    """
+    Dropout as inference sees it: a tuple of `data` unchanged and a mask of ones.
+
+    Source: Relay's `nn.dropout`, ONNX's Dropout.
+    """
+
+    name = "relay.nn.dropout"
+
+    data = tensor_operand_def()
+    rate = prop_def(FloatAttr.constr(f64), default_value=real(0.5))
+    result = result_def(TupleType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, *, rate: float = 0.5):
+        super().__init__([data], {"rate": real(rate)})
+
+    def infer_type(self) -> Attribute:
+        return tuple_type([self.data.type, self.data.type])
+
+
+NORM_OPS = (
+    BatchNormOp,
+    BiasAddOp,
+    DropoutOp,
+    LogSoftmaxOp,
+    LrnOp,
+    SoftmaxOp,
+)

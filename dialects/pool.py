@@ -1,0 +1,217 @@
+"""Pooling over windows of an image, and upsampling."""
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    StringAttr,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.shapes import boolean, int_array, ranked, real, string, with_shape
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+from xrelay.dialects.windows import expand_padding, positive_pair, require_layout, window_output
+
+
+class Pool2DOp(RelayOp, ABC):
+    """
+    Combines the elements of each `pool_size` window of `data` [N, C, H, W]. `padding` holds one,
+    two (vertical, horizontal) or four (top, left, bottom, right) numbers; with `ceil_mode` the
+    last windows may reach beyond the padded image.
+    """
+
+    data = tensor_operand_def()
+    pool_size = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    out_layout = prop_def(StringAttr, default_value=string(""))
+    ceil_mode = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        pool_size: Sequence[int],
+        *,
+        strides: Sequence[int] = (1, 1),
+        dilation: Sequence[int] = (1, 1),
+        padding: Sequence[int] = (0, 0),
+        ceil_mode: bool = False,
+    ):
+        super().__init__(
+            [data],
+            {
+                "pool_size": int_array(pool_size),
+                "strides": int_array(strides),
+                "dilation": int_array(dilation),
+                "padding": int_array(padding),
+                "ceil_mode": boolean(ceil_mode),
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        require_layout("layout", self.layout, "NCHW")
+        require_layout("out_layout", self.out_layout, "NCHW", "")
+        data = ranked(self.data, "'data'", 4)
+        batch, channels, *image = data.get_shape()
+        shape = window_output(
+            image,
+            positive_pair(self.pool_size, "pool_size"),
+            positive_pair(self.strides, "strides"),
+            positive_pair(self.dilation, "dilation"),
+            expand_padding(self.padding.get_values()),
+            ceil_mode=bool(self.ceil_mode.value.data),
+        )
+        return with_shape(data, [batch, channels, *shape])
+
+
+@irdl_op_definition
+class MaxPool2DOp(Pool2DOp):
+    """
+    The largest element of each window, NaN if one is; padding never wins, and a window of padding
+    alone gives the smallest value of the dtype (-inf).
+
+    Source: Relay's `nn.max_pool2d`, ONNX's MaxPool.
+    """
+
+    name = "relay.nn.max_pool2d"
+
+
+@irdl_op_definition
+class AvgPool2DOp(Pool2DOp):
+    """
+    The mean of each window. The divisor counts the elements inside of the image, with
+    `count_include_pad` those in the stated padding too; elements beyond the padding that
+    `ceil_mode` adds never count.
+
+    Source: Relay's `nn.avg_pool2d`, ONNX's AveragePool.
+    """
+
+    name = "relay.nn.avg_pool2d"
+
+    count_include_pad = prop_def(BoolAttr, default_value=boolean(False))
+
+    def __init__(
+        self,
+        data: Value,
+        pool_size: Sequence[int],
+        *,
+        strides: Sequence[int] = (1, 1),
+        dilation: Sequence[int] = (1, 1),
+        padding: Sequence[int] = (0, 0),
+        ceil_mode: bool = False,
+        count_include_pad: bool = False,
+    ):
+        RelayOp.__init__(
+            self,
+            [data],
+            {
+                "pool_size": int_array(pool_size),
+                "strides": int_array(strides),
+                "dilation": int_array(dilation),
+                "padding": int_array(padding),
+                "ceil_mode": boolean(ceil_mode),
+                "count_include_pad": boolean(count_include_pad),
+            },
+        )
+
+
+class GlobalPool2DOp(RelayOp, ABC):
+    """Combines all elements of each channel of `data` [N, C, H, W] into [N, C, 1, 1]."""
+
+    data = tensor_operand_def()
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    out_layout = prop_def(StringAttr, default_value=string(""))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value):
+        super().__init__([data])
+
+    def infer_type(self) -> Attribute:
+        require_layout("layout", self.layout, "NCHW")
+        require_layout("out_layout", self.out_layout, "NCHW", "")
+        data = ranked(self.data, "'data'", 4)
+        return with_shape(data, [*data.get_shape()[:2], 1, 1])
+
+
+@irdl_op_definition
+class GlobalAvgPool2DOp(GlobalPool2DOp):
+    """
+    The mean of each channel.
+
+    Source: Relay's `nn.global_avg_pool2d`, ONNX's GlobalAveragePool.
+    """
+
+    name = "relay.nn.global_avg_pool2d"
+
+
+@irdl_op_definition
+class GlobalMaxPool2DOp(GlobalPool2DOp):
+    """
+    The largest element of each channel, NaN if one is.
+
+    Source: Relay's `nn.global_max_pool2d`, ONNX's GlobalMaxPool.
+    """
+
+    name = "relay.nn.global_max_pool2d"
+
+
+@irdl_op_definition
+class UpsamplingOp(RelayOp):
+    """
+    Repeats the elements of `data` [N, C, H, W] to round(H * `scale_h`) rows and
+    round(W * `scale_w`) columns: result[n, c, y, x] = data[n, c, floor(y * H / H'),
+    floor(x * W / W')].
+
+    Source: Relay's `nn.upsampling` with method "nearest_neighbor".
+    """
+
+    name = "relay.nn.upsampling"
+
+    data = tensor_operand_def()
+    scale_h = prop_def(FloatAttr.constr(f64))
+    scale_w = prop_def(FloatAttr.constr(f64))
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    method = prop_def(StringAttr, default_value=string("nearest_neighbor"))
+    align_corners = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, scale_h: float, scale_w: float):
+        super().__init__([data], {"scale_h": real(scale_h), "scale_w": real(scale_w)})
+
+    def infer_type(self) -> Attribute:
+        require_layout("layout", self.layout, "NCHW")
+        require_layout("method", self.method, "nearest_neighbor")
+        if self.align_corners.value.data:
+            raise VerifyException("'align_corners' is true, which nearest_neighbor does not have")
+        data = ranked(self.data, "'data'", 4)
+        batch, channels, *image = data.get_shape()
+        scales = self.scale_h.value.data, self.scale_w.value.data
+        if min(scales) <= 0:
+            raise VerifyException(f"'scale_h' and 'scale_w' are {scales}, expected positive ones")
+        shape = [
+            size if size == DYNAMIC_INDEX else round(size * scale)
+            for size, scale in zip(image, scales, strict=True)
+        ]
+        return with_shape(data, [batch, channels, *shape])
+
+
+POOL_OPS = (AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp, UpsamplingOp)

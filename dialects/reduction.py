@@ -1,0 +1,231 @@
+"""Commutative reductions over axes."""
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, TensorType, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.shapes import boolean, int_array, is_float, normalize_axes, with_shape
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+class ReductionOp(RelayOp, ABC):
+    """
+    Combines the elements of `data` along `axis`: all axes when it is absent, all *but* the named
+    ones with `exclude`. Reduced axes disappear, or stay with length 1 with `keepdims`.
+    """
+
+    data = tensor_operand_def()
+    axis = opt_prop_def(DenseArrayBase.constr(i64))
+    keepdims = prop_def(BoolAttr, default_value=boolean(False))
+    exclude = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.COMM_REDUCE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        axis: Sequence[int] | None = None,
+        *,
+        keepdims: bool = False,
+        exclude: bool = False,
+    ):
+        super().__init__(
+            [data],
+            {
+                "axis": None if axis is None else int_array(axis),
+                "keepdims": boolean(keepdims),
+                "exclude": boolean(exclude),
+            },
+        )
+
+    @property
+    def reduced_axes(self) -> tuple[int, ...]:
+        """The axes that are reduced, counted from the front, in ascending order."""
+        rank = self.data.type.get_num_dims()
+        if self.axis is None:
+            return tuple(range(rank))
+        named = normalize_axes(self.axis.get_values(), rank)
+        if self.exclude.value.data:
+            return tuple(axis for axis in range(rank) if axis not in named)
+        return tuple(sorted(named))
+
+    def infer_type(self) -> Attribute:
+        reduced = self.reduced_axes
+        shape = [
+            1 if axis in reduced else dim
+            for axis, dim in enumerate(self.data.type.get_shape())
+            if axis not in reduced or self.keepdims.value.data
+        ]
+        return with_shape(self.data.type, shape)
+
+
+@irdl_op_definition
+class SumOp(ReductionOp):
+    """
+    The sum of the elements; 0 for none. Integers wrap around.
+
+    Source: Relay's `sum`.
+    """
+
+    name = "relay.sum"
+
+
+@irdl_op_definition
+class ProdOp(ReductionOp):
+    """
+    The product of the elements; 1 for none. Integers wrap around.
+
+    Source: Relay's `prod`.
+    """
+
+    name = "relay.prod"
+
+
+@irdl_op_definition
+class MaxOp(ReductionOp):
+    """
+    The largest element, NaN if one is; the smallest value of the dtype (-inf) for none.
+
+    Source: Relay's `max`.
+    """
+
+    name = "relay.max"
+
+
+@irdl_op_definition
+class MinOp(ReductionOp):
+    """
+    The smallest element, NaN if one is; the largest value of the dtype (inf) for none.
+
+    Source: Relay's `min`.
+    """
+
+    name = "relay.min"
+
+
+@irdl_op_definition
+class MeanOp(ReductionOp):
+    """
+    The mean of floating-point elements; NaN for none.
+
+    Source: Relay's `mean`.
+    """
+
+    name = "relay.mean"
+
+    def infer_type(self) -> Attribute:
+        if not is_float(self.data.type.element_type):
+            raise VerifyException(
+                f"'data' has elements of type {self.data.type.element_type}, "
+                "expected floating point"
+            )
+        return super().infer_type()
+
+
+class BoolReductionOp(ReductionOp, ABC):
+    """A reduction of bools."""
+
+    def infer_type(self) -> Attribute:
+        if self.data.type.element_type != IntegerType(1):
+            raise VerifyException(
+                f"'data' has elements of type {self.data.type.element_type}, expected i1"
+            )
+        return super().infer_type()
+
+
+@irdl_op_definition
+class AllOp(BoolReductionOp):
+    """
+    Whether all elements are true.
+
+    Source: Relay's `all`.
+    """
+
+    name = "relay.all"
+
+
+@irdl_op_definition
+class AnyOp(BoolReductionOp):
+    """
+    Whether an element is true.
+
+    Source: Relay's `any`.
+    """
+
+    name = "relay.any"
+
+
+class ArgReductionOp(ReductionOp, ABC):
+    """
+    The i32 index of an extreme element along the reduced axes, which count as one row-major axis.
+    The first of equal elements wins, the last with `select_last_index`. A NaN wins over numbers.
+    """
+
+    select_last_index = prop_def(BoolAttr, default_value=boolean(False))
+
+    def __init__(
+        self,
+        data: Value,
+        axis: Sequence[int] | None = None,
+        *,
+        keepdims: bool = False,
+        exclude: bool = False,
+        select_last_index: bool = False,
+    ):
+        RelayOp.__init__(
+            self,
+            [data],
+            {
+                "axis": None if axis is None else int_array(axis),
+                "keepdims": boolean(keepdims),
+                "exclude": boolean(exclude),
+                "select_last_index": boolean(select_last_index),
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        shape = self.data.type.get_shape()
+        if any(shape[axis] == 0 for axis in self.reduced_axes):
+            raise VerifyException(
+                "a reduced axis of 'data' has length 0: it has no extreme element"
+            )
+        reduced = super().infer_type()
+        assert isinstance(reduced, TensorType)
+        return TensorType(i32, reduced.get_shape())
+
+
+@irdl_op_definition
+class ArgmaxOp(ArgReductionOp):
+    """
+    The index of the largest element.
+
+    Source: Relay's `argmax`.
+    """
+
+    name = "relay.argmax"
+
+
+@irdl_op_definition
+class ArgminOp(ArgReductionOp):
+    """
+    The index of the smallest element.
+
+    Source: Relay's `argmin`.
+    """
+
+    name = "relay.argmin"
+
+
+REDUCTION_OPS = (AllOp, AnyOp, ArgmaxOp, ArgminOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp)

@@ -1,0 +1,33 @@
+"""The relay dialect: the operators of TVM's Relay on builtin tensors."""
+
+from xdsl.ir import Dialect
+
+from xrelay.dialects.annotation import ANNOTATION_OPS
+from xrelay.dialects.binary import BINARY_OPS
+from xrelay.dialects.conv import CONV_OPS
+from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
+from xrelay.dialects.creation import CREATION_OPS
+from xrelay.dialects.dense import DENSE_OPS
+from xrelay.dialects.norm import NORM_OPS
+from xrelay.dialects.pool import POOL_OPS
+from xrelay.dialects.reduction import REDUCTION_OPS
+from xrelay.dialects.transform import TRANSFORM_OPS
+from xrelay.dialects.unary import UNARY_OPS
+
+Relay = Dialect(
+    "relay",
+    [
+        *CORE_OPS,
+        *ANNOTATION_OPS,
+        *UNARY_OPS,
+        *BINARY_OPS,
+        *REDUCTION_OPS,
+        *TRANSFORM_OPS,
+        *CREATION_OPS,
+        *CONV_OPS,
+        *DENSE_OPS,
+        *POOL_OPS,
+        *NORM_OPS,
+    ],
+    [*CORE_ATTRS],
+)

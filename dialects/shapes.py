@@ -1,0 +1,178 @@
+"""Shape and attribute arithmetic that type inference of the relay operators shares."""
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    TensorType,
+    TupleType,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+Shape = Sequence[int]
+
+
+def tensor_type(value: SSAValue | Attribute, what: str) -> TensorType[Attribute]:
+    """The tensor type of `value`; `what` names the operand in the error."""
+    type_ = value.type if isinstance(value, SSAValue) else value
+    if not isinstance(type_, TensorType):
+        raise VerifyException(f"{what} is {type_}, expected a ranked tensor")
+    return type_
+
+
+def ranked(value: SSAValue, what: str, rank: int) -> TensorType[Attribute]:
+    """The tensor type of `value`, which must have `rank` dimensions."""
+    type_ = tensor_type(value, what)
+    if len(type_.get_shape()) != rank:
+        raise VerifyException(f"{what} is {type_}, expected rank {rank}")
+    return type_
+
+
+def tuple_fields(value: SSAValue, what: str) -> tuple[TensorType[Attribute], ...]:
+    """The tensor types of the fields of a tuple value."""
+    if not isinstance(value.type, TupleType):
+        raise VerifyException(f"{what} is {value.type}, expected a tuple of tensors")
+    return tuple(
+        tensor_type(field, f"field {i} of {what}") for i, field in enumerate(value.type.types.data)
+    )
+
+
+def with_shape(type_: TensorType[Attribute], shape: Shape) -> TensorType[Attribute]:
+    """`type_` with another shape."""
+    return TensorType(type_.element_type, shape)
+
+
+def with_dtype(type_: TensorType[Attribute], dtype: Attribute) -> TensorType[Attribute]:
+    """`type_` with another element type."""
+    return TensorType(dtype, type_.get_shape())
+
+
+def is_dynamic(type_: Attribute) -> bool:
+    """Whether a tensor type, or a field of a tuple type, has an unknown dimension."""
+    if isinstance(type_, TupleType):
+        return any(is_dynamic(field) for field in type_.types.data)
+    return isinstance(type_, TensorType) and DYNAMIC_INDEX in type_.get_shape()
+
+
+def element_count(shape: Shape) -> int:
+    """Number of elements, or DYNAMIC_INDEX when a dimension is unknown (and none is 0)."""
+    if 0 in shape:
+        return 0
+    return DYNAMIC_INDEX if DYNAMIC_INDEX in shape else prod(shape)
+
+
+def same_dimension(lhs: int, rhs: int) -> bool:
+    """Whether two dimensions can be equal: unknown ones agree with all."""
+    return lhs == rhs or DYNAMIC_INDEX in (lhs, rhs)
+
+
+def compatible(lhs: Attribute, rhs: Attribute) -> bool:
+    """Whether two types can describe one value: equal up to unknown dimensions."""
+    if isinstance(lhs, TensorType) and isinstance(rhs, TensorType):
+        left, right = lhs.get_shape(), rhs.get_shape()
+        return (
+            lhs.element_type == rhs.element_type
+            and len(left) == len(right)
+            and all(map(same_dimension, left, right))
+        )
+    if isinstance(lhs, TupleType) and isinstance(rhs, TupleType):
+        fields = lhs.types.data, rhs.types.data
+        return len(fields[0]) == len(fields[1]) and all(map(compatible, *fields))
+    return lhs == rhs
+
+
+def broadcast_shapes(lhs: Shape, rhs: Shape, names: tuple[str, str] = ("lhs", "rhs")) -> list[int]:
+    """
+    The NumPy broadcast of two shapes. An unknown dimension broadcast with 1 or with another
+    unknown one stays unknown; with n > 1 it must be n.
+    """
+    rank = max(len(lhs), len(rhs))
+    padded = [[1] * (rank - len(shape)) + list(shape) for shape in (lhs, rhs)]
+    result: list[int] = []
+    for axis, (left, right) in enumerate(zip(*padded, strict=True)):
+        if left == right or right == 1:
+            result.append(left)
+        elif left == 1 or left == DYNAMIC_INDEX:
+            result.append(right)
+        elif right == DYNAMIC_INDEX:
+            result.append(left)
+        else:
+            raise VerifyException(
+                f"'{names[0]}' {shape_text(lhs)} and '{names[1]}' {shape_text(rhs)} do not "
+                f"broadcast: {left} and {right} in dimension {axis} of the result"
+            )
+    return result
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as messages print it: `[1, ?, 4]`."""
+    return "[" + ", ".join("?" if d == DYNAMIC_INDEX else str(d) for d in shape) + "]"
+
+
+def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
+    """`axis` counted from the front."""
+    if not -rank <= axis < rank:
+        raise VerifyException(f"'{what}' is {axis}, accepted range is [{-rank}, {rank - 1}]")
+    return axis + rank if axis < 0 else axis
+
+
+def normalize_axes(axes: Iterable[int], rank: int, what: str = "axis") -> tuple[int, ...]:
+    """`axes` counted from the front, without repetition."""
+    result = tuple(normalize_axis(axis, rank, what) for axis in axes)
+    if len(set(result)) != len(result):
+        raise VerifyException(f"'{what}' {list(result)} names a dimension twice")
+    return result
+
+
+def is_float(dtype: Attribute) -> bool:
+    """Whether an element type is a floating-point type."""
+    return isinstance(dtype, AnyFloat)
+
+
+def is_unsigned(dtype: Attribute) -> bool:
+    """Whether an element type is an unsigned integer or a bool."""
+    return isinstance(dtype, IntegerType) and (
+        dtype.signedness.data == Signedness.UNSIGNED or dtype.width.data == 1
+    )
+
+
+def dtype_of(value: SSAValue, what: str) -> Attribute:
+    """The element type of a tensor value."""
+    return tensor_type(value, what).element_type
+
+
+def int_array(values: Iterable[int]) -> DenseArrayBase[IntegerType]:
+    """A property that holds integers: `array<i64: …>`."""
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def integer(value: int) -> IntegerAttr[IntegerType]:
+    """A 64-bit integer property."""
+    return IntegerAttr(value, i64)
+
+
+def boolean(value: bool) -> BoolAttr:
+    """A bool property."""
+    return BoolAttr.from_bool(value)
+
+
+def real(value: float) -> FloatAttr:
+    """A 64-bit floating-point property."""
+    return FloatAttr(value, f64)
+
+
+def string(value: str) -> StringAttr:
+    """A string property."""
+    return StringAttr(value)

@@ -1,0 +1,335 @@
+"""Elementwise operators with one tensor operand."""
+
+from abc import ABC
+
+from xdsl.dialects.builtin import FloatAttr, f64, i1
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.shapes import is_float, real, with_dtype
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+class ElementwiseUnaryOp(RelayOp, ABC):
+    """One result element for each element of `data`; same shape, same dtype."""
+
+    data = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value):
+        super().__init__([data])
+
+    def infer_type(self) -> Attribute:
+        return self.data.type
+
+
+class FloatUnaryOp(ElementwiseUnaryOp, ABC):
+    """An elementwise operator that is defined for floating-point elements only."""
+
+    def infer_type(self) -> Attribute:
+        if not is_float(self.data.type.element_type):
+            raise VerifyException(
+                f"'data' has elements of type {self.data.type.element_type}, "
+                "expected floating point"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class ExpOp(FloatUnaryOp):
+    """
+    exp(x), for each element x.
+
+    Source: Relay's `exp`.
+    """
+
+    name = "relay.exp"
+
+
+@irdl_op_definition
+class LogOp(FloatUnaryOp):
+    """
+    The natural logarithm of x; NaN for x < 0, -inf for 0, for each element x.
+
+    Source: Relay's `log`.
+    """
+
+    name = "relay.log"
+
+
+@irdl_op_definition
+class SqrtOp(FloatUnaryOp):
+    """
+    The square root of x; NaN for x < 0, for each element x.
+
+    Source: Relay's `sqrt`.
+    """
+
+    name = "relay.sqrt"
+
+
+@irdl_op_definition
+class RsqrtOp(FloatUnaryOp):
+    """
+    1 / sqrt(x), for each element x.
+
+    Source: Relay's `rsqrt`.
+    """
+
+    name = "relay.rsqrt"
+
+
+@irdl_op_definition
+class TanhOp(FloatUnaryOp):
+    """
+    tanh(x), for each element x.
+
+    Source: Relay's `tanh`.
+    """
+
+    name = "relay.tanh"
+
+
+@irdl_op_definition
+class SigmoidOp(FloatUnaryOp):
+    """
+    1 / (1 + exp(-x)), for each element x.
+
+    Source: Relay's `sigmoid`.
+    """
+
+    name = "relay.sigmoid"
+
+
+@irdl_op_definition
+class ErfOp(FloatUnaryOp):
+    """
+    The error function of x, for each element x.
+
+    Source: Relay's `erf`.
+    """
+
+    name = "relay.erf"
+
+
+@irdl_op_definition
+class SinOp(FloatUnaryOp):
+    """
+    sin(x), x in radians, for each element x.
+
+    Source: Relay's `sin`.
+    """
+
+    name = "relay.sin"
+
+
+@irdl_op_definition
+class CosOp(FloatUnaryOp):
+    """
+    cos(x), x in radians, for each element x.
+
+    Source: Relay's `cos`.
+    """
+
+    name = "relay.cos"
+
+
+@irdl_op_definition
+class FloorOp(FloatUnaryOp):
+    """
+    The largest integer <= x, for each element x.
+
+    Source: Relay's `floor`.
+    """
+
+    name = "relay.floor"
+
+
+@irdl_op_definition
+class CeilOp(FloatUnaryOp):
+    """
+    The smallest integer >= x, for each element x.
+
+    Source: Relay's `ceil`.
+    """
+
+    name = "relay.ceil"
+
+
+@irdl_op_definition
+class RoundOp(FloatUnaryOp):
+    """
+    x rounded to the nearest integer, halves to even, for each element x.
+
+    Source: Relay's `round`.
+    """
+
+    name = "relay.round"
+
+
+@irdl_op_definition
+class TruncOp(FloatUnaryOp):
+    """
+    x rounded towards zero, for each element x.
+
+    Source: Relay's `trunc`.
+    """
+
+    name = "relay.trunc"
+
+
+@irdl_op_definition
+class NegativeOp(ElementwiseUnaryOp):
+    """
+    -x; integers wrap around, for each element x.
+
+    Source: Relay's `negative`.
+    """
+
+    name = "relay.negative"
+
+
+@irdl_op_definition
+class AbsOp(ElementwiseUnaryOp):
+    """
+    |x|; integers wrap around, for each element x.
+
+    Source: Relay's `abs`.
+    """
+
+    name = "relay.abs"
+
+
+@irdl_op_definition
+class SignOp(ElementwiseUnaryOp):
+    """
+    -1, 0 or 1 with the sign of x; NaN stays NaN, for each element x.
+
+    Source: Relay's `sign`.
+    """
+
+    name = "relay.sign"
+
+
+@irdl_op_definition
+class CopyOp(ElementwiseUnaryOp):
+    """
+    x, for each element x.
+
+    Source: Relay's `copy`.
+    """
+
+    name = "relay.copy"
+
+
+@irdl_op_definition
+class ReluOp(ElementwiseUnaryOp):
+    """
+    max(x, 0); NaN stays NaN, for each element x.
+
+    Source: Relay's `nn.relu`.
+    """
+
+    name = "relay.nn.relu"
+
+
+@irdl_op_definition
+class LogicalNotOp(ElementwiseUnaryOp):
+    """
+    The negation of each bool.
+
+    Source: Relay's `logical_not`.
+    """
+
+    name = "relay.logical_not"
+
+    def infer_type(self) -> Attribute:
+        if self.data.type.element_type != i1:
+            raise VerifyException(
+                f"'data' has elements of type {self.data.type.element_type}, expected i1"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class LeakyReluOp(FloatUnaryOp):
+    """
+    x for x > 0, `alpha` * x otherwise.
+
+    Source: Relay's `nn.leaky_relu`.
+    """
+
+    name = "relay.nn.leaky_relu"
+
+    alpha = prop_def(FloatAttr.constr(f64), default_value=real(0.25))
+
+    def __init__(self, data: Value, alpha: float = 0.25):
+        RelayOp.__init__(self, [data], {"alpha": real(alpha)})
+
+
+@irdl_op_definition
+class ClipOp(ElementwiseUnaryOp):
+    """
+    min(max(x, `a_min`), `a_max`), the bounds rounded to the dtype of `data`. NaN stays NaN.
+
+    Source: Relay's `clip`.
+    """
+
+    name = "relay.clip"
+
+    a_min = prop_def(FloatAttr.constr(f64))
+    a_max = prop_def(FloatAttr.constr(f64))
+
+    def __init__(self, data: Value, a_min: float, a_max: float):
+        RelayOp.__init__(self, [data], {"a_min": real(a_min), "a_max": real(a_max)})
+
+
+@irdl_op_definition
+class CastOp(ElementwiseUnaryOp):
+    """
+    x converted to `dtype`. Floating point to integer rounds towards zero and saturates, NaN gives
+    0; integer to narrower integer wraps around; to bool is x != 0.
+
+    Source: Relay's `cast`.
+    """
+
+    name = "relay.cast"
+
+    dtype = prop_def(TypeAttribute)
+
+    def __init__(self, data: Value, dtype: TypeAttribute):
+        RelayOp.__init__(self, [data], {"dtype": dtype})
+
+    def infer_type(self) -> Attribute:
+        return with_dtype(self.data.type, self.dtype)
+
+
+UNARY_OPS = (
+    AbsOp,
+    CastOp,
+    CeilOp,
+    ClipOp,
+    CopyOp,
+    CosOp,
+    ErfOp,
+    ExpOp,
+    FloorOp,
+    LeakyReluOp,
+    LogOp,
+    LogicalNotOp,
+    NegativeOp,
+    ReluOp,
+    RoundOp,
+    RsqrtOp,
+    SigmoidOp,
+    SignOp,
+    SinOp,
+    SqrtOp,
+    TanhOp,
+    TruncOp,
+)
