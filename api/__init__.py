@@ -1,1 +1,39 @@
-"""xrelay: neural networks through xDSL, from ONNX to running machine code."""
+"""
+xrelay: neural networks through xDSL, from ONNX to running machine code.
+
+    import xrelay
+    model = xrelay.compile("resnet50.onnx")
+    outputs = model.run({"x": image})
+
+Importing the package is light: what is heavy is loaded on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xrelay.compiler import CompileError
+    from xrelay.compiler import compile_model as compile
+    from xrelay.runtime.errors import ModelError
+    from xrelay.runtime.model import Model, load
+
+__all__ = ["CompileError", "Model", "ModelError", "compile", "load"]
+
+_HOMES = {
+    "CompileError": ("xrelay.compiler", "CompileError"),
+    "Model": ("xrelay.runtime.model", "Model"),
+    "ModelError": ("xrelay.runtime.errors", "ModelError"),
+    "compile": ("xrelay.compiler", "compile_model"),
+    "load": ("xrelay.runtime.model", "load"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'xrelay' has no attribute '{name}'")
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return __all__

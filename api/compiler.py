@@ -1,0 +1,206 @@
+"""From a model to machine code: the pipeline behind `xrelay.compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+
+from xrelay.dialects.relay import Relay
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.lowering.program import Port, Program, entry_function, lower_function
+from xrelay.lowering.target import NATIVE, Target, named_target
+from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.model import Model, ModelCode, aligned_bytes, symbol_name
+from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.transforms.fuse_ops import FuseOpsPass
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+Shapes = Mapping[str, Sequence[int]]
+Progress = Callable[[str], None]
+"""Told the name of each stage as it begins."""
+
+
+class CompileError(DiagnosticException):
+    """A model cannot be read or compiled."""
+
+
+def silent(stage: str) -> None:
+    """Progress that nobody sees."""
+    del stage
+
+
+def context() -> Context:
+    """An xDSL context with the dialects that relay programs use."""
+    from xdsl.dialects import get_all_dialects
+
+    ctx = Context()
+    for name, factory in get_all_dialects().items():
+        ctx.register_dialect(name, factory)
+    ctx.load_dialect(Relay)
+    return ctx
+
+
+def read_model(
+    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None
+) -> tuple[ModuleOp, str]:
+    """
+    A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
+    are read from the `.weights.npz` beside it) or a module, which is copied.
+
+    Raises DiagnosticException that says what is wrong with the file.
+    """
+    if isinstance(model, ModuleOp):
+        return model.clone(), "model"
+    if isinstance(model, str | Path):
+        path = Path(model)
+        if path.suffix == ".mlir":
+            if shapes:
+                raise CompileError(f"shapes apply to ONNX models; '{path}' states its own")
+            return read_mlir(path), path.stem
+        name = path.stem
+    else:
+        name = model.graph.name or "model"
+    from xrelay.frontends.onnx import import_model
+
+    return import_model(model, shapes=shapes), name
+
+
+def read_mlir(path: Path) -> ModuleOp:
+    """
+    A module from a text file, verified, with the weights of its side file.
+
+    Raises CompileError with the place in the file.
+    """
+    from xrelay.runtime.weights import read_weights, weights_path
+
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise CompileError(f"cannot read '{path}': {reason}") from error
+    try:
+        module = Parser(context(), text, str(path)).parse_module()
+        module.verify()
+    except (ParseError, VerifyException) as error:
+        raise CompileError(str(error)) from error
+    side_file = weights_path(path)
+    if side_file.exists():
+        attach_weights(module, read_weights(side_file))
+    return module
+
+
+def attach_weights(module: ModuleOp, weights: Mapping[str, bytes | memoryview]) -> None:
+    """Gives the constants that name their bytes these bytes."""
+    from xrelay.dialects.core import BlobAttr, ConstantOp
+
+    for op in module.walk():
+        if isinstance(op, ConstantOp) and isinstance(op.value, BlobAttr):
+            blob = op.value.data
+            if blob.data is None:
+                blob.data = weights.get(blob.key)
+                op.verify()
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """What `xrelay.compile` takes beside the model."""
+
+    threads: int = 1
+    target: str = NATIVE
+
+    def __post_init__(self) -> None:
+        if self.threads != 1:
+            raise CompileError(
+                f"threads is {self.threads}; compiled models run on 1 thread in this version"
+            )
+
+
+def lower(module: ModuleOp, target: Target, progress: Progress = silent) -> Program:
+    """Fuses a relay module in place and lowers its main function to kernel IR."""
+    progress("fuse operators")
+    FuseOpsPass().apply(context(), module)
+    progress("generate kernels")
+    return lower_function(entry_function(module), target)
+
+
+def build(
+    program: Program, name: str, target: Target, progress: Progress = silent
+) -> tuple[ModelCode, Signature]:
+    """The textual LLVM IR and the weights of a lowered program, which is used up."""
+    from xdsl.backend.llvm.convert import convert_module as to_llvmlite
+
+    progress("convert to LLVM")
+    symbol = symbol_name(name)
+    module = program.module
+    convert_module(module, target.triple)
+    for op in module.ops:
+        if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
+            op.sym_name = StringAttr(f"{symbol}_run")
+    llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
+    for function in llvm_module.functions:
+        if function.blocks and function.name != f"{symbol}_run":
+            function.linkage = "internal"
+    constants = aligned_bytes(program.constant_bytes)
+    for constant in program.constants:
+        data = np.frombuffer(constant.data, np.uint8)
+        place = constants[constant.offset : constant.offset + constant.size]
+        if data.size:
+            # A splat may keep the bytes of one element only.
+            place.reshape(-1, data.size)[:] = data
+    machine = Machine(target.triple, target.cpu, target.features)
+    signature = Signature(
+        symbol,
+        tuple(map(tensor_spec, program.inputs)),
+        tuple(map(tensor_spec, program.outputs)),
+        program.constant_bytes,
+        program.workspace_bytes,
+        target.name,
+    )
+    return ModelCode(str(llvm_module), machine, constants), signature
+
+
+def tensor_spec(port: Port) -> TensorSpec:
+    """An input or output as the run time describes it."""
+    return TensorSpec(
+        port.name,
+        tuple(port.type.get_shape()),
+        cast(np.dtype[Any], dtype_of(port.type.element_type)),
+    )
+
+
+def compile_model(
+    model: str | Path | ModelProto | ModuleOp,
+    *,
+    shapes: Shapes | None = None,
+    threads: int = 1,
+    target: str = NATIVE,
+    progress: Progress = silent,
+) -> Model:
+    """
+    Compiles a model into machine code in this process.
+
+    `model` is the path of an `.onnx` or `.mlir` file, an ONNX ModelProto, or an xDSL module (left
+    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `target` names a CPU:
+    "native", "x86-64", "x86-64-v3" or "x86-64-v4".
+
+    Raises DiagnosticException (CompileError, OnnxImportError, …) for what a user can mend.
+    """
+    options = CompileOptions(threads, target)
+    cpu = named_target(options.target)
+    progress("read the model")
+    module, name = read_model(model, shapes)
+    code, signature = build(lower(module, cpu, progress), name, cpu, progress)
+    progress("generate machine code")
+    return code.load(signature)

@@ -1,0 +1,83 @@
+"""Kernel code of constants, tuples, annotations and filled tensors."""
+
+from xdsl.dialects.builtin import TupleType
+from xdsl.ir import Operation, OpResult
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.dialects.annotation import ANNOTATION_OPS
+from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
+from xrelay.lowering.elements import leaf_types
+from xrelay.lowering.evaluate import (
+    Demand,
+    Evaluator,
+    Leaf,
+    Rule,
+    RuleFunction,
+    element_of,
+    inline_number,
+    leaf_element,
+)
+from xrelay.lowering.position import Position, at
+
+
+def source_leaf(leaf: Leaf) -> Leaf:
+    """The tensor that tuples and projections pass on as this one, without computing."""
+    while isinstance(leaf[0], OpResult):
+        op, number = leaf[0].op, leaf[1]
+        if isinstance(op, TupleOp):
+            for operand in op.fields:
+                count = len(leaf_types(operand.type))
+                if number < count:
+                    leaf = (operand, number)
+                    break
+                number -= count
+        elif isinstance(op, TupleGetItemOp):
+            assert isinstance(op.tuple_value.type, TupleType)
+            before = op.tuple_value.type.types.data[: op.index.value.data]
+            leaf = (op.tuple_value, number + sum(len(leaf_types(type_)) for type_ in before))
+        elif isinstance(op, ANNOTATION_OPS):
+            leaf = (op.operands[0], number)
+        else:
+            break
+    return leaf
+
+
+def _pass_on(ev: Evaluator, op: Operation, number: int, position: Position) -> Rule:
+    return (yield Demand(source_leaf((op.results[0], number)), position))
+
+
+def _constant(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    yield from ()
+    assert isinstance(op, ConstantOp)
+    number = inline_number(op)
+    if number is None:
+        raise DiagnosticException(f"{op.result.type} constant in a kernel is not in memory")
+    return ev.b.constant(element_of(op.result).compute, number, position.lanes)
+
+
+def _filled(number: int) -> RuleFunction:
+    def rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
+        yield from ()
+        kind = leaf_element((op.results[0], leaf))
+        return ev.b.constant(kind.compute, number, position.lanes)
+
+    return rule
+
+
+def _full(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    value = yield Demand((op.operands[0], 0), at((), ()))
+    return ev.b.splat(value, position.lanes)
+
+
+RULES: dict[type[Operation], RuleFunction] = {
+    ConstantOp: _constant,
+    TupleOp: _pass_on,
+    TupleGetItemOp: _pass_on,
+    **dict.fromkeys(ANNOTATION_OPS, _pass_on),
+    ZerosOp: _filled(0),
+    ZerosLikeOp: _filled(0),
+    OnesOp: _filled(1),
+    OnesLikeOp: _filled(1),
+    FullOp: _full,
+}

@@ -1,0 +1,90 @@
+"""How elements of tensors are held in memory and in registers."""
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+    TupleType,
+    i1,
+    i8,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.dialects.shapes import is_dynamic
+
+ElementType = Float16Type | Float32Type | Float64Type | IntegerType
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element type of tensors as kernels see it."""
+
+    compute: ElementType
+    """In registers. Integers are signless: `signed` tells how to read them."""
+    storage: ElementType
+    """In memory: bools take one byte."""
+    bytes: int
+    signed: bool
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return not isinstance(self.compute, IntegerType)
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is i1."""
+        return self.compute == i1
+
+    @property
+    def bits(self) -> int:
+        """Width in registers."""
+        return 1 if self.is_bool else 8 * self.bytes
+
+
+def element(dtype: Attribute) -> Element:
+    """
+    The element of a tensor type.
+
+    Raises DiagnosticException for dtypes that kernels do not compute with.
+    """
+    match dtype:
+        case Float16Type():
+            return Element(dtype, dtype, 2, True)
+        case Float32Type():
+            return Element(dtype, dtype, 4, True)
+        case Float64Type():
+            return Element(dtype, dtype, 8, True)
+        case IntegerType() if dtype == i1:
+            return Element(i1, i8, 1, False)
+        case IntegerType() if dtype.width.data in (8, 16, 32, 64):
+            signless = IntegerType(dtype.width.data)
+            signed = dtype.signedness.data != Signedness.UNSIGNED
+            return Element(signless, signless, dtype.width.data // 8, signed)
+        case _:
+            raise DiagnosticException(
+                f"element type {dtype} has no kernels; supported are f16, f32, f64, i1, "
+                "i8 to i64 and ui8 to ui64"
+            )
+
+
+def static_tensor(type_: Attribute) -> TensorType[Attribute]:
+    """A tensor type whose shape must be known."""
+    if not isinstance(type_, TensorType):
+        raise DiagnosticException(f"{type_} is not a tensor type")
+    if is_dynamic(type_):
+        raise DiagnosticException(f"{type_} has an unknown dimension; code needs static shapes")
+    return TensorType(type_.element_type, type_.get_shape())
+
+
+def leaf_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:
+    """The tensors in a type, tuples flattened from the left."""
+    if isinstance(type_, TupleType):
+        return tuple(leaf for field in type_.types.data for leaf in leaf_types(field))
+    return (static_tensor(type_),)

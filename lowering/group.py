@@ -1,0 +1,70 @@
+"""The operators that one kernel computes, whichever way the program states them."""
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xrelay.dialects.core import CalledBodyOp, ConstantOp
+from xrelay.lowering.evaluate import inline_number
+
+MAX_NAME_LENGTH = 80
+"""Longer kernel names are cut and end with a hash, as in Relay."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Operators in program order that compute `result` from `params`."""
+
+    params: tuple[SSAValue, ...]
+    """The values that the operators use from outside, as they see them."""
+    args: tuple[SSAValue, ...]
+    """The same values as the surrounding program sees them."""
+    ops: tuple[Operation, ...]
+    result: SSAValue
+
+    @property
+    def constants(self) -> tuple[ConstantOp, ...]:
+        """Constants among the operators that need memory: further inputs of the kernel."""
+        return tuple(
+            op for op in self.ops if isinstance(op, ConstantOp) and inline_number(op) is None
+        )
+
+    def name(self) -> str:
+        """`fused_` and the names of the operators, as Relay names kernels."""
+        names = [op.name for op in self.ops if not isinstance(op, ConstantOp)]
+        text = "_".join(["fused", *(name.removeprefix("relay.") for name in names)])
+        text = re.sub(r"\W", "_", text)
+        if len(text) <= MAX_NAME_LENGTH:
+            return text
+        digest = blake2b(text.encode(), digest_size=8).hexdigest()
+        return f"{text[:MAX_NAME_LENGTH]}_{digest}"
+
+    def key(self) -> Hashable:
+        """Equal for groups that the same kernel computes."""
+        numbers: dict[SSAValue, int] = {}
+        for value in (*self.params, *(result for op in self.ops for result in op.results)):
+            numbers[value] = len(numbers)
+        types = tuple(value.type for value in numbers)
+        ops = tuple(_op_key(op, numbers) for op in self.ops)
+        return types, ops, numbers[self.result]
+
+
+def _op_key(op: Operation, numbers: dict[SSAValue, int]) -> Hashable:
+    operands = tuple(numbers[operand] for operand in op.operands)
+    if isinstance(op, ConstantOp) and inline_number(op) is None:
+        # The kernel gets its elements as an argument.
+        return (op.name, operands, None)
+    properties: Sequence[tuple[str, Attribute]] = sorted(op.properties.items())
+    return (op.name, operands, tuple(properties))
+
+
+def group_of(op: Operation) -> Group:
+    """The group of a fused or composite operator, or of any other operator alone."""
+    if isinstance(op, CalledBodyOp):
+        inner = tuple(inner for inner in op.block.ops if inner is not op.block.last_op)
+        return Group(tuple(op.block.args), tuple(op.args), inner, op.yielded)
+    args = tuple(dict.fromkeys(op.operands))
+    return Group(args, args, (op,), op.results[0])

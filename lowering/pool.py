@@ -1,0 +1,135 @@
+"""Kernel code of pooling: vectors run along the output row, taps are unrolled."""
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp, Pool2DOp
+from xrelay.dialects.windows import expand_padding, positive_pair
+from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.convert import convert
+from xrelay.lowering.elements import Element, element
+from xrelay.lowering.evaluate import element_of, shape_of
+from xrelay.lowering.position import at
+from xrelay.lowering.reduction import MAXIMUM, SUM, Reducer, accumulator
+from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
+from xrelay.lowering.windows import Window, prepare_image
+
+COUNT = element(i64)
+
+
+def _window(op: Pool2DOp) -> Window:
+    _, _, *positions = shape_of(op.result)
+    return Window(
+        positive_pair(op.pool_size, "pool_size"),
+        positive_pair(op.strides, "strides"),
+        positive_pair(op.dilation, "dilation"),
+        expand_padding(op.padding.get_values()),
+        (positions[0], positions[1]),
+    )
+
+
+def _taps_inside(
+    b: KernelBuilder, window: Window, axis: int, place: SSAValue, limits: tuple[int, int]
+) -> SSAValue:
+    """
+    How many taps of the window at output positions `place` (i64, any lanes) lie within limits,
+    counted from the first element of the image.
+    """
+    lanes = lanes_of(place)
+
+    def number(value: int) -> SSAValue:
+        return b.constant(i64, value, lanes)
+
+    scaled = b.insert(arith.MuliOp(place, number(window.strides[axis]))).result
+    total = number(0)
+    for tap in range(window.taps[axis]):
+        shift = number(tap * window.dilation[axis] - window.pads[axis])
+        coordinate = b.insert(arith.AddiOp(scaled, shift)).result
+        inside = b.both(
+            b.compare_integers(coordinate, "sge", number(limits[0])),
+            b.compare_integers(coordinate, "slt", number(limits[1])),
+        )
+        total = b.select(inside, b.insert(arith.AddiOp(total, number(1))).result, total)
+    return total
+
+
+def _divisor(
+    ctx: KernelContext, op: AvgPool2DOp, window: Window, row: Index, column: Index, lanes: int
+) -> SSAValue:
+    """The number of elements that count in each window, as i64."""
+    b = ctx.b
+    shape = shape_of(op.data)
+    limits: list[tuple[int, int]] = []
+    for axis in (0, 1):
+        size = shape[2 + axis]
+        if op.count_include_pad.value.data:
+            limits.append((-window.pads[axis], size + window.pads[axis + 2]))
+        else:
+            limits.append((0, size))
+    extents = window.extent
+    if all(
+        limits[axis][0] <= -window.pads[axis]
+        and extents[axis] - window.pads[axis] <= limits[axis][1]
+        for axis in (0, 1)
+    ):
+        return b.constant(i64, window.taps[0] * window.taps[1], lanes)
+    rows = _taps_inside(b, window, 0, b.index(row), limits[0])
+    start = b.splat(b.index(column), lanes)
+    places = b.insert(arith.AddiOp(start, b.lane_numbers(lanes))).result if lanes > 1 else start
+    columns = _taps_inside(b, window, 1, places, limits[1])
+    return b.insert(arith.MuliOp(b.splat(rows, lanes), columns)).result
+
+
+def _average(b: KernelBuilder, total: SSAValue, divisor: SSAValue, kind: Element) -> SSAValue:
+    if kind.is_float:
+        return b.insert(arith.DivfOp(total, convert(b, divisor, COUNT, kind))).result
+    return b.insert(arith.DivSIOp(total, divisor)).result
+
+
+def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, Pool2DOp)
+        b, window = ctx.b, _window(op)
+        source = element_of(op.data)
+        kind = source
+        if mean:
+            kind = accumulator(source) if source.is_float else COUNT
+        out_shape = shape_of(op.result)
+        if 0 in out_shape:
+            return
+        image = prepare_image(ctx, op.data, window, reducer.neutral(kind), kind)
+        lanes = ctx.target.lanes(kind.bytes)
+
+        def row(indices: tuple[Index, ...]) -> None:
+            n, c, y = indices
+            start = image.row_start(n, c, y)
+
+            def elements(x: Index, width: int) -> None:
+                loaded = lanes if image.overrun else width
+                pixels = b.address(image.buffer.pointer, b.add(start, x), kind.storage)
+
+                total = b.constant(kind.compute, reducer.neutral(kind), loaded)
+                for y_tap in range(window.taps[0]):
+                    for x_tap in range(window.taps[1]):
+                        offset = image.tap_offset(y_tap, x_tap)
+                        tap = b.load(pixels, offset, kind, loaded)
+                        total = reducer.combine(b, total, tap, kind)
+                value = b.first_lanes(total, width)
+                if mean:
+                    assert isinstance(op, AvgPool2DOp)
+                    divisor = _divisor(ctx, op, window, y, x, width)
+                    value = _average(b, value, divisor, kind)
+                sink(at(out_shape, (n, c, y, x), width), convert(b, value, kind, source))
+
+            ctx.vectors(out_shape[3], lanes, elements)
+
+        b.loop_nest(out_shape[:3], row)
+
+    return (Implementation("windows", emit),)
+
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    MaxPool2DOp: _emit(MAXIMUM),
+    AvgPool2DOp: _emit(SUM, mean=True),
+}

@@ -1,0 +1,279 @@
+"""Kernel code of reductions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects import reduction
+from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp
+from xrelay.lowering.binary import add, multiply
+from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.convert import convert
+from xrelay.lowering.elements import Element, element
+from xrelay.lowering.evaluate import element_of, shape_of
+from xrelay.lowering.position import Position, at
+from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
+from xrelay.lowering.unary import maximum, minimum
+
+Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
+
+INDEX = element(i64)
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """An associative combination of elements and its neutral element."""
+
+    combine: Combine
+    neutral: Callable[[Element], float]
+
+
+def lowest(kind: Element) -> float:
+    """The smallest value of an element type."""
+    if kind.is_float:
+        return -inf
+    return -(2 ** (kind.bits - 1)) if kind.signed else 0
+
+
+def highest(kind: Element) -> float:
+    """The largest value of an element type."""
+    if kind.is_float:
+        return inf
+    return 2 ** (kind.bits - 1) - 1 if kind.signed else 2**kind.bits - 1
+
+
+SUM = Reducer(add, lambda kind: 0)
+PRODUCT = Reducer(multiply, lambda kind: 1)
+MAXIMUM = Reducer(maximum, lowest)
+MINIMUM = Reducer(minimum, highest)
+ALL = Reducer(lambda b, x, y, _: b.both(x, y), lambda kind: 1)
+ANY = Reducer(lambda b, x, y, _: b.either(x, y), lambda kind: 0)
+
+
+def accumulator(kind: Element) -> Element:
+    """What sums of an element type are kept in: f32 for f16, whose own precision is too low."""
+    return element(f32) if kind.is_float and kind.bytes == 2 else kind
+
+
+def across_lanes(b: KernelBuilder, value: SSAValue, combine: Combine, kind: Element) -> SSAValue:
+    """All lanes of a vector combined into one, in a tree."""
+    rest: list[SSAValue] = []
+    while (lanes := lanes_of(value)) > 1:
+        half = lanes // 2
+        if lanes % 2:
+            rest.append(b.bitcast(b.shuffle(value, [lanes - 1]), kind.compute))
+        low, high = b.shuffle(value, range(half)), b.shuffle(value, range(half, 2 * half))
+        if half == 1:
+            low, high = b.bitcast(low, kind.compute), b.bitcast(high, kind.compute)
+        value = combine(b, low, high, kind)
+    for other in rest:
+        value = combine(b, value, other, kind)
+    return value
+
+
+def reduce_elements(
+    ctx: KernelContext,
+    outer: Sequence[int],
+    length: int,
+    reducer: Reducer,
+    kind: Element,
+    element_at: Callable[[tuple[Index, ...], Index, int], SSAValue],
+) -> SSAValue:
+    """
+    Combines `length` elements in each round of the loops over `outer` into a scalar.
+    `element_at(outer indices, offset, lanes)` gives the elements.
+    """
+    b = ctx.b
+    lanes = min(ctx.target.lanes(kind.bytes), max(1, length))
+    whole = length - length % lanes
+
+    def part(start: int, stop: int, width: int) -> SSAValue:
+        initial = b.constant(kind.compute, reducer.neutral(kind), width)
+
+        def row(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            def step(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                value = element_at(indices, i, width)
+                return [reducer.combine(b, inner[0], value, kind)]
+
+            return b.fold(start, stop, width, values, step)
+
+        total = b.fold_nest(outer, [initial], row)[0]
+        return across_lanes(b, total, reducer.combine, kind)
+
+    result = part(0, whole, lanes)
+    if length > whole:
+        result = reducer.combine(b, result, part(whole, length, length - whole), kind)
+    return result
+
+
+def _reduce_axes(
+    ctx: KernelContext,
+    op: Operation,
+    axes: Sequence[int],
+    reducer: Reducer,
+    sink: Sink,
+    *,
+    mean: bool = False,
+) -> None:
+    """
+    A reduction whose result has the kept axes in order, possibly with axes of length 1 between.
+    """
+    b, data = ctx.b, op.operands[0]
+    shape, out_shape = shape_of(data), shape_of(op.results[0])
+    source = element_of(data)
+    kind = accumulator(source) if reducer is SUM or reducer is PRODUCT else source
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    count = prod(shape[axis] for axis in axes)
+
+    def load(position: Position) -> SSAValue:
+        return convert(b, ctx.ev.get((data, 0), position), source, kind)
+
+    def finish(coords: Sequence[Index], value: SSAValue) -> None:
+        lanes = lanes_of(value)
+        if mean:
+            # For no elements: 0 / 0 is NaN.
+            divisor = b.constant(kind.compute, float(count), lanes)
+            value = b.insert(arith.DivfOp(value, divisor)).result
+        own = dict(zip(kept, coords, strict=True))
+        if len(out_shape) == len(shape):
+            full: list[Index] = [own.get(axis, 0) for axis in range(len(shape))]
+        else:
+            full = list(coords)
+        sink(at(out_shape, full, lanes), convert(b, value, kind, source))
+
+    if kept and kept[-1] == len(shape) - 1:
+        _reduce_columns(ctx, shape, kept, axes, reducer, kind, load, finish)
+        return
+    # Trailing reduced axes of a tensor in memory are one long row.
+    tail = 1 if axes else 0
+    while (data, 0) in ctx.ev.buffers and tail < len(axes) and len(shape) - 1 - tail in axes:
+        tail += 1
+    outer_axes = list(axes[: len(axes) - tail])
+    length = prod(shape[len(shape) - tail :])
+
+    def one(coords: tuple[Index, ...]) -> None:
+        def element_at(indices: tuple[Index, ...], offset: Index, lanes: int) -> SSAValue:
+            own = dict(zip([*kept, *outer_axes], [*coords, *indices], strict=True))
+            before = tuple(own[axis] for axis in range(len(shape) - tail))
+            return load(Position(shape, before, offset if tail else 0, lanes))
+
+        outer = [shape[axis] for axis in outer_axes]
+        finish(coords, reduce_elements(ctx, outer, length, reducer, kind, element_at))
+
+    b.loop_nest([shape[axis] for axis in kept], one)
+
+
+def _reduce_columns(
+    ctx: KernelContext,
+    shape: Sequence[int],
+    kept: Sequence[int],
+    axes: Sequence[int],
+    reducer: Reducer,
+    kind: Element,
+    load: Callable[[Position], SSAValue],
+    finish: Callable[[Sequence[Index], SSAValue], None],
+) -> None:
+    """The last axis is kept: lanes are neighbouring results."""
+    b = ctx.b
+
+    def row(outer: tuple[Index, ...]) -> None:
+        def columns(start: Index, lanes: int) -> None:
+            coords = (*outer, start)
+
+            def step(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
+                value = load(at(shape, [own[axis] for axis in range(len(shape))], lanes))
+                return [reducer.combine(b, values[0], value, kind)]
+
+            initial = b.constant(kind.compute, reducer.neutral(kind), lanes)
+            finish(coords, b.fold_nest([shape[axis] for axis in axes], [initial], step)[0])
+
+        ctx.vectors(shape[-1], ctx.target.lanes(kind.bytes), columns)
+
+    b.loop_nest([shape[axis] for axis in kept[:-1]], row)
+
+
+def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, reduction.ReductionOp)
+        _reduce_axes(ctx, op, op.reduced_axes, reducer, sink, mean=mean)
+
+    return (Implementation("loops", emit),)
+
+
+def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        _reduce_axes(ctx, op, (2, 3), reducer, sink, mean=mean)
+
+    return (Implementation("loops", emit),)
+
+
+def _emit_arg(*, largest: bool) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, reduction.ArgReductionOp)
+        _reduce_to_index(ctx, op, sink, largest=largest)
+
+    return (Implementation("loops", emit),)
+
+
+def _reduce_to_index(
+    ctx: KernelContext, op: reduction.ArgReductionOp, sink: Sink, *, largest: bool
+) -> None:
+    b, axes = ctx.b, op.reduced_axes
+    shape, out_shape = shape_of(op.data), shape_of(op.result)
+    kind, last_wins = element_of(op.data), bool(op.select_last_index.value.data)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    extents = [shape[axis] for axis in axes]
+
+    def better(new: SSAValue, old: SSAValue) -> SSAValue:
+        """Whether a later element replaces the best one so far."""
+        lesser, greater = (old, new) if largest else (new, old)
+        if not kind.is_float:
+            sign = "s" if kind.signed else "u"
+            return b.compare_integers(lesser, sign + ("le" if last_wins else "lt"), greater)
+        wins = b.compare_floats(lesser, "ole" if last_wins else "olt", greater)
+        new_is_nan, old_is_nan = b.is_nan(new), b.is_nan(old)
+        if last_wins:
+            return b.either(new_is_nan, wins)
+        return b.either(b.both(new_is_nan, b.negate(old_is_nan)), wins)
+
+    def one(coords: tuple[Index, ...]) -> None:
+        def element_at(indices: Sequence[Index]) -> SSAValue:
+            own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
+            return ctx.ev.get((op.data, 0), at(shape, [own[d] for d in range(len(shape))]))
+
+        def step(indices: tuple[Index, ...], best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = element_at(indices)
+            # The first element is compared with itself, which changes nothing.
+            wins = better(value, best[0])
+            number = b.index(b.flatten(indices, extents))
+            return [b.select(wins, value, best[0]), b.select(wins, number, best[1])]
+
+        first = element_at([0] * len(axes))
+        best = b.fold_nest(extents, [first, b.index(0)], step)
+        index = convert(b, best[1], INDEX, element(i32))
+        if len(out_shape) == len(shape):
+            own = dict(zip(kept, coords, strict=True))
+            coords = tuple(own.get(axis, 0) for axis in range(len(shape)))
+        sink(at(out_shape, coords), index)
+
+    b.loop_nest([shape[axis] for axis in kept], one)
+
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    reduction.SumOp: _emit(SUM),
+    reduction.ProdOp: _emit(PRODUCT),
+    reduction.MaxOp: _emit(MAXIMUM),
+    reduction.MinOp: _emit(MINIMUM),
+    reduction.MeanOp: _emit(SUM, mean=True),
+    reduction.AllOp: _emit(ALL),
+    reduction.AnyOp: _emit(ANY),
+    reduction.ArgmaxOp: _emit_arg(largest=True),
+    reduction.ArgminOp: _emit_arg(largest=False),
+    GlobalAvgPool2DOp: _emit_global(SUM, mean=True),
+    GlobalMaxPool2DOp: _emit_global(MAXIMUM),
+}

@@ -1,0 +1,79 @@
+"""What the code generator knows about the CPU that it generates code for."""
+
+from dataclasses import dataclass
+
+from xdsl.utils.exceptions import DiagnosticException
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    A CPU: what LLVM calls it, and what strategies choose by. A named target never looks at the
+    host; only `native` does.
+    """
+
+    name: str
+    cpu: str
+    """LLVM's name of the processor."""
+    features: str
+    """LLVM's feature string, "+avx2,+fma"; empty for what `cpu` implies."""
+    vector_bytes: int
+    """Width of the vector registers in bytes."""
+    vector_registers: int
+    fma: bool
+    """Whether fused multiply-add is an instruction. Where it is not, it would be a call."""
+    l1_bytes: int = 32 * 1024
+    l2_bytes: int = 512 * 1024
+    triple: str = "x86_64-unknown-linux-gnu"
+
+    def lanes(self, element_bytes: int) -> int:
+        """How many elements of a size one vector register holds."""
+        return max(1, self.vector_bytes // element_bytes)
+
+
+GENERIC = Target("x86-64", "x86-64", "", 16, 16, fma=False)
+AVX2 = Target("x86-64-v3", "x86-64-v3", "", 32, 16, fma=True)
+AVX512 = Target("x86-64-v4", "x86-64-v4", "", 64, 32, fma=True, l2_bytes=1024 * 1024)
+
+TARGETS = {target.name: target for target in (GENERIC, AVX2, AVX512)}
+NATIVE = "native"
+
+
+def named_target(name: str) -> Target:
+    """
+    The description of a named target.
+
+    Raises DiagnosticException for an unknown name. `native` is resolved by `host_target`.
+    """
+    if name == NATIVE:
+        return host_target()
+    if name not in TARGETS:
+        known = ", ".join([NATIVE, *TARGETS])
+        raise DiagnosticException(f"unknown target '{name}', known targets are {known}")
+    return TARGETS[name]
+
+
+def host_target() -> Target:
+    """The description that fits the processor of this machine."""
+    # llvmlite is heavy, and only this function needs the host.
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    has = {feature for feature, present in features.items() if present}
+    if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= has:
+        base = AVX512
+    elif {"avx2", "fma"} <= has:
+        base = AVX2
+    else:
+        base = GENERIC
+    return Target(
+        NATIVE,
+        binding.get_host_cpu_name(),
+        features.flatten(),
+        base.vector_bytes,
+        base.vector_registers,
+        fma=base.fma,
+        l1_bytes=base.l1_bytes,
+        l2_bytes=base.l2_bytes,
+        triple=binding.get_default_triple(),
+    )

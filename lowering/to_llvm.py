@@ -1,0 +1,316 @@
+"""
+The one conversion from kernel IR to the llvm dialect.
+
+Every function is rebuilt in a single walk: scf loops become blocks with arguments, arith, math
+and vector operations their llvm counterparts, and llvm operations move over as they are.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects import arith, func, llvm, math, scf, vector
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.lowering.builder import lanes_of, mangle, scalar_type
+
+Operands: TypeAlias = Sequence[SSAValue]
+Converter: TypeAlias = Callable[["FunctionConverter", Operation, Operands], SSAValue | None]
+
+PUBLIC_ATTRIBUTE = "xrelay.entry"
+"""Marks the function that callers of the compiled program call."""
+
+
+def convert_module(module: ModuleOp, triple: str | None = None) -> None:
+    """
+    Replaces the kernel IR of a module by the llvm dialect, in place.
+
+    Raises DiagnosticException for operations that are not part of kernel IR.
+    """
+    block = module.body.block
+    declared = {op.sym_name.data for op in block.ops if isinstance(op, llvm.FuncOp)}
+    for op in list(block.ops):
+        if isinstance(op, func.FuncOp):
+            converter = FunctionConverter()
+            function = converter.convert(op)
+            block.insert_op_before(function, op)
+            for name, declaration in converter.declarations.items():
+                if name not in declared:
+                    declared.add(name)
+                    block.insert_op_before(declaration, function)
+            op.detach()
+            op.erase(safe_erase=False)
+        elif not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
+            raise DiagnosticException(
+                f"{op.name} is not part of kernel IR; run convert-relay-to-kernels before"
+            )
+    if triple is not None:
+        module.attributes["llvm.target_triple"] = StringAttr(triple)
+
+
+@dataclass(eq=False)
+class FunctionConverter:
+    """Rebuilds one function."""
+
+    blocks: list[Block] = field(default_factory=list[Block])
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    declarations: dict[str, llvm.FuncOp] = field(default_factory=dict[str, llvm.FuncOp])
+    """Functions of the C library that the code calls."""
+    _indices: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    def convert(self, function: func.FuncOp) -> llvm.FuncOp:
+        """The function in the llvm dialect."""
+        old = function.body.block
+        self.start_block(old.arg_types)
+        self.values.update(zip(old.args, self.blocks[0].args, strict=True))
+        self.convert_block(old)
+        is_entry = PUBLIC_ATTRIBUTE in function.attributes
+        type_ = llvm.LLVMFunctionType(list(old.arg_types), llvm.LLVMVoidType())
+        return llvm.FuncOp(
+            function.sym_name.data,
+            type_,
+            linkage=llvm.LinkageAttr("external" if is_entry else "internal"),
+            body=Region(self.blocks),
+            extra_attrs=dict(function.attributes),
+        )
+
+    def insert(self, op: Operation) -> Operation:
+        """Appends to the current block."""
+        self.blocks[-1].add_op(op)
+        return op
+
+    def emit(self, op: Operation) -> SSAValue:
+        """Appends an operation with one result."""
+        return self.insert(op).results[0]
+
+    def start_block(self, arg_types: Sequence[Attribute] = ()) -> Block:
+        """Opens a new block at the end of the function."""
+        block = Block(arg_types=arg_types)
+        self.blocks.append(block)
+        return block
+
+    def index(self, value: int) -> SSAValue:
+        """A 32-bit constant, in the entry block."""
+        known = self._indices.get(value)
+        if known is None:
+            op = llvm.ConstantOp(IntegerAttr(value, i32), i32)
+            first = self.blocks[0].first_op
+            if first is None:
+                self.blocks[0].add_op(op)
+            else:
+                self.blocks[0].insert_op_before(op, first)
+            known = self._indices[value] = op.result
+        return known
+
+    def mapped(self, operands: Operands) -> list[SSAValue]:
+        """The new values of old ones."""
+        return [self.values[operand] for operand in operands]
+
+    def convert_block(self, block: Block) -> Operands:
+        """Converts the operations of a block; returns what its terminator passes on."""
+        for op in block.ops:
+            operands = self.mapped(op.operands)
+            if isinstance(op, scf.YieldOp):
+                return operands
+            if isinstance(op, scf.ForOp):
+                self.convert_for(op)
+            elif isinstance(op, scf.IfOp):
+                self.convert_if(op)
+            elif op.dialect_name() == "llvm":
+                self.values.update(zip(op.results, self.clone(op, operands), strict=True))
+            else:
+                converter = CONVERTERS.get(type(op))
+                if converter is None:
+                    raise DiagnosticException(f"{op.name} is not part of kernel IR")
+                result = converter(self, op, operands)
+                if result is not None:
+                    self.values[op.results[0]] = result
+        return ()
+
+    def clone(self, op: Operation, operands: Operands) -> Sequence[SSAValue]:
+        """The same operation on new operands."""
+        copy = type(op).create(
+            operands=operands,
+            result_types=[result.type for result in op.results],
+            properties=op.properties,
+            attributes=op.attributes,
+        )
+        return self.insert(copy).results
+
+    def convert_for(self, op: scf.ForOp) -> None:
+        """The test stands at the top: a loop may have no round."""
+        start, stop, step = self.mapped((op.lb, op.ub, op.step))
+        carried = self.mapped(op.iter_args)
+        before = self.blocks[-1]
+        header = self.start_block([value.type for value in (start, *carried)])
+        before.add_op(llvm.BrOp(header, start, *carried))
+        below = llvm.ICmpPredicateFlag("slt").to_int()
+        test = self.emit(llvm.ICmpOp(header.args[0], stop, IntegerAttr(below, i64)))
+        body = self.start_block()
+        self.values.update(zip(op.body.block.args, header.args, strict=True))
+        results = self.convert_block(op.body.block)
+        following = self.emit(llvm.AddOp(header.args[0], step))
+        self.insert(llvm.BrOp(header, following, *results))
+        after = self.start_block()
+        header.add_op(llvm.CondBrOp(test, body, [], after, []))
+        self.values.update(zip(op.results, header.args[1:], strict=True))
+
+    def convert_if(self, op: scf.IfOp) -> None:
+        """Both branches jump to a block whose arguments are the results."""
+        condition = self.values[op.cond]
+        before = self.blocks[-1]
+        ends: list[tuple[Block, Operands]] = []
+        starts: list[Block] = []
+        for region in (op.true_region, op.false_region):
+            starts.append(self.start_block())
+            results: Operands = self.convert_block(region.block) if region.blocks else ()
+            ends.append((self.blocks[-1], results))
+        before.add_op(llvm.CondBrOp(condition, starts[0], [], starts[1], []))
+        after = self.start_block([result.type for result in op.results])
+        for end, results in ends:
+            end.add_op(llvm.BrOp(after, *results))
+        self.values.update(zip(op.results, after.args, strict=True))
+
+
+def _same(op_type: Callable[[SSAValue, SSAValue], Operation]) -> Converter:
+    return lambda c, op, operands: c.emit(op_type(operands[0], operands[1]))
+
+
+def _intrinsic(name: str) -> Converter:
+    def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+        type_ = op.results[0].type
+        return c.emit(llvm.CallIntrinsicOp(f"llvm.{name}.{mangle(type_)}", list(operands), [type_]))
+
+    return convert
+
+
+def _library_call(single: str, double: str) -> Converter:
+    """A function of the C library, lane by lane."""
+
+    def call(c: FunctionConverter, type_: Attribute, operand: SSAValue) -> SSAValue:
+        name = single if str(type_) == "f32" else double
+        if name not in c.declarations:
+            function_type = llvm.LLVMFunctionType([type_], type_)
+            c.declarations[name] = llvm.FuncOp(
+                name, function_type, linkage=llvm.LinkageAttr("external")
+            )
+        return c.emit(llvm.CallOp(name, operand, return_type=type_))
+
+    def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+        (value,), type_ = operands, scalar_type(op.results[0])
+        lanes = lanes_of(value)
+        if lanes == 1:
+            return call(c, type_, value)
+        result = c.emit(llvm.UndefOp(value.type))
+        for lane in range(lanes):
+            mask = DenseArrayBase.from_list(i32, [lane])
+            one = c.emit(llvm.ShuffleVectorOp(value, value, mask, VectorType(type_, [1])))
+            number = call(c, type_, c.emit(llvm.BitcastOp(one, type_)))
+            result = c.emit(llvm.InsertElementOp(result, number, c.index(lane)))
+        return result
+
+    return convert
+
+
+def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
+    assert isinstance(op, arith.ConstantOp)
+    return c.emit(llvm.ConstantOp(op.value, op.result.type))
+
+
+def _compare_integers(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    assert isinstance(op, arith.CmpiOp)
+    return c.emit(llvm.ICmpOp(*operands, IntegerAttr(op.predicate.value.data, i64)))
+
+
+def _compare_floats(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    assert isinstance(op, arith.CmpfOp)
+    return c.emit(llvm.FCmpOp(*operands, IntegerAttr(op.predicate.value.data, i64)))
+
+
+def _select(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    return c.emit(llvm.SelectOp(*operands))
+
+
+def _negate(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    return c.emit(llvm.FNegOp(operands[0]))
+
+
+def _fma(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    return c.emit(llvm.FMAOp(*operands))
+
+
+def _broadcast(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    (scalar,), type_ = operands, op.results[0].type
+    lanes = lanes_of(op.results[0])
+    empty = c.emit(llvm.UndefOp(type_))
+    first = c.emit(llvm.InsertElementOp(empty, scalar, c.index(0)))
+    mask = DenseArrayBase.from_list(i32, [0] * lanes)
+    return c.emit(llvm.ShuffleVectorOp(first, first, mask, type_))
+
+
+def _call(c: FunctionConverter, op: Operation, operands: Operands) -> None:
+    assert isinstance(op, func.CallOp)
+    c.insert(llvm.CallOp(op.callee, *operands))
+
+
+def _return(c: FunctionConverter, op: Operation, _: Operands) -> None:
+    c.insert(llvm.ReturnOp())
+
+
+CONVERTERS: dict[type[Operation], Converter] = {
+    arith.ConstantOp: _constant,
+    arith.AddiOp: _same(llvm.AddOp),
+    arith.SubiOp: _same(llvm.SubOp),
+    arith.MuliOp: _same(llvm.MulOp),
+    arith.DivSIOp: _same(llvm.SDivOp),
+    arith.DivUIOp: _same(llvm.UDivOp),
+    arith.RemSIOp: _same(llvm.SRemOp),
+    arith.RemUIOp: _same(llvm.URemOp),
+    arith.AndIOp: _same(llvm.AndOp),
+    arith.OrIOp: _same(llvm.OrOp),
+    arith.XOrIOp: _same(llvm.XOrOp),
+    arith.ShLIOp: _same(llvm.ShlOp),
+    arith.ShRUIOp: _same(llvm.LShrOp),
+    arith.ShRSIOp: _same(llvm.AShrOp),
+    arith.MaxSIOp: _intrinsic("smax"),
+    arith.MaxUIOp: _intrinsic("umax"),
+    arith.MinSIOp: _intrinsic("smin"),
+    arith.MinUIOp: _intrinsic("umin"),
+    arith.AddfOp: _same(llvm.FAddOp),
+    arith.SubfOp: _same(llvm.FSubOp),
+    arith.MulfOp: _same(llvm.FMulOp),
+    arith.DivfOp: _same(llvm.FDivOp),
+    arith.NegfOp: _negate,
+    arith.MaximumfOp: _intrinsic("maximum"),
+    arith.MinimumfOp: _intrinsic("minimum"),
+    arith.CmpiOp: _compare_integers,
+    arith.CmpfOp: _compare_floats,
+    arith.SelectOp: _select,
+    math.AbsFOp: _intrinsic("fabs"),
+    math.CeilOp: _intrinsic("ceil"),
+    math.CosOp: _intrinsic("cos"),
+    math.ErfOp: _library_call("erff", "erf"),
+    math.ExpOp: _intrinsic("exp"),
+    math.FloorOp: _intrinsic("floor"),
+    math.FmaOp: _fma,
+    math.LogOp: _intrinsic("log"),
+    math.PowFOp: _intrinsic("pow"),
+    math.RoundEvenOp: _intrinsic("roundeven"),
+    math.SinOp: _intrinsic("sin"),
+    math.SqrtOp: _intrinsic("sqrt"),
+    math.TanhOp: _intrinsic("tanh"),
+    math.TruncOp: _intrinsic("trunc"),
+    vector.BroadcastOp: _broadcast,
+    func.CallOp: _call,
+    func.ReturnOp: _return,
+}

@@ -1,0 +1,348 @@
+"""Kernel code of the operators that move, repeat or select elements."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from xrelay.dialects import transform
+from xrelay.dialects.pool import UpsamplingOp
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.lowering.builder import Index, KernelBuilder
+from xrelay.lowering.elements import Element
+from xrelay.lowering.evaluate import (
+    Demand,
+    Evaluator,
+    Rule,
+    RuleFunction,
+    element_of,
+    leaf_shape,
+    shape_of,
+)
+from xrelay.lowering.position import Position, at, linear
+
+Coords = tuple[Index, ...]
+
+
+def _reshape(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    offset = position.offset(ev.b)
+    shape = shape_of(op.operands[0])
+    return (yield Demand((op.operands[0], 0), linear(shape, offset, position.lanes)))
+
+
+def _transpose(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.TransposeOp)
+    permutation = op.permutation
+
+    def source(coords: Coords) -> Coords:
+        own: list[Index] = [0] * len(coords)
+        for axis, coord in zip(permutation, coords, strict=True):
+            own[axis] = coord
+        return tuple(own)
+
+    stays = not permutation or permutation[-1] == len(permutation) - 1
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=stays))
+
+
+def _broadcast_to(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    yield from ()
+    return (yield from ev.broadcast(op.operands[0], position))
+
+
+def _tile(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    shape = shape_of(op.operands[0])
+
+    def source(coords: Coords) -> list[Index]:
+        own = coords[len(coords) - len(shape) :]
+        return [ev.b.mod(coord, dim) for coord, dim in zip(own, shape, strict=True)]
+
+    whole = not shape or shape[-1] == position.shape[-1]
+    return (yield from ev.mapped((op.operands[0], 0), position, source, contiguous=whole))
+
+
+def _repeat(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.RepeatOp)
+    rank = len(position.shape)
+    axis = normalize_axis(op.axis.value.data, rank)
+    repeats = op.repeats.value.data
+
+    def source(coords: Coords) -> Coords:
+        return (*coords[:axis], ev.b.div(coords[axis], repeats), *coords[axis + 1 :])
+
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=axis != rank - 1))
+
+
+def _strided_slice(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.StridedSliceOp)
+    slices = op.slices
+
+    def source(coords: Coords) -> list[Index]:
+        return [
+            ev.b.add(ev.b.mul(coord, taken.step), taken.start)
+            for coord, taken in zip(coords, slices, strict=True)
+        ]
+
+    unit = not slices or slices[-1].step == 1
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=unit))
+
+
+def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, UpsamplingOp)
+    small, large = shape_of(op.data), position.shape
+
+    def source(coords: Coords) -> list[Index]:
+        scaled = [ev.b.div(ev.b.mul(coords[axis], small[axis]), large[axis]) for axis in (2, 3)]
+        return [*coords[:2], *scaled]
+
+    same = small[3] == large[3]
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=same))
+
+
+def _choose(
+    ev: Evaluator,
+    index: Index,
+    choices: Sequence[tuple[int, Demand]],
+) -> Rule:
+    """The first choice whose bound is above `index`; the last one otherwise."""
+    b = ev.b
+    (bound, demand), *others = choices
+    if isinstance(index, int):
+        for limit, chosen in choices:
+            if index < limit:
+                return (yield chosen)
+        return (yield choices[-1][1])
+    if not others:
+        return (yield demand)
+    condition = b.compare_index(index, "slt", bound)
+    then, otherwise = Block(), Block()
+    with b.inside(then):
+        first = yield demand
+    with b.inside(otherwise):
+        rest = yield from _choose(ev, index, others)
+    return b.join(condition, (then, first), (otherwise, rest))
+
+
+def _join_fields(
+    ev: Evaluator, position: Position, data: SSAValue, axis: int, starts: Sequence[int], new: bool
+) -> Rule:
+    """Elements of fields that stand one after the other along `axis` (`new`: one each)."""
+    b = ev.b
+    if position.lanes > 1 and (axis == len(position.shape) - 1 or not position.in_row):
+        parts: list[SSAValue] = []
+        for i in range(position.lanes):
+            parts.append(
+                (yield from _join_fields(ev, position.lane(b, i), data, axis, starts, new))
+            )
+        return b.from_lanes(parts)
+    coords = position.coords(b)
+    choices: list[tuple[int, Demand]] = []
+    for field, start in enumerate(starts):
+        shape = leaf_shape((data, field))
+        if 0 in shape and len(starts) > 1:
+            continue
+        own = coords[:axis] if new else (*coords[:axis], b.sub(coords[axis], start))
+        demand = Demand((data, field), at(shape, (*own, *coords[axis + 1 :]), position.lanes))
+        choices.append((start + (1 if new else shape[axis]), demand))
+    return (yield from _choose(ev, coords[axis], choices))
+
+
+def _concatenate(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.ConcatenateOp)
+    axis = op.normalized_axis
+    starts = [0]
+    for field in op.joined_fields()[:-1]:
+        starts.append(starts[-1] + field.get_shape()[axis])
+    return (yield from _join_fields(ev, position, op.data, axis, starts, False))
+
+
+def _stack(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.StackOp)
+    starts = range(len(op.joined_fields()))
+    return (yield from _join_fields(ev, position, op.data, op.normalized_axis, starts, True))
+
+
+def _split(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
+    assert isinstance(op, transform.SplitOp)
+    axis, start = op.normalized_axis, op.part_starts()[leaf]
+
+    def source(coords: Coords) -> Coords:
+        return (*coords[:axis], ev.b.add(coords[axis], start), *coords[axis + 1 :])
+
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=True))
+
+
+def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.PadOp)
+    b, widths, shape = ev.b, op.widths, shape_of(op.data)
+    last_is_padded = bool(widths) and any(widths[-1])
+    if position.lanes > 1 and (last_is_padded or not position.in_row):
+        parts: list[SSAValue] = []
+        for i in range(position.lanes):
+            parts.append((yield from _pad(ev, op, 0, position.lane(b, i))))
+        return b.from_lanes(parts)
+    shifted: list[Index] = [
+        b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
+    ]
+    mode = op.pad_mode.data
+    if mode != "constant":
+        nearest = [
+            _pad_coordinate(b, coord, dim, width, mode)
+            for coord, dim, width in zip(shifted, shape, widths, strict=True)
+        ]
+        return (yield Demand((op.data, 0), at(shape, nearest, position.lanes)))
+    inside: SSAValue | None = None
+    for coord, dim, width in zip(shifted, shape, widths, strict=True):
+        tests = [("sge", 0)] * bool(width[0]) + [("slt", dim)] * bool(width[1])
+        for predicate, bound in tests:
+            test = b.compare_index(coord, predicate, bound)
+            inside = test if inside is None else b.both(inside, test)
+    element = Demand((op.data, 0), at(shape, shifted, position.lanes))
+    if inside is None:
+        return (yield element)
+    then, otherwise = Block(), Block()
+    with b.inside(then):
+        value = yield element
+    with b.inside(otherwise):
+        fill = b.splat((yield Demand((op.pad_val, 0), at((), ()))), position.lanes)
+    return b.join(inside, (then, value), (otherwise, fill))
+
+
+def _pad_coordinate(
+    b: KernelBuilder, coord: Index, dim: int, width: Sequence[int], mode: str
+) -> Index:
+    if not any(width):
+        return coord
+    if mode == "edge":
+        return b.smaller(b.larger(coord, 0), dim - 1)
+    mirrored = b.larger(coord, b.sub(0, coord))
+    return b.smaller(mirrored, b.sub(2 * (dim - 1), mirrored))
+
+
+def _index_value(
+    b: KernelBuilder, value: SSAValue, kind: Element, length: int, mode: str
+) -> SSAValue:
+    """An index tensor's element as an i64 within the range of its axis."""
+    if kind.bits < 64:
+        value = b.insert((llvm.SExtOp if kind.signed else llvm.ZExtOp)(value, i64)).res
+    if mode == "wrap":
+        # The remainder has the sign of the index; adding the length once more mends that.
+        size = b.index(length)
+        op = arith.RemSIOp if kind.signed else arith.RemUIOp
+        remainder = b.insert(op(value, size)).result
+        again = b.insert(arith.AddiOp(remainder, size)).result
+        negative = b.compare_integers(remainder, "slt", b.index(0))
+        return b.select(negative, again, remainder)
+    if not kind.signed:
+        over = b.compare_integers(value, "ugt", b.index(length - 1))
+        return b.select(over, b.index(length - 1), value)
+    return cast(SSAValue, b.smaller(b.larger(value, 0), length - 1))
+
+
+def _take(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.TakeOp)
+    b, axis, batch = ev.b, op.normalized_axis, op.batch_dims.value.data
+    shape, index_shape = shape_of(op.data), shape_of(op.indices)
+    kind, mode = element_of(op.indices), op.mode.data
+    # Positions in the result: data axes before `axis`, index axes after the batch, data axes.
+    first = 0 if axis is None else axis
+    trailing = len(position.shape) - first - (len(index_shape) - batch)
+    if position.lanes > 1 and not (trailing and position.in_row):
+        parts: list[SSAValue] = []
+        for i in range(position.lanes):
+            parts.append((yield from _take(ev, op, 0, position.lane(b, i))))
+        return b.from_lanes(parts)
+    coords = position.coords(b)
+    middle = coords[first : first + len(index_shape) - batch]
+    where = at(index_shape, (*coords[:batch], *middle))
+    raw = yield Demand((op.indices, 0), where)
+    if axis is None:
+        offset = _index_value(b, raw, kind, prod(shape), mode)
+        return (yield Demand((op.data, 0), linear(shape, offset)))
+    index = _index_value(b, raw, kind, shape[axis], mode)
+    own = (*coords[:axis], index, *coords[first + len(middle) :])
+    return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
+
+
+def _gather_nd(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.GatherNDOp)
+    b, batch = ev.b, op.batch_dims.value.data
+    shape, (count, *places) = shape_of(op.data), shape_of(op.indices)
+    kind = element_of(op.indices)
+    trailing = len(shape) - count - batch
+    if position.lanes > 1 and not (trailing and position.in_row):
+        parts: list[SSAValue] = []
+        for i in range(position.lanes):
+            parts.append((yield from _gather_nd(ev, op, 0, position.lane(b, i))))
+        return b.from_lanes(parts)
+    coords = position.coords(b)
+    own: list[Index] = list(coords[:batch])
+    for i in range(count):
+        where = at((count, *places), (i, *coords[: len(places)]))
+        raw = yield Demand((op.indices, 0), where)
+        own.append(_index_value(b, raw, kind, shape[batch + i], "clip"))
+    own.extend(coords[len(places) :])
+    return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
+
+
+def _where(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, transform.WhereOp)
+    condition = yield from ev.broadcast(op.condition, position)
+    x = yield from ev.broadcast(op.x, position)
+    y = yield from ev.broadcast(op.y, position)
+    return ev.b.select(condition, x, y)
+
+
+def varies_along_row(op: Operation) -> bool:
+    """
+    Whether neighbouring elements of the result come from places that are not neighbours, so that
+    vectors would have to be put together lane by lane.
+    """
+    rank = len(leaf_shape((op.results[0], 0)))
+    last = rank - 1
+    match op:
+        case transform.TransposeOp():
+            return rank > 0 and op.permutation[-1] != last
+        case transform.RepeatOp():
+            return normalize_axis(op.axis.value.data, rank) == last
+        case transform.TileOp():
+            shape = shape_of(op.data)
+            return bool(shape) and shape[-1] != leaf_shape((op.result, 0))[-1]
+        case transform.StridedSliceOp():
+            return rank > 0 and op.slices[-1].step != 1
+        case transform.ConcatenateOp() | transform.StackOp():
+            return op.normalized_axis == last
+        case transform.PadOp():
+            return rank > 0 and any(op.widths[-1])
+        case transform.TakeOp():
+            return op.normalized_axis is None or op.normalized_axis == len(shape_of(op.data)) - 1
+        case transform.GatherNDOp():
+            named = shape_of(op.indices)[0] + op.batch_dims.value.data
+            return named == len(shape_of(op.data))
+        case UpsamplingOp():
+            return shape_of(op.data)[3] != leaf_shape((op.result, 0))[3]
+        case _:
+            return False
+
+
+RULES: dict[type[Operation], RuleFunction] = {
+    transform.ReshapeOp: _reshape,
+    transform.BatchFlattenOp: _reshape,
+    transform.SqueezeOp: _reshape,
+    transform.ExpandDimsOp: _reshape,
+    transform.TransposeOp: _transpose,
+    transform.BroadcastToOp: _broadcast_to,
+    transform.TileOp: _tile,
+    transform.RepeatOp: _repeat,
+    transform.StridedSliceOp: _strided_slice,
+    UpsamplingOp: _upsampling,
+    transform.ConcatenateOp: _concatenate,
+    transform.StackOp: _stack,
+    transform.SplitOp: _split,
+    transform.PadOp: _pad,
+    transform.TakeOp: _take,
+    transform.GatherNDOp: _gather_nd,
+    transform.WhereOp: _where,
+}

@@ -1,0 +1,173 @@
+"""Kernel code of the elementwise operators with one operand."""
+
+from collections.abc import Callable
+from math import isnan
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects import unary
+from xrelay.lowering.builder import KernelBuilder, lanes_of, scalar_type
+from xrelay.lowering.convert import convert
+from xrelay.lowering.elements import Element, element
+from xrelay.lowering.evaluate import (
+    Demand,
+    Evaluator,
+    Rule,
+    RuleFunction,
+    element_of,
+)
+from xrelay.lowering.position import Position
+
+UnaryCode = Callable[[KernelBuilder, SSAValue, Element], SSAValue]
+
+
+def _math(op: Callable[[SSAValue], Operation]) -> UnaryCode:
+    return lambda b, x, _: b.insert(op(x)).results[0]
+
+
+def one(b: KernelBuilder, like: SSAValue, value: float = 1.0) -> SSAValue:
+    """A constant with the type of another value."""
+    return b.constant(scalar_type(like), value, lanes_of(like))
+
+
+def reciprocal(b: KernelBuilder, x: SSAValue) -> SSAValue:
+    """1 / x"""
+    return b.insert(arith.DivfOp(one(b, x), x)).result
+
+
+def _rsqrt(b: KernelBuilder, x: SSAValue, _: Element) -> SSAValue:
+    return reciprocal(b, b.insert(math.SqrtOp(x)).result)
+
+
+def _sigmoid(b: KernelBuilder, x: SSAValue, _: Element) -> SSAValue:
+    decay = b.insert(math.ExpOp(b.insert(arith.NegfOp(x)).result)).result
+    return reciprocal(b, b.insert(arith.AddfOp(one(b, x), decay)).result)
+
+
+def _erf(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
+    # The math library has it for f32 and f64, one number at a time.
+    single = element(f32)
+    wide = convert(b, x, kind, single) if kind.bytes < 4 else x
+    result = b.insert(math.ErfOp(wide)).result
+    return convert(b, result, single, kind) if kind.bytes < 4 else result
+
+
+def _negative(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
+    if kind.is_float:
+        return b.insert(arith.NegfOp(x)).result
+    return b.insert(arith.SubiOp(one(b, x, 0), x)).result
+
+
+def _absolute(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
+    if kind.is_float:
+        return b.insert(math.AbsFOp(x)).result
+    if not kind.signed:
+        return x
+    return b.insert(arith.MaxSIOp(x, _negative(b, x, kind))).result
+
+
+def _sign(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
+    zero = one(b, x, 0)
+    if kind.is_float:
+        positive, negative = b.compare_floats(zero, "olt", x), b.compare_floats(x, "olt", zero)
+        return b.select(positive, one(b, x), b.select(negative, one(b, x, -1), x))
+    if not kind.signed:
+        return b.select(b.compare_integers(x, "ne", zero), one(b, x), zero)
+    positive, negative = b.compare_integers(zero, "slt", x), b.compare_integers(x, "slt", zero)
+    return b.select(positive, one(b, x), b.select(negative, one(b, x, -1), zero))
+
+
+def maximum(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
+    """The larger element; NaN if one is."""
+    if kind.is_float:
+        return b.insert(arith.MaximumfOp(x, y)).result
+    if kind.is_bool:
+        return b.either(x, y)
+    return b.insert((arith.MaxSIOp if kind.signed else arith.MaxUIOp)(x, y)).result
+
+
+def minimum(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
+    """The smaller element; NaN if one is."""
+    if kind.is_float:
+        return b.insert(arith.MinimumfOp(x, y)).result
+    if kind.is_bool:
+        return b.both(x, y)
+    return b.insert((arith.MinSIOp if kind.signed else arith.MinUIOp)(x, y)).result
+
+
+def _relu(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
+    return x if not kind.signed else maximum(b, x, one(b, x, 0), kind)
+
+
+def saturate(number: float, kind: Element) -> float:
+    """A number as the nearest that the element type has: integers round towards zero."""
+    if kind.is_float:
+        return number
+    bits = kind.bits
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if kind.signed else (0, 2**bits - 1)
+    if isnan(number):
+        return 0
+    return low if number <= low else high if number >= high else int(number)
+
+
+def _round_to_f16(number: float) -> float:
+    # A bound beyond the largest f16 is no bound.
+    return number if abs(number) <= 65504 else float("inf") if number > 0 else float("-inf")
+
+
+def _clip(b: KernelBuilder, op: unary.ClipOp, x: SSAValue, kind: Element) -> SSAValue:
+    bounds = [saturate(bound.value.data, kind) for bound in (op.a_min, op.a_max)]
+    if kind.is_float and kind.bytes == 2:
+        bounds = [_round_to_f16(bound) for bound in bounds]
+    return minimum(b, maximum(b, x, one(b, x, bounds[0]), kind), one(b, x, bounds[1]), kind)
+
+
+def _leaky_relu(b: KernelBuilder, op: unary.LeakyReluOp, x: SSAValue) -> SSAValue:
+    scaled = b.insert(arith.MulfOp(x, one(b, x, op.alpha.value.data))).result
+    return b.select(b.compare_floats(one(b, x, 0), "olt", x), x, scaled)
+
+
+CODE: dict[type[Operation], UnaryCode] = {
+    unary.ExpOp: _math(math.ExpOp),
+    unary.LogOp: _math(math.LogOp),
+    unary.SqrtOp: _math(math.SqrtOp),
+    unary.RsqrtOp: _rsqrt,
+    unary.TanhOp: _math(math.TanhOp),
+    unary.SigmoidOp: _sigmoid,
+    unary.ErfOp: _erf,
+    unary.SinOp: _math(math.SinOp),
+    unary.CosOp: _math(math.CosOp),
+    unary.FloorOp: _math(math.FloorOp),
+    unary.CeilOp: _math(math.CeilOp),
+    unary.RoundOp: _math(math.RoundEvenOp),
+    unary.TruncOp: _math(math.TruncOp),
+    unary.NegativeOp: _negative,
+    unary.AbsOp: _absolute,
+    unary.SignOp: _sign,
+    unary.CopyOp: lambda b, x, _: x,
+    unary.ReluOp: _relu,
+    unary.LogicalNotOp: lambda b, x, _: b.negate(x),
+}
+
+
+def apply(b: KernelBuilder, op: Operation, x: SSAValue) -> SSAValue:
+    """The code of an elementwise operator for the elements `x` of its operand."""
+    kind = element_of(op.operands[0])
+    match op:
+        case unary.ClipOp():
+            return _clip(b, op, x, kind)
+        case unary.LeakyReluOp():
+            return _leaky_relu(b, op, x)
+        case unary.CastOp():
+            return convert(b, x, kind, element_of(op.result))
+        case _:
+            return CODE[type(op)](b, x, kind)
+
+
+def _rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    return apply(ev.b, op, (yield Demand((op.operands[0], 0), position)))
+
+
+RULES: dict[type[Operation], RuleFunction] = dict.fromkeys(unary.UNARY_OPS, _rule)

@@ -1,0 +1,124 @@
+"""Textual LLVM IR to machine code, through llvmlite."""
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llvmlite import binding
+
+from xrelay.runtime.errors import ModelError
+
+RunFunction = Callable[[int, int, int, int], None]
+"""Inputs, outputs, constants, workspace: addresses."""
+
+_PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The processor that code is generated for, in LLVM's words."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    def create(self) -> binding.TargetMachine:
+        """LLVM's code generator for it; the code is position independent."""
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        binding.initialize_native_asmparser()
+        try:
+            target = binding.Target.from_triple(self.triple)
+        except RuntimeError as error:
+            raise ModelError(f"LLVM does not know the target {self.triple}: {error}") from error
+        # The kernels are finished: code generation alone, no passes over the IR.
+        return target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="small"
+        )
+
+
+def emit_object(llvm_ir: str, machine: Machine, assembly: Sequence[str] = ()) -> bytes:
+    """
+    The object file of a module, with lines of assembly added to it.
+
+    Raises ModelError when LLVM does not accept the module.
+    """
+    generator = machine.create()
+    try:
+        module = binding.parse_assembly(llvm_ir)
+        if assembly:
+            lines = [line.replace("\\", "\\5C").replace('"', "\\22") for line in assembly]
+            text = "\n".join(f'module asm "{line}"' for line in lines)
+            module.link_in(binding.parse_assembly(f'target triple = "{machine.triple}"\n{text}'))
+        module.verify()
+        return generator.emit_object(module)
+    except RuntimeError as error:
+        raise ModelError(f"LLVM does not accept the generated code: {error}") from error
+
+
+class LoadedCode:
+    """Machine code in this process. It stays valid as long as this object lives."""
+
+    def __init__(self, code: bytes, machine: Machine, symbol: str):
+        generator = machine.create()
+        backing = binding.parse_assembly(f'target triple = "{machine.triple}"')
+        self._engine = binding.create_mcjit_compiler(backing, generator)
+        self._engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        address = self._engine.get_function_address(symbol)
+        if not address:
+            raise ModelError(f"the machine code does not define {symbol}")
+        self.run: RunFunction = _PROTOTYPE(address)
+
+
+class LoadedLibrary:
+    """A shared library that was saved from a model."""
+
+    def __init__(self, path: Path):
+        try:
+            self._library = ctypes.CDLL(str(path.resolve()))
+            metadata = ctypes.string_at(self.address("xrelay_metadata"))
+        except OSError as error:
+            raise ModelError(f"{path} is not a library that can be loaded: {error}") from error
+        except ValueError as error:
+            raise ModelError(f"{path} is not a model saved by xrelay") from error
+        self.metadata = metadata.decode()
+
+    def _symbol(self, name: str) -> ctypes.c_char:
+        return ctypes.c_char.in_dll(self._library, name)
+
+    def address(self, name: str) -> int:
+        """The address of a symbol."""
+        return ctypes.addressof(self._symbol(name))
+
+    def function(self, name: str) -> RunFunction:
+        """The entry function."""
+        return _PROTOTYPE(self.address(name))
+
+
+def link_shared_library(code: bytes, destination: Path, exported: Iterable[str]) -> None:
+    """
+    Links an object file into a shared library with the system's linker.
+
+    Raises ModelError when there is no linker or it fails.
+    """
+    linker = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if linker is None:
+        raise ModelError("saving a shared library needs a C compiler driver (cc) to link with")
+    with tempfile.TemporaryDirectory() as folder:
+        source, versions = Path(folder, "model.o"), Path(folder, "exports.map")
+        result = Path(folder, "model.so")
+        source.write_bytes(code)
+        names = "".join(f" {name};" for name in exported)
+        versions.write_text(f"{{ global:{names} local: *; }};\n")
+        command = [linker, "-shared", "-o", result, source, f"-Wl,--version-script={versions}"]
+        done = subprocess.run(
+            [*map(str, command), "-lm"], check=False, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise ModelError(f"{linker} failed to link the library: {done.stderr.strip()}")
+        shutil.move(result, destination)

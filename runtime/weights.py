@@ -1,0 +1,41 @@
+"""The side file of a `.mlir` file: the bytes of its large constants, by digest."""
+
+import zipfile
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+
+from xrelay.runtime.errors import ModelError
+
+
+def weights_path(path: Path) -> Path:
+    """The side file of a program: `model.mlir.weights.npz` for `model.mlir`."""
+    return path.with_name(f"{path.name}.weights.npz")
+
+
+def write_weights(path: Path, weights: Mapping[str, bytes | memoryview]) -> None:
+    """Writes the bytes of constants, each once, uncompressed (NumPy's npz format)."""
+    np.savez(
+        path,
+        allow_pickle=False,
+        **{key: np.frombuffer(data, np.uint8) for key, data in weights.items()},
+    )
+
+
+def read_weights(path: Path) -> dict[str, memoryview]:
+    """
+    The bytes of constants by digest, which is checked.
+
+    Raises ModelError for a damaged file.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            weights = {key: archive[key] for key in archive.files}
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+        raise ModelError(f"cannot read the weights in '{path}': {error}") from error
+    for key, data in weights.items():
+        if blake2b(data.data, digest_size=16).hexdigest() != key:
+            raise ModelError(f"the weights in '{path}' are damaged: {key} has another digest")
+    return {key: data.data for key, data in weights.items()}
