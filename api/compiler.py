@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
 from xdsl.parser import Parser
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
 from xrelay.dialects.relay import Relay
@@ -22,7 +23,9 @@ from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.runtime.machine_code import Machine
 from xrelay.runtime.model import Model, ModelCode, aligned_bytes, symbol_name
 from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.simplify_inference import SimplifyInferencePass
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -127,10 +130,29 @@ class CompileOptions:
             )
 
 
+SIMPLIFICATIONS: tuple[ModulePass, ...] = (
+    # Normalisation becomes arithmetic that fuses with what is before it,
+    SimplifyInferencePass(),
+    # whose scales and shifts are computed now.
+    FoldConstantPass(),
+)
+"""What happens to a relay module before it is fused, in order."""
+
+RELAY_PASSES: tuple[ModulePass, ...] = (*SIMPLIFICATIONS, FuseOpsPass())
+"""What happens to a relay module before its code is generated, in order."""
+
+
+def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:
+    """Runs passes on a module, in place."""
+    ctx = context()
+    for each in passes:
+        progress(each.name)
+        each.apply(ctx, module)
+
+
 def lower(module: ModuleOp, target: Target, progress: Progress = silent) -> Program:
-    """Fuses a relay module in place and lowers its main function to kernel IR."""
-    progress("fuse operators")
-    FuseOpsPass().apply(context(), module)
+    """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
+    run_passes(module, RELAY_PASSES, progress)
     progress("generate kernels")
     return lower_function(entry_function(module), target)
 
@@ -150,11 +172,14 @@ def build(
             op.sym_name = StringAttr(f"{symbol}_run")
     llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
     for function in llvm_module.functions:
-        if function.blocks and function.name != f"{symbol}_run":
+        if not function.is_declaration and function.name != f"{symbol}_run":
             function.linkage = "internal"
     constants = aligned_bytes(program.constant_bytes)
     for constant in program.constants:
         data = np.frombuffer(constant.data, np.uint8)
+        if constant.op.result.type.element_type == i1:
+            # A dense attribute writes true as 0xff.
+            data = (data != 0).view(np.uint8)
         place = constants[constant.offset : constant.offset + constant.size]
         if data.size:
             # A splat may keep the bytes of one element only.
@@ -176,7 +201,7 @@ def tensor_spec(port: Port) -> TensorSpec:
     return TensorSpec(
         port.name,
         tuple(port.type.get_shape()),
-        cast(np.dtype[Any], dtype_of(port.type.element_type)),
+        dtype_of(port.type.element_type),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import NoneType, TensorType, TupleType
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue, TypeAttribute
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -67,10 +67,10 @@ def tuple_operand_def() -> SSAValue[TupleType]:
 
 
 def tensor_result_def() -> OpResult[TensorType[Attribute]]:
-    """A tensor result, typed as `tensor_operand_def`."""
-    return cast(OpResult[TensorType[Attribute]], result_def(TensorType))
+    """A tensor result."""
+    return result_def(TensorType)
 
 
 def tuple_type(fields: Sequence[Attribute]) -> TupleType:
     """The builtin tuple type of some field types."""
-    return TupleType(list(fields))  # pyright: ignore[reportArgumentType]
+    return TupleType(cast(tuple[TypeAttribute, ...], tuple(fields)))

@@ -2,14 +2,20 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import IntegerType, TensorType, i1
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import broadcast_shapes, with_dtype, with_shape
+from xrelay.dialects.shapes import (
+    broadcast_shapes,
+    is_float,
+    is_tensor_type,
+    with_dtype,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -48,6 +54,17 @@ class IntegerBinaryOp(BroadcastBinaryOp, ABC):
         return super().infer_type()
 
 
+class FloatBinaryOp(BroadcastBinaryOp, ABC):
+    """A binary operator that is defined for floating-point elements only."""
+
+    def infer_type(self) -> Attribute:
+        if not is_float(self.lhs.type.element_type):
+            raise VerifyException(
+                f"'lhs' has elements of type {self.lhs.type.element_type}, expected floating point"
+            )
+        return super().infer_type()
+
+
 class LogicalBinaryOp(BroadcastBinaryOp, ABC):
     """A binary operator on bools."""
 
@@ -64,7 +81,7 @@ class ComparisonOp(BroadcastBinaryOp, ABC):
 
     def infer_type(self) -> Attribute:
         compared = super().infer_type()
-        assert isinstance(compared, TensorType)
+        assert is_tensor_type(compared)
         return with_dtype(compared, i1)
 
 
@@ -147,7 +164,7 @@ class ModOp(BroadcastBinaryOp):
 
 
 @irdl_op_definition
-class PowerOp(BroadcastBinaryOp):
+class PowerOp(FloatBinaryOp):
     """
     lhs to the power rhs, floating point.
 

@@ -21,7 +21,15 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import int_array, integer, ranked, same_dimension, string
+from xrelay.dialects.shapes import (
+    element_type,
+    int_array,
+    integer,
+    ranked,
+    same_dimension,
+    shape_text,
+    string,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 from xrelay.dialects.windows import expand_padding, positive_pair, require_layout, window_output
 
@@ -116,7 +124,7 @@ class Conv2DOp(RelayOp):
             stated = self.kernel_size.get_values()
             if len(stated) != 2 or not all(map(same_dimension, stated, kernel)):
                 raise VerifyException(
-                    f"'kernel_size' is {list(stated)}, 'weight' has {list(kernel)}"
+                    f"'kernel_size' is {list(stated)}, 'weight' has {shape_text(kernel)}"
                 )
         pads = expand_padding(self.padding.get_values())
         shape = window_output(
@@ -126,7 +134,8 @@ class Conv2DOp(RelayOp):
             positive_pair(self.dilation, "dilation"),
             pads,
         )
-        return TensorType(self.out_dtype or data.element_type, [batch, out_channels, *shape])
+        dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
+        return TensorType(dtype, [batch, out_channels, *shape])
 
 
 CONV_OPS = (Conv2DOp,)

@@ -7,6 +7,7 @@ Constants, tuples, references and function-like operators of the relay dialect.
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     AnyDenseElement,
@@ -55,7 +56,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_result_def, tuple_operand_def, tuple_type
-from xrelay.dialects.shapes import compatible, element_count, integer
+from xrelay.dialects.shapes import compatible, element_count, integer, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 INLINE_ELEMENTS = 16
@@ -120,7 +121,14 @@ class RefType(ParametrizedAttribute, TypeAttribute):
     value: Attribute = param_def(AnyAttr())
 
 
-ConstantValue = DenseIntOrFPElementsAttr[AnyDenseElement] | BlobAttr
+def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[AnyDenseElement]]:
+    """Whether a constant holds its elements in the attribute itself, not in a blob."""
+    return isinstance(value, DenseIntOrFPElementsAttr)
+
+
+def _ref_operand_def() -> SSAValue[RefType]:
+    """A reference operand. Unlike `operand_def`, its type is known to type checkers."""
+    return cast(SSAValue[RefType], operand_def(RefType))
 
 
 @irdl_op_definition
@@ -147,11 +155,11 @@ class ConstantOp(RelayOp):
         attributes = parser.parse_optional_attr_dict()
         value = parser.parse_attribute()
         result_type: Attribute | None = None
-        if not isinstance(value, DenseIntOrFPElementsAttr):
+        if not is_dense(value):
             parser.parse_punctuation(":")
             position = parser.pos
             result_type = parser.parse_type()
-            if not isinstance(result_type, TensorType):
+            if not is_tensor_type(result_type):
                 parser.raise_error("expected a tensor type", position, parser.pos)
         op = cls(value, result_type)
         op.attributes.update(attributes)
@@ -161,17 +169,17 @@ class ConstantOp(RelayOp):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)
-        if not isinstance(self.value, DenseIntOrFPElementsAttr):
+        if not is_dense(self.value):
             printer.print_string(" : ")
             printer.print_attribute(self.result.type)
 
     def infer_type(self) -> Attribute:
-        if isinstance(self.value, DenseIntOrFPElementsAttr):
+        if is_dense(self.value):
             return TensorType(self.value.get_element_type(), self.value.get_shape())
         return self.result.type
 
     def verify_(self) -> None:
-        if not isinstance(self.value, DenseIntOrFPElementsAttr | BlobAttr):
+        if not is_dense(self.value) and not isinstance(self.value, BlobAttr):
             raise VerifyException(f"'value' is {self.value}, expected dense<…> or #relay.blob<…>")
         if not self.result.type.has_static_shape():
             raise VerifyException(f"result type is {self.result.type}, expected a static shape")
@@ -413,7 +421,7 @@ class RefReadOp(RelayOp):
 
     name = "relay.ref_read"
 
-    ref = operand_def(RefType)
+    ref = _ref_operand_def()
     result = result_def()
     traits = traits_def(MemoryReadEffect(), HasPatternKind(OpPatternKind.OPAQUE))
     assembly_format = "$ref attr-dict `:` functional-type(operands, results)"
@@ -435,7 +443,7 @@ class RefWriteOp(RelayOp):
 
     name = "relay.ref_write"
 
-    ref = operand_def(RefType)
+    ref = _ref_operand_def()
     value = operand_def()
     result = result_def(TupleType)
     traits = traits_def(MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE))

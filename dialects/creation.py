@@ -10,7 +10,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import int_array, shape_text
+from xrelay.dialects.shapes import element_type, int_array, shape_text
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -34,7 +34,7 @@ class FilledOp(RelayOp, ABC):
         super().__init__([], {"shape": int_array(shape), "dtype": dtype})
 
     def infer_type(self) -> Attribute:
-        return TensorType(self.dtype, _static_shape(self.shape))
+        return TensorType(element_type(self.dtype, "dtype"), _static_shape(self.shape))
 
 
 @irdl_op_definition

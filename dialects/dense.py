@@ -22,7 +22,9 @@ from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_resu
 from xrelay.dialects.shapes import (
     boolean,
     broadcast_shapes,
+    element_type,
     integer,
+    is_tensor_type,
     ranked,
     same_dimension,
     tensor_type,
@@ -81,7 +83,8 @@ class DenseOp(RelayOp):
         _require_same_length(depth, weight_depth, names)
         if self.units is not None and not same_dimension(self.units.value.data, rows):
             raise VerifyException(f"'units' is {self.units.value.data}, 'weight' has {rows} rows")
-        return TensorType(self.out_dtype or data.element_type, [*outer, rows])
+        dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
+        return TensorType(dtype, [*outer, rows])
 
 
 class MatrixProductOp(RelayOp, ABC):
@@ -126,7 +129,8 @@ class MatrixProductOp(RelayOp, ABC):
             depth_b, columns = columns, depth_b
         _require_same_length(depth_a, depth_b, names)
         batch = broadcast_shapes(batch_a, batch_b, names)
-        return TensorType(self.out_dtype or a.element_type, [*batch, rows, columns])
+        dtype = element_type(self.out_dtype or a.element_type, "out_dtype")
+        return TensorType(dtype, [*batch, rows, columns])
 
 
 @irdl_op_definition
@@ -143,7 +147,7 @@ class MatmulOp(MatrixProductOp):
 
     def infer_type(self) -> Attribute:
         result = self.infer_product(2)
-        assert isinstance(result, TensorType)
+        assert is_tensor_type(result)
         columns = result.get_shape()[-1]
         if self.units is not None and not same_dimension(self.units.value.data, columns):
             raise VerifyException(

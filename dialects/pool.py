@@ -2,6 +2,7 @@
 
 from abc import ABC
 from collections.abc import Sequence
+from math import inf
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -96,7 +97,8 @@ class AvgPool2DOp(Pool2DOp):
     """
     The mean of each window. The divisor counts the elements inside of the image, with
     `count_include_pad` those in the stated padding too; elements beyond the padding that
-    `ceil_mode` adds never count.
+    `ceil_mode` adds never count. A window without elements that count gives 0. The mean of
+    integers is exact, rounded towards zero.
 
     Source: Relay's `nn.avg_pool2d`, ONNX's AveragePool.
     """
@@ -153,7 +155,8 @@ class GlobalPool2DOp(RelayOp, ABC):
 @irdl_op_definition
 class GlobalAvgPool2DOp(GlobalPool2DOp):
     """
-    The mean of each channel.
+    The mean of each channel; 0 for channels without elements. The mean of integers is exact,
+    rounded towards zero.
 
     Source: Relay's `nn.global_avg_pool2d`, ONNX's GlobalAveragePool.
     """
@@ -164,7 +167,8 @@ class GlobalAvgPool2DOp(GlobalPool2DOp):
 @irdl_op_definition
 class GlobalMaxPool2DOp(GlobalPool2DOp):
     """
-    The largest element of each channel, NaN if one is.
+    The largest element of each channel, NaN if one is; the smallest value of the dtype (-inf) for
+    channels without elements.
 
     Source: Relay's `nn.global_max_pool2d`, ONNX's GlobalMaxPool.
     """
@@ -205,8 +209,10 @@ class UpsamplingOp(RelayOp):
         data = ranked(self.data, "'data'", 4)
         batch, channels, *image = data.get_shape()
         scales = self.scale_h.value.data, self.scale_w.value.data
-        if min(scales) <= 0:
-            raise VerifyException(f"'scale_h' and 'scale_w' are {scales}, expected positive ones")
+        if not all(0 < scale < inf for scale in scales):
+            raise VerifyException(
+                f"'scale_h' and 'scale_w' are {scales}, expected positive finite numbers"
+            )
         shape = [
             size if size == DYNAMIC_INDEX else round(size * scale)
             for size, scale in zip(image, scales, strict=True)

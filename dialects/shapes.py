@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -24,10 +25,20 @@ from xdsl.utils.exceptions import VerifyException
 Shape = Sequence[int]
 
 
+def is_tensor_type(type_: Attribute) -> TypeGuard[TensorType[Attribute]]:
+    """Whether a type is that of ranked tensors."""
+    return isinstance(type_, TensorType)
+
+
+def is_integer_type(type_: Attribute) -> TypeGuard[IntegerType]:
+    """Whether an element type is an integer type (i1 too)."""
+    return isinstance(type_, IntegerType)
+
+
 def tensor_type(value: SSAValue | Attribute, what: str) -> TensorType[Attribute]:
     """The tensor type of `value`; `what` names the operand in the error."""
     type_ = value.type if isinstance(value, SSAValue) else value
-    if not isinstance(type_, TensorType):
+    if not is_tensor_type(type_):
         raise VerifyException(f"{what} is {type_}, expected a ranked tensor")
     return type_
 
@@ -49,6 +60,13 @@ def tuple_fields(value: SSAValue, what: str) -> tuple[TensorType[Attribute], ...
     )
 
 
+def element_type(dtype: Attribute, what: str) -> Attribute:
+    """`dtype`, which must be an integer or floating-point type; `what` names the property."""
+    if not is_integer_type(dtype) and not is_float(dtype):
+        raise VerifyException(f"'{what}' is {dtype}, expected an integer or floating-point type")
+    return dtype
+
+
 def with_shape(type_: TensorType[Attribute], shape: Shape) -> TensorType[Attribute]:
     """`type_` with another shape."""
     return TensorType(type_.element_type, shape)
@@ -63,7 +81,7 @@ def is_dynamic(type_: Attribute) -> bool:
     """Whether a tensor type, or a field of a tuple type, has an unknown dimension."""
     if isinstance(type_, TupleType):
         return any(is_dynamic(field) for field in type_.types.data)
-    return isinstance(type_, TensorType) and DYNAMIC_INDEX in type_.get_shape()
+    return is_tensor_type(type_) and DYNAMIC_INDEX in type_.get_shape()
 
 
 def element_count(shape: Shape) -> int:
@@ -80,7 +98,7 @@ def same_dimension(lhs: int, rhs: int) -> bool:
 
 def compatible(lhs: Attribute, rhs: Attribute) -> bool:
     """Whether two types can describe one value: equal up to unknown dimensions."""
-    if isinstance(lhs, TensorType) and isinstance(rhs, TensorType):
+    if is_tensor_type(lhs) and is_tensor_type(rhs):
         left, right = lhs.get_shape(), rhs.get_shape()
         return (
             lhs.element_type == rhs.element_type
@@ -143,7 +161,7 @@ def is_float(dtype: Attribute) -> bool:
 
 def is_unsigned(dtype: Attribute) -> bool:
     """Whether an element type is an unsigned integer or a bool."""
-    return isinstance(dtype, IntegerType) and (
+    return is_integer_type(dtype) and (
         dtype.signedness.data == Signedness.UNSIGNED or dtype.width.data == 1
     )
 

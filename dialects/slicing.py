@@ -50,9 +50,11 @@ def resolve_slices(
     for axis, first, last, step in zip(named, begin, end, steps, strict=True):
         if step == 0:
             raise VerifyException("'strides' has a 0")
-        if mode == SLICE_BY_SIZE:
-            last = first + last if last >= 0 else shape[axis]
         dim = shape[axis]
+        if mode == SLICE_BY_SIZE:
+            if first < 0 and dim != DYNAMIC_INDEX:
+                first = max(first + dim, 0)
+            last = first + last if last >= 0 else dim
         if dim == DYNAMIC_INDEX:
             whole = first == 0 and step == 1
             known = step == 1 and mode == SLICE_BY_SIZE and 0 <= first <= last

@@ -42,6 +42,7 @@ from xrelay.dialects.shapes import (
     element_count,
     int_array,
     integer,
+    is_integer_type,
     normalize_axes,
     normalize_axis,
     same_dimension,
@@ -60,18 +61,18 @@ from xrelay.dialects.traits import (
 
 
 class TransformOp(RelayOp, ABC):
-    """Moves elements of one tensor."""
+    """Moves or repeats elements of one tensor. Leaves add their kind: traits accumulate."""
 
     data = tensor_operand_def()
     result = tensor_result_def()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    traits = traits_def(Pure())
     assembly_format = "$data attr-dict `:` functional-type(operands, results)"
 
 
 class ReshapeFamilyOp(TransformOp, ABC):
     """Keeps the elements in row-major order and changes the shape only."""
 
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly())
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly())
 
 
 @irdl_op_definition
@@ -94,7 +95,7 @@ class ReshapeOp(ReshapeFamilyOp):
 
     def infer_type(self) -> Attribute:
         old = self.data.type.get_shape()
-        new = _apply_reshape(old, self.newshape.get_values(), bool(self.allowzero.value.data))
+        new = apply_reshape(old, self.newshape.get_values(), bool(self.allowzero.value.data))
         if not same_dimension(element_count(old), element_count(new)):
             raise VerifyException(
                 f"'newshape' {list(self.newshape.get_values())} gives {shape_text(new)} with "
@@ -103,7 +104,7 @@ class ReshapeOp(ReshapeFamilyOp):
         return with_shape(self.data.type, new)
 
 
-def _apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> list[int]:
+def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> list[int]:
     """The new shape that Relay's reshape codes describe for the old one."""
     new: list[int] = []
     inferred: int | None = None
@@ -112,7 +113,7 @@ def _apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) ->
     while i < len(codes):
         code = codes[i]
         needed = {0: 0 if allowzero else 1, -3: 2, -4: 1}.get(code, 0)
-        if position + needed > len(old):
+        if needed and position + needed > len(old):
             raise VerifyException(
                 f"code {code} of 'newshape' {list(codes)} needs more dimensions than 'data' "
                 f"{shape_text(old)} has"
@@ -165,6 +166,10 @@ def _product(shape: Sequence[int]) -> int:
 def _split_dimension(dim: int, first: int, second: int) -> tuple[int, int]:
     if first == -1 and second == -1:
         raise VerifyException("-4 in 'newshape' is followed by two -1")
+    if any(part < 1 and part != -1 for part in (first, second)):
+        raise VerifyException(
+            f"-4 in 'newshape' is followed by {first} and {second}, expected positive numbers or -1"
+        )
     if dim != DYNAMIC_INDEX and first == -1:
         first = dim // second
     if dim != DYNAMIC_INDEX and second == -1:
@@ -242,7 +247,7 @@ class ExpandDimsOp(TransformOp):
     axis = prop_def(IntegerAttr.constr(i64))
     num_newaxis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
     # Relay registers it as a broadcast, and as reshape-only.
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST), ReshapeOnly())
+    traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST), ReshapeOnly())
 
     def __init__(self, data: Value, axis: int, *, num_newaxis: int = 1):
         super().__init__([data], {"axis": integer(axis), "num_newaxis": integer(num_newaxis)})
@@ -268,6 +273,7 @@ class TransposeOp(TransformOp):
     name = "relay.transpose"
 
     axes = opt_prop_def(DenseArrayBase.constr(i64))
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def __init__(self, data: Value, axes: Sequence[int] | None = None):
         super().__init__([data], {"axes": None if axes is None else int_array(axes)})
@@ -299,7 +305,7 @@ class BroadcastToOp(TransformOp):
     name = "relay.broadcast_to"
 
     shape = prop_def(DenseArrayBase.constr(i64))
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST), ShapeDataDependent())
+    traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST), ShapeDataDependent())
 
     def __init__(self, data: Value, shape: Sequence[int]):
         super().__init__([data], {"shape": int_array(shape)})
@@ -307,6 +313,8 @@ class BroadcastToOp(TransformOp):
     def infer_type(self) -> Attribute:
         old = self.data.type.get_shape()
         new = [DYNAMIC_INDEX if dim == -1 else dim for dim in self.shape.get_values()]
+        if any(dim < 0 and dim != DYNAMIC_INDEX for dim in new):
+            raise VerifyException(f"'shape' is {shape_text(new)}, expected no number below -1")
         if len(new) < len(old):
             raise VerifyException(f"'shape' {shape_text(new)} has fewer dimensions than 'data'")
         broadcast = broadcast_shapes(old, new, ("data", "shape"))
@@ -328,7 +336,7 @@ class TileOp(TransformOp):
     name = "relay.tile"
 
     reps = prop_def(DenseArrayBase.constr(i64))
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
+    traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST))
 
     def __init__(self, data: Value, reps: Sequence[int]):
         super().__init__([data], {"reps": int_array(reps)})
@@ -357,7 +365,7 @@ class RepeatOp(TransformOp):
 
     repeats = prop_def(IntegerAttr.constr(i64))
     axis = prop_def(IntegerAttr.constr(i64))
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
+    traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST))
 
     def __init__(self, data: Value, repeats: int, axis: int):
         super().__init__([data], {"repeats": integer(repeats), "axis": integer(axis)})
@@ -389,6 +397,7 @@ class StridedSliceOp(TransformOp):
     strides = opt_prop_def(DenseArrayBase.constr(i64))
     slice_mode = prop_def(StringAttr, default_value=string(SLICE_TO_END))
     axes = opt_prop_def(DenseArrayBase.constr(i64))
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     def __init__(
         self,
@@ -478,7 +487,7 @@ class PadOp(RelayOp):
             )
         if self.pad_val.type != TensorType(self.data.type.element_type, []):
             raise VerifyException(
-                f"'pad_val' is {self.pad_val.type}, expected a scalar of 'data''s dtype"
+                f"'pad_val' is {self.pad_val.type}, expected a scalar with the dtype of 'data'"
             )
         if len(widths) != len(shape) or any(len(pair) != 2 or min(pair) < 0 for pair in widths):
             raise VerifyException(
@@ -639,7 +648,10 @@ class SplitOp(RelayOp):
         axis = self.normalized_axis
         length = shape[axis]
         if length == DYNAMIC_INDEX and isinstance(self.indices_or_sections, IntegerAttr):
-            lengths = [DYNAMIC_INDEX] * self.indices_or_sections.value.data
+            count = self.indices_or_sections.value.data
+            if count < 1:
+                raise VerifyException(f"'indices_or_sections' is {count}, expected at least 1")
+            lengths = [DYNAMIC_INDEX] * count
         else:
             starts = self.part_starts()
             ends = [*starts[1:], length]
@@ -651,7 +663,8 @@ class SplitOp(RelayOp):
                 length != DYNAMIC_INDEX and max(starts) > length
             ):
                 raise VerifyException(
-                    f"'indices_or_sections' {list(starts[1:])} is not ascending within [0, {length}]"
+                    f"'indices_or_sections' {list(starts[1:])} is not ascending within the axis "
+                    f"{shape_text([length])}"
                 )
         return tuple_type(
             [
@@ -710,7 +723,7 @@ class TakeOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         data, indices = self.data.type, self.indices.type
-        if not isinstance(indices.element_type, IntegerType) or indices.element_type == i1:
+        if not is_integer_type(indices.element_type) or indices.element_type == i1:
             raise VerifyException(f"'indices' is {indices}, expected integers")
         if self.mode.data not in ("clip", "wrap", "fast"):
             raise VerifyException(
@@ -733,7 +746,7 @@ class TakeOp(RelayOp):
                     f"{shape_text(index_shape)} differ"
                 )
             taken, result = shape[axis], [*shape[:axis], *index_shape[batch:], *shape[axis + 1 :]]
-        if taken == 0 and element_count(result) != 0:
+        if taken == 0 and element_count(result) > 0:
             raise VerifyException("'indices' takes elements of an axis of length 0")
         return with_shape(data, result)
 
@@ -762,7 +775,7 @@ class GatherNDOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         data, indices = self.data.type, self.indices.type
-        if not isinstance(indices.element_type, IntegerType) or indices.element_type == i1:
+        if not is_integer_type(indices.element_type) or indices.element_type == i1:
             raise VerifyException(f"'indices' is {indices}, expected integers")
         if not indices.get_shape():
             raise VerifyException(f"'indices' is {indices}, expected at least rank 1")
@@ -778,7 +791,7 @@ class GatherNDOp(RelayOp):
         if not all(map(same_dimension, shape[:batch], positions[:batch])):
             raise VerifyException(f"the first {batch} dimensions of 'data' and 'indices' differ")
         result = [*positions, *shape[count + batch :]]
-        if 0 in shape[: count + batch] and element_count(result) != 0:
+        if 0 in shape[: count + batch] and element_count(result) > 0:
             raise VerifyException("'indices' takes elements of an axis of length 0")
         return with_shape(data, result)
 

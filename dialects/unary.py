@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import is_float, real, with_dtype
+from xrelay.dialects.shapes import element_type, is_float, real, with_dtype
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -306,7 +306,7 @@ class CastOp(ElementwiseUnaryOp):
         RelayOp.__init__(self, [data], {"dtype": dtype})
 
     def infer_type(self) -> Attribute:
-        return with_dtype(self.data.type, self.dtype)
+        return with_dtype(self.data.type, element_type(self.dtype, "dtype"))
 
 
 UNARY_OPS = (

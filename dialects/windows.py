@@ -59,6 +59,8 @@ def window_output(
         if DYNAMIC_INDEX in (size, taps):
             result.append(DYNAMIC_INDEX)
             continue
+        if taps < 1:
+            raise VerifyException(f"the {name} of the window is {taps}, expected at least 1")
         extent = (taps - 1) * dilation[axis] + 1
         room = size + pads[axis] + pads[axis + 2] - extent
         if room < 0:

@@ -1,1 +1,1 @@
-
+"""The meaning of every relay operator in NumPy: `xdsl.interpreter` functions."""

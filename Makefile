@@ -1,0 +1,49 @@
+# `make demo` and `make test` do everything on a machine with Python 3.11 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := api analysis dialects frontends interpreters lowering runtime tools transforms
+
+.PHONY: demo test lit unit lint types clean help
+
+help:
+	@echo "make demo    install, then compile, run and check ResNet-50"
+	@echo "make test    install the test extras, then run lit, pytest, ruff and pyright"
+	@echo "make lit     the FileCheck tests only"
+	@echo "make unit    the pytest tests only"
+	@echo "make lint    ruff"
+	@echo "make types   pyright"
+
+demo: $(VENV)/installed
+	$(BIN)/python -m xrelay.tools.demo
+
+test: lint types lit unit
+
+lit: $(VENV)/installed-test
+	PYTHONHASHSEED=0 $(BIN)/lit --quiet tests/filecheck
+	PYTHONHASHSEED=1 $(BIN)/lit --quiet tests/filecheck
+
+unit: $(VENV)/installed-test
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/installed-test
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+# The stamps hold as long as the project's requirements stay the same.
+$(VENV)/installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/installed-test: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,dev]"
+	touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,23 @@
+"""All converters, by op type and operator set."""
+
+from xrelay.frontends.onnx.node import ConverterTable
+from xrelay.frontends.onnx.ops_activation import ACTIVATION_CONVERTERS
+from xrelay.frontends.onnx.ops_constant import CONSTANT_CONVERTERS
+from xrelay.frontends.onnx.ops_elementwise import ELEMENTWISE_CONVERTERS
+from xrelay.frontends.onnx.ops_matrix import MATRIX_CONVERTERS
+from xrelay.frontends.onnx.ops_nn import NN_CONVERTERS
+from xrelay.frontends.onnx.ops_reduction import REDUCTION_CONVERTERS
+from xrelay.frontends.onnx.ops_shape import SHAPE_CONVERTERS
+
+NEWEST_OPSET = 28
+"""The newest operator set of the default domain whose changes the converters know."""
+
+CONVERTERS: ConverterTable = {
+    **ACTIVATION_CONVERTERS,
+    **CONSTANT_CONVERTERS,
+    **ELEMENTWISE_CONVERTERS,
+    **MATRIX_CONVERTERS,
+    **NN_CONVERTERS,
+    **REDUCTION_CONVERTERS,
+    **SHAPE_CONVERTERS,
+}

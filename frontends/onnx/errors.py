@@ -1,0 +1,18 @@
+"""What the importer raises."""
+
+from xdsl.utils.exceptions import DiagnosticException
+
+
+class OnnxImportError(DiagnosticException):
+    """A model file is broken, or holds something that the importer does not support."""
+
+
+class UnsupportedNode(Exception):
+    """
+    A converter refuses a node; the message is the reason. The importer collects these, so that
+    one `OnnxImportError` names every such node of a model.
+    """
+
+
+class UnknownOperand(Exception):
+    """A converter asked for an input that an unsupported node would have computed."""

@@ -1,0 +1,239 @@
+"""What a converter sees of an ONNX node: attributes, operands, and a way to emit relay ops."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from onnx import AttributeProto, NodeProto
+from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.shapes import tensor_type
+from xrelay.dialects.transform import ReshapeOp
+from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
+from xrelay.frontends.onnx.folding import fold
+from xrelay.frontends.onnx.names import identifier
+from xrelay.frontends.onnx.tensors import (
+    Array,
+    ElementType,
+    constant_of,
+    is_element_type,
+    numpy_type,
+    tensor_array,
+)
+
+Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue]]
+"""Emits the operations of a node and returns its outputs, or the one that it has."""
+
+ConverterTable: TypeAlias = Mapping[str, Mapping[int, Converter]]
+"""For each op type its converters, by the first operator set version that each is for."""
+
+
+class Builder:
+    """Creates operations that are in no block yet, and knows which values are constants."""
+
+    def __init__(self):
+        self.created: list[Operation] = []
+        self._known: dict[SSAValue, Array] = {}
+
+    def known(self, value: SSAValue) -> Array | None:
+        """The elements of `value`, when it is a constant."""
+        return self._known.get(value)
+
+    def constant(self, array: Array, name: str) -> SSAValue:
+        """A new constant."""
+        op = constant_of(array)
+        self._known[op.result] = array
+        return self._created(op, name)
+
+    def emit(self, op: RelayOp, name: str) -> SSAValue:
+        """The result of `op`, or a constant when `op` is arithmetic on constant shapes."""
+        folded = fold(op, self.known)
+        if folded is not None:
+            op.drop_all_references()
+            return self.constant(folded, name)
+        return self._created(op, name)
+
+    def _created(self, op: RelayOp, name: str) -> SSAValue:
+        op.location = NameLoc(StringAttr(name), op.location)
+        op.results[0].name_hint = identifier(name)
+        self.created.append(op)
+        return op.results[0]
+
+
+class Node:
+    """
+    One node of the graph, as its converter reads it. Attributes that the converter never asks
+    for are reported as unsupported.
+    """
+
+    def __init__(
+        self,
+        proto: NodeProto,
+        opset: int,
+        operands: Mapping[str, SSAValue | None],
+        builder: Builder,
+        base_dir: Path | None,
+    ):
+        self.op_type = proto.op_type
+        self.opset = opset
+        self.label = proto.name or next(filter(None, proto.output), proto.op_type)
+        self.output_count = len(proto.output)
+        self._input_names = list(proto.input)
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self._unread = set(self._attributes) - {"consumed_inputs"}
+        self._operands = operands
+        self._builder = builder
+        self._base_dir = base_dir
+
+    # Attributes
+
+    def has_attribute(self, name: str) -> bool:
+        """Whether the node states the attribute."""
+        return name in self._attributes
+
+    def _attribute(self, name: str, kind: int) -> AttributeProto | None:
+        attribute = self._attributes.get(name)
+        self._unread.discard(name)
+        # Models of IR version 1 leave the type out.
+        if attribute is not None and attribute.type not in (kind, AttributeProto.UNDEFINED):
+            stated = AttributeProto.AttributeType.Name(attribute.type)
+            expected = AttributeProto.AttributeType.Name(kind)
+            raise OnnxImportError(f"attribute '{name}' is of type {stated}, expected {expected}")
+        return attribute
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """An integer attribute; one without default is required."""
+        attribute = self._attribute(name, AttributeProto.INT)
+        if attribute is not None:
+            return attribute.i
+        if default is None:
+            raise OnnxImportError(f"attribute '{name}' is missing")
+        return default
+
+    def integers(self, name: str) -> list[int] | None:
+        """A list of integers, None when absent."""
+        attribute = self._attribute(name, AttributeProto.INTS)
+        return None if attribute is None else list(attribute.ints)
+
+    def real(self, name: str, default: float) -> float:
+        """A floating-point attribute."""
+        attribute = self._attribute(name, AttributeProto.FLOAT)
+        return default if attribute is None else attribute.f
+
+    def reals(self, name: str) -> list[float] | None:
+        """A list of floating-point numbers, None when absent."""
+        attribute = self._attribute(name, AttributeProto.FLOATS)
+        return None if attribute is None else list(attribute.floats)
+
+    def string(self, name: str, default: str) -> str:
+        """A string attribute."""
+        attribute = self._attribute(name, AttributeProto.STRING)
+        return default if attribute is None else attribute.s.decode("utf-8", "replace")
+
+    def tensor(self, name: str) -> Array | None:
+        """A tensor attribute, None when absent."""
+        attribute = self._attribute(name, AttributeProto.TENSOR)
+        return None if attribute is None else tensor_array(attribute.t, self._base_dir)
+
+    def ignore(self, *names: str) -> None:
+        """States that attributes do not matter for inference."""
+        self._unread.difference_update(names)
+
+    def require_known_attributes(self) -> None:
+        """Refuses the node when it has attributes that the converter did not read."""
+        if self._unread:
+            names = ", ".join(f"'{name}'" for name in sorted(self._unread))
+            raise UnsupportedNode(f"it has the attribute {names}")
+
+    # Operands
+
+    @property
+    def input_count(self) -> int:
+        """How many inputs the node lists, absent ones included."""
+        return len(self._input_names)
+
+    def has_input(self, index: int) -> bool:
+        """Whether an optional input is present."""
+        return index < len(self._input_names) and self._input_names[index] != ""
+
+    def input(self, index: int) -> SSAValue:
+        """A required input."""
+        if not self.has_input(index):
+            raise OnnxImportError(f"input {index} is missing")
+        value = self._operands[self._input_names[index]]
+        if value is None:
+            raise UnknownOperand
+        return value
+
+    def optional(self, index: int) -> SSAValue | None:
+        """An input, None when it is absent."""
+        return self.input(index) if self.has_input(index) else None
+
+    def inputs(self) -> list[SSAValue]:
+        """All inputs of a node that takes one or more of a kind."""
+        if not self._input_names:
+            raise OnnxImportError("it has no inputs")
+        return [self.input(index) for index in range(len(self._input_names))]
+
+    def type_of(self, value: SSAValue) -> TensorType[Attribute]:
+        """The tensor type of a value. All values of a graph are tensors."""
+        return tensor_type(value, "the value")
+
+    def element_type(self, value: SSAValue) -> ElementType:
+        """The element type of a value."""
+        element_type = self.type_of(value).element_type
+        assert is_element_type(element_type)
+        return element_type
+
+    def shape_of(self, value: SSAValue) -> tuple[int, ...]:
+        """The shape of a value, in which every dimension is known."""
+        return self.type_of(value).get_shape()
+
+    def known(self, index: int, what: str) -> Array:
+        """The elements of an input that must be a constant."""
+        array = self._builder.known(self.input(index))
+        if array is None:
+            raise UnsupportedNode(f"input {index} ('{what}') is not a constant")
+        return array
+
+    def known_scalar(self, index: int) -> float | None:
+        """The number in an input of one element, when it is a constant."""
+        array = self._builder.known(self.input(index))
+        return None if array is None or array.size != 1 else float(array.reshape(-1)[0])
+
+    def input_as_scalar(self, index: int) -> SSAValue:
+        """An input of one element, which some exporters give a shape, as a scalar."""
+        value = self.input(index)
+        return self.emit(ReshapeOp(value, [])) if self.shape_of(value) else value
+
+    def known_integers(self, index: int, what: str) -> list[int]:
+        """The numbers of a constant integer input of rank 1 (or a scalar)."""
+        array = self.known(index, what)
+        if array.ndim > 1 or array.dtype.kind not in "iu":
+            raise OnnxImportError(
+                f"input {index} ('{what}') has type {self.type_of(self.input(index))}, "
+                "expected a list of integers"
+            )
+        return [int(number) for number in array.reshape(-1)]
+
+    # Operations
+
+    def emit(self, op: RelayOp) -> SSAValue:
+        """The result of a new operation."""
+        return self._builder.emit(op, self.label)
+
+    def constant(self, array: Array) -> SSAValue:
+        """A new constant."""
+        return self._builder.constant(array, self.label)
+
+    def scalar(self, number: float, like: SSAValue) -> SSAValue:
+        """A scalar constant with the dtype of another value."""
+        dtype = self.element_dtype(like)
+        return self.constant(np.array(number).astype(dtype))
+
+    def element_dtype(self, value: SSAValue) -> np.dtype[Any]:
+        """The NumPy dtype of a value."""
+        return numpy_type(self.element_type(value))

@@ -1,0 +1,129 @@
+"""Reductions."""
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.binary import DivideOp, MultiplyOp
+from xrelay.dialects.reduction import (
+    AllOp,
+    AnyOp,
+    ArgmaxOp,
+    ArgminOp,
+    MaxOp,
+    MeanOp,
+    MinOp,
+    ProdOp,
+    ReductionOp,
+    SumOp,
+)
+from xrelay.dialects.shapes import is_float
+from xrelay.dialects.unary import AbsOp, CastOp, LogOp, SqrtOp
+from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
+
+Reduce = Callable[[Node, SSAValue, list[int] | None, bool], SSAValue]
+"""Reduces a value along axes (all for None), and maybe keeps them with length 1."""
+
+
+def axes_by_attribute(reduce: Reduce) -> Converter:
+    """Converts a reduction whose axes are an attribute."""
+
+    def convert(node: Node) -> SSAValue:
+        axes, keepdims = node.integers("axes"), bool(node.integer("keepdims", 1))
+        return reduce(node, node.input(0), axes or None, keepdims)
+
+    return convert
+
+
+def axes_by_input(reduce: Reduce) -> Converter:
+    """Converts a reduction whose axes are an optional input; without axes it may do nothing."""
+
+    def convert(node: Node) -> SSAValue:
+        keepdims = bool(node.integer("keepdims", 1))
+        nothing = node.integer("noop_with_empty_axes", 0)
+        axes = node.known_integers(1, "axes") if node.has_input(1) else []
+        if not axes and nothing:
+            return reduce(node, node.input(0), [], keepdims)
+        return reduce(node, node.input(0), axes or None, keepdims)
+
+    return convert
+
+
+def reduction(op: type[ReductionOp], for_bools: type[ReductionOp] | None = None) -> Reduce:
+    """A reduction by one operation, by another one for bools."""
+
+    def reduce(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
+        chosen = for_bools if for_bools is not None and node.element_type(data) == i1 else op
+        return node.emit(chosen(data, axes, keepdims=keepdims))
+
+    return reduce
+
+
+def mean(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
+    """ReduceMean; of integers, the sum divided by the number of elements."""
+    if is_float(node.element_type(data)):
+        return node.emit(MeanOp(data, axes, keepdims=keepdims))
+    total = SumOp(data, axes, keepdims=keepdims)
+    shape = node.shape_of(data)
+    count = 1
+    for axis in total.reduced_axes:
+        count *= shape[axis]
+    return node.emit(DivideOp(node.emit(total), node.scalar(count, data)))
+
+
+def sum_of_magnitudes(
+    node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool
+) -> SSAValue:
+    """ReduceL1."""
+    return node.emit(SumOp(node.emit(AbsOp(data)), axes, keepdims=keepdims))
+
+
+def sum_of_squares(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
+    """ReduceSumSquare."""
+    return node.emit(SumOp(node.emit(MultiplyOp(data, data)), axes, keepdims=keepdims))
+
+
+def length(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
+    """ReduceL2."""
+    return node.emit(SqrtOp(sum_of_squares(node, data, axes, keepdims)))
+
+
+def log_of_sum(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
+    """ReduceLogSum."""
+    return node.emit(LogOp(node.emit(SumOp(data, axes, keepdims=keepdims))))
+
+
+def extreme_index(op: type[ArgmaxOp] | type[ArgminOp]) -> Converter:
+    """Converts ArgMax or ArgMin."""
+
+    def convert(node: Node) -> SSAValue:
+        axis, keepdims = node.integer("axis", 0), bool(node.integer("keepdims", 1))
+        last = bool(node.integer("select_last_index", 0))
+        index = op(node.input(0), [axis], keepdims=keepdims, select_last_index=last)
+        return node.emit(CastOp(node.emit(index), i64))
+
+    return convert
+
+
+def since_18(reduce: Reduce) -> dict[int, Converter]:
+    """The converters of a reduction whose axes became an input in operator set 18."""
+    return {1: axes_by_attribute(reduce), 18: axes_by_input(reduce)}
+
+
+REDUCTION_CONVERTERS: ConverterTable = {
+    "ArgMax": {1: extreme_index(ArgmaxOp)},
+    "ArgMin": {1: extreme_index(ArgminOp)},
+    "ReduceL1": since_18(sum_of_magnitudes),
+    "ReduceL2": since_18(length),
+    "ReduceLogSum": since_18(log_of_sum),
+    "ReduceMax": since_18(reduction(MaxOp, AnyOp)),
+    "ReduceMean": since_18(mean),
+    "ReduceMin": since_18(reduction(MinOp, AllOp)),
+    "ReduceProd": since_18(reduction(ProdOp)),
+    "ReduceSum": {
+        1: axes_by_attribute(reduction(SumOp)),
+        13: axes_by_input(reduction(SumOp)),
+    },
+    "ReduceSumSquare": since_18(sum_of_squares),
+}

@@ -1,0 +1,42 @@
+"""How tables of operators and NumPy functions become `xdsl.interpreter` functions."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.interpreter import Interpreter, InterpreterFunctions, OpImpl, PythonValues, impl
+from xdsl.ir import Operation
+
+from xrelay.interpreters.numerics import narrow, quiet, widen
+
+_OpT = TypeVar("_OpT", bound=Operation)
+Implementation: TypeAlias = OpImpl[InterpreterFunctions, _OpT]
+
+
+def elementwise(op_type: type[_OpT], function: Callable[..., Any]) -> Implementation[_OpT]:
+    """
+    An operator whose result has the dtype of its operands: `function` of the operands in the type
+    that they compute in.
+    """
+
+    @impl(op_type)
+    @quiet
+    def run(
+        functions: InterpreterFunctions, interpreter: Interpreter, op: _OpT, args: PythonValues
+    ) -> PythonValues:
+        return (narrow(function(*map(widen, args)), args[0].dtype),)
+
+    return run
+
+
+def predicate(op_type: type[_OpT], function: Callable[..., Any]) -> Implementation[_OpT]:
+    """An operator whose result is the bools that `function` gives for the operands as they are."""
+
+    @impl(op_type)
+    @quiet
+    def run(
+        functions: InterpreterFunctions, interpreter: Interpreter, op: _OpT, args: PythonValues
+    ) -> PythonValues:
+        return (np.asarray(function(*args), np.bool_),)
+
+    return run

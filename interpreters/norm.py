@@ -1,0 +1,94 @@
+"""Normalisation, softmax, dropout and bias in NumPy."""
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects import norm
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.numerics import narrow, quiet, widen
+
+
+def _along(axis: int, values: Array, rank: int) -> Array:
+    """`values` [C] shaped to broadcast along `axis` of a tensor of `rank` dimensions."""
+    return values.reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def _below_largest(x: Array, axis: int) -> Array:
+    """x minus the largest element along `axis`."""
+    return x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+
+
+@register_impls
+class NormFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.norm`, computed in the wide type."""
+
+    @impl(norm.BiasAddOp)
+    @quiet
+    def run_bias_add(
+        self, interpreter: Interpreter, op: norm.BiasAddOp, args: PythonValues
+    ) -> PythonValues:
+        data, bias = map(widen, args)
+        return (narrow(data + _along(op.channel_axis, bias, data.ndim), args[0].dtype),)
+
+    @impl(norm.BatchNormOp)
+    @quiet
+    def run_batch_norm(
+        self, interpreter: Interpreter, op: norm.BatchNormOp, args: PythonValues
+    ) -> PythonValues:
+        data = widen(args[0])
+        gamma, beta, mean, variance = (
+            _along(op.channel_axis, widen(values), data.ndim) for values in args[1:]
+        )
+        epsilon = data.dtype.type(op.epsilon.value.data)
+        result = (data - mean) / np.sqrt(variance + epsilon)
+        if op.scale.value.data:
+            result = result * gamma
+        if op.center.value.data:
+            result = result + beta
+        return ((narrow(result, args[0].dtype), args[3], args[4]),)
+
+    @impl(norm.SoftmaxOp)
+    @quiet
+    def run_softmax(
+        self, interpreter: Interpreter, op: norm.SoftmaxOp, args: PythonValues
+    ) -> PythonValues:
+        axis = op.normalized_axis
+        powers = np.exp(_below_largest(widen(args[0]), axis))
+        return (narrow(powers / powers.sum(axis, keepdims=True), args[0].dtype),)
+
+    @impl(norm.LogSoftmaxOp)
+    @quiet
+    def run_log_softmax(
+        self, interpreter: Interpreter, op: norm.LogSoftmaxOp, args: PythonValues
+    ) -> PythonValues:
+        axis = op.normalized_axis
+        below = _below_largest(widen(args[0]), axis)
+        logarithm = np.log(np.exp(below).sum(axis, keepdims=True))
+        return (narrow(below - logarithm, args[0].dtype),)
+
+    @impl(norm.LrnOp)
+    @quiet
+    def run_lrn(self, interpreter: Interpreter, op: norm.LrnOp, args: PythonValues) -> PythonValues:
+        x = widen(args[0])
+        size, axis = op.size.value.data, op.normalized_axis
+        border = [(0, 0)] * x.ndim
+        border[axis] = ((size - 1) // 2, size // 2)
+        squares = np.moveaxis(np.pad(x * x, border), axis, 0)
+        total = np.zeros_like(np.moveaxis(x, axis, 0))
+        for offset in range(size):
+            total += squares[offset : offset + len(total)]
+        scaled = total * x.dtype.type(op.alpha.value.data / size)
+        divisor = (scaled + x.dtype.type(op.bias.value.data)) ** x.dtype.type(op.beta.value.data)
+        return (narrow(x / np.moveaxis(divisor, 0, axis), args[0].dtype),)
+
+    @impl(norm.DropoutOp)
+    def run_dropout(
+        self, interpreter: Interpreter, op: norm.DropoutOp, args: PythonValues
+    ) -> PythonValues:
+        return ((args[0], np.ones(args[0].shape, args[0].dtype)),)

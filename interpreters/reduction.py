@@ -1,0 +1,117 @@
+"""Reductions in NumPy."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects import reduction
+from xrelay.dialects.reduction import ArgReductionOp, ReductionOp
+from xrelay.interpreters.arrays import Array, DType
+from xrelay.interpreters.base import Implementation
+from xrelay.interpreters.numerics import highest, lowest, narrow, quiet, widen
+
+_ReductionT = TypeVar("_ReductionT", bound=ReductionOp)
+_ArgReductionT = TypeVar("_ArgReductionT", bound=ArgReductionOp)
+
+
+def _zero(dtype: DType) -> Any:
+    return 0
+
+
+def _one(dtype: DType) -> Any:
+    return 1
+
+
+def _reduction(
+    op_type: type[_ReductionT], function: np.ufunc, neutral: Callable[[DType], Any]
+) -> Implementation[_ReductionT]:
+    """Combines the elements by `function`, starting with `neutral` of their dtype."""
+
+    @impl(op_type)
+    @quiet
+    def run(
+        functions: InterpreterFunctions,
+        interpreter: Interpreter,
+        op: _ReductionT,
+        args: PythonValues,
+    ) -> PythonValues:
+        dtype = args[0].dtype
+        return (narrow(_reduce(op, function, args[0], neutral(dtype)), dtype),)
+
+    return run
+
+
+def _reduce(op: ReductionOp, function: np.ufunc, data: Array, initial: Any) -> Array:
+    """The reduction of `data` in the type that it computes in."""
+    wide = widen(data)
+    return np.asarray(
+        function.reduce(
+            wide,
+            axis=op.reduced_axes,
+            dtype=wide.dtype,
+            keepdims=bool(op.keepdims.value.data),
+            initial=initial,
+        )
+    )
+
+
+def _arg_reduction(
+    op_type: type[_ArgReductionT], function: Callable[..., Any]
+) -> Implementation[_ArgReductionT]:
+    """Positions that `function` (argmax or argmin) finds along the reduced axes."""
+
+    @impl(op_type)
+    @quiet
+    def run(
+        functions: InterpreterFunctions,
+        interpreter: Interpreter,
+        op: _ArgReductionT,
+        args: PythonValues,
+    ) -> PythonValues:
+        data: Array = args[0]
+        reduced = op.reduced_axes
+        kept = [axis for axis in range(data.ndim) if axis not in reduced]
+        length = prod(data.shape[axis] for axis in reduced)
+        rows = data.transpose(*kept, *reduced).reshape(*(data.shape[axis] for axis in kept), length)
+        if op.select_last_index.value.data:
+            indices = length - 1 - function(rows[..., ::-1], axis=-1)
+        else:
+            indices = function(rows, axis=-1)
+        if op.keepdims.value.data:
+            indices = np.expand_dims(indices, reduced)
+        return (np.asarray(indices, np.int32),)
+
+    return run
+
+
+@register_impls
+class ReductionFunctions(InterpreterFunctions):
+    """One entry for each operator of `xrelay.dialects.reduction`."""
+
+    run_all = _reduction(reduction.AllOp, np.minimum, highest)
+    run_any = _reduction(reduction.AnyOp, np.maximum, lowest)
+    run_argmax = _arg_reduction(reduction.ArgmaxOp, np.argmax)
+    run_argmin = _arg_reduction(reduction.ArgminOp, np.argmin)
+    run_max = _reduction(reduction.MaxOp, np.maximum, lowest)
+    run_min = _reduction(reduction.MinOp, np.minimum, highest)
+    run_prod = _reduction(reduction.ProdOp, np.multiply, _one)
+    run_sum = _reduction(reduction.SumOp, np.add, _zero)
+
+    @impl(reduction.MeanOp)
+    @quiet
+    def run_mean(
+        self, interpreter: Interpreter, op: reduction.MeanOp, args: PythonValues
+    ) -> PythonValues:
+        data: Array = args[0]
+        total = _reduce(op, np.add, data, 0)
+        count = prod(data.shape[axis] for axis in op.reduced_axes)
+        return (narrow(total / total.dtype.type(count), data.dtype),)

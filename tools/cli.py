@@ -1,0 +1,167 @@
+"""`xrelay`: run, compile and explain models from the command line."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+
+from xrelay.tools.errors import run_command
+
+EXAMPLES = """\
+examples:
+  xrelay run resnet50.onnx                              seeded random inputs
+  xrelay run model.onnx --input x=image.npy --output-dir results
+  xrelay compile model.onnx -o model.so                 shared library and C header
+  xrelay compile model.onnx -o fused.mlir --emit-after fuse-ops
+  xrelay explain model.onnx --limit 5                   what is fused, and what stops fusion
+
+exit codes: 0 fine, 1 wrong result or failed compile, 2 bad usage or input
+"""
+
+RUN_EXAMPLES = """\
+examples:
+  xrelay run resnet50.onnx --seed 1
+  xrelay run model.onnx --shape x=1,3,224,224 --verify
+  xrelay run model.so --input x=image.npy --output-dir results
+"""
+
+COMPILE_EXAMPLES = """\
+examples:
+  xrelay compile model.onnx -o model.so      shared library, model.h beside it
+  xrelay compile model.onnx -o model.o       object file, model.h beside it
+  xrelay compile model.onnx -o model.ll      LLVM IR, weights in model.ll.weights
+  xrelay compile model.onnx -o model.mlir    relay, weights in model.mlir.weights.npz
+"""
+
+EXPLAIN_EXAMPLES = """\
+examples:
+  xrelay explain model.onnx
+  xrelay explain model.mlir --opt-level 0 --limit 10
+"""
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="an .onnx or .mlir file, or a saved .so")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="an input array (repeatable); others are random",
+    )
+    parser.add_argument("--output-dir", metavar="DIR", help="write every output as DIR/NAME.npy")
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare with the NumPy interpreter; exit code 1 when an output differs by more "
+        "than 1e-3 of its largest value",
+    )
+    _add_model_options(parser)
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="an .onnx or .mlir file")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="a .mlir, .ll, .o or .so file"
+    )
+    parser.add_argument(
+        "--emit-after",
+        metavar="PASS",
+        help="for .mlir: the program after import, simplify-inference, fold-constant, fuse-ops "
+        "(default), convert-relay-to-kernels or convert-kernels-to-llvm",
+    )
+    _add_model_options(parser)
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="an .onnx or .mlir file")
+    parser.add_argument("--opt-level", type=int, default=2, help="of fuse-ops (default 2)")
+    parser.add_argument("--max-depth", type=int, default=256, help="of fuse-ops (default 256)")
+    parser.add_argument(
+        "--no-simplify",
+        action="store_true",
+        help="fuse the program as it is, without simplify-inference and fold-constant",
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="print the first N groups only")
+    _add_shape_option(parser)
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    _add_shape_option(parser)
+    parser.add_argument(
+        "--target",
+        default="native",
+        help="the CPU: native (default), x86-64, x86-64-v3 or x86-64-v4",
+    )
+    parser.add_argument("--threads", type=int, default=1, help="threads to run on (only 1 so far)")
+
+
+def _add_shape_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1,3,224,224",
+        help="fix the shape of an ONNX input (repeatable)",
+    )
+
+
+COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
+    "run": ("compile a model and run it", RUN_EXAMPLES, _add_run),
+    "compile": ("write a model as relay, LLVM IR or machine code", COMPILE_EXAMPLES, _add_compile),
+    "explain": (
+        "show what is fused, and the rule behind each border",
+        EXPLAIN_EXAMPLES,
+        _add_explain,
+    ),
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="xrelay",
+        description="Neural networks through xDSL: from ONNX to running machine code.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"xrelay {version('xrelay')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (text, examples, add_arguments) in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        add_arguments(command)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command that was asked for. Loads what it needs only then."""
+    match args.command:
+        case "run":
+            from xrelay.tools.run_model import run_model
+
+            return run_model(args)
+        case "compile":
+            from xrelay.tools.compile_model import compile_file
+
+            return compile_file(args)
+        case _:
+            from xrelay.tools.explain import explain_model
+
+            return explain_model(args)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `xrelay`."""
+    args = build_parser().parse_args(argv)
+    return run_command(f"xrelay {args.command}", lambda: run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""`xrelay compile`: write a model as relay, kernel IR, LLVM IR or machine code."""
+
+import argparse
+from io import StringIO
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+from xrelay.compiler import (
+    RELAY_PASSES,
+    CompileOptions,
+    build,
+    lower,
+    read_model,
+    run_passes,
+)
+from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.lowering.target import Target, named_target
+from xrelay.lowering.to_llvm import convert_module
+from xrelay.runtime.model import write_whole
+from xrelay.runtime.weights import weights_path, write_weights
+from xrelay.tools import arguments
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.progress import stage_progress
+
+SUFFIXES = (".mlir", ".ll", ".o", ".so")
+STAGES = (
+    "import",
+    *(each.name for each in RELAY_PASSES),
+    "convert-relay-to-kernels",
+    "convert-kernels-to-llvm",
+)
+
+
+def compile_file(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    output = Path(args.output)
+    if output.suffix not in SUFFIXES:
+        raise CommandFailed(
+            f"-o is '{output}', expected a name that ends with {', '.join(SUFFIXES)}", BAD_INPUT
+        )
+    if args.emit_after is not None and output.suffix != ".mlir":
+        raise CommandFailed("--emit-after goes with an output that ends with .mlir", BAD_INPUT)
+    if args.emit_after not in (None, *STAGES):
+        raise CommandFailed(
+            f"--emit-after is '{args.emit_after}', expected {', '.join(STAGES)}", BAD_INPUT
+        )
+    if not output.parent.is_dir():
+        raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)
+    with stage_progress() as progress:
+        with failing_with(BAD_INPUT):
+            options = CompileOptions(args.threads, args.target)
+            target = named_target(options.target)
+            progress("read the model")
+            module, name = read_model(args.model, arguments.shapes(args.shape))
+        if output.suffix == ".mlir":
+            with failing_with(FAILED):
+                module = module_after(module, args.emit_after or "fuse-ops", target)
+            with failing_with(BAD_INPUT):
+                write_module(module, output)
+            return 0
+        with failing_with(FAILED):
+            code, signature = build(lower(module, target, progress), name, target, progress)
+        progress("write the output")
+        with failing_with(BAD_INPUT):
+            code.save(signature, output)
+    return 0
+
+
+def module_after(module: ModuleOp, stage: str, target: Target) -> ModuleOp:
+    """The program after a stage of the pipeline."""
+    names = [each.name for each in RELAY_PASSES]
+    if stage == "import" or stage in names:
+        count = 0 if stage == "import" else names.index(stage) + 1
+        run_passes(module, RELAY_PASSES[:count])
+        return module
+    lowered = lower(module, target).module
+    if stage == "convert-kernels-to-llvm":
+        convert_module(lowered, target.triple)
+    return lowered
+
+
+def write_module(module: ModuleOp, path: Path) -> None:
+    """Writes a module as text, and the bytes of its large constants into a file beside it."""
+    text = StringIO()
+    Printer(text).print_op(module)
+    text.write("\n")
+    weights = {
+        op.value.data.key: op.value.data.data
+        for op in module.walk()
+        if isinstance(op, ConstantOp)
+        and isinstance(op.value, BlobAttr)
+        and op.value.data.data is not None
+    }
+    if weights:
+        write_weights(weights_path(path), weights)
+    write_whole(path, text.getvalue().encode())

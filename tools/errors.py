@@ -1,0 +1,52 @@
+"""How the commands fail: one sentence on stderr, an exit code, no traceback."""
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from xdsl.utils.exceptions import (
+    DiagnosticException,
+    InterpretationError,
+    ParseError,
+    VerifyException,
+)
+
+FAILED = 1
+"""Exit code of a wrong result or a failed compile."""
+BAD_INPUT = 2
+"""Exit code of bad usage or input."""
+
+
+class CommandFailed(Exception):
+    """A command stops with a sentence and an exit code."""
+
+    def __init__(self, message: str, code: int):
+        super().__init__(message)
+        self.code = code
+
+
+@contextmanager
+def failing_with(code: int) -> Generator[None]:
+    """Turns the diagnostics of a stage into the failure of the command."""
+    try:
+        yield
+    except (DiagnosticException, InterpretationError, ParseError, VerifyException) as error:
+        raise CommandFailed(str(error).strip(), code) from error
+    except OSError as error:
+        where = f"'{error.filename}': " if error.filename else ""
+        raise CommandFailed(f"{where}{error.strerror or error}", code) from error
+
+
+def run_command(program: str, command: Callable[[], int]) -> int:
+    """Runs a command; prints why it fails. Returns the exit code."""
+    try:
+        return command()
+    except CommandFailed as error:
+        print(f"{program}: error: {error}", file=sys.stderr)
+        return error.code
+    except BrokenPipeError:
+        # The reader of our output has seen enough.
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,99 @@
+"""`xrelay explain`: the fused groups of a model, and the rule behind each border."""
+
+import argparse
+
+from rich.console import Console
+from rich.text import Text
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.analysis.fusion import (
+    Boundary,
+    FusionGroup,
+    FusionOptions,
+    FusionPlan,
+    fusion_blocks,
+    plan_fusion,
+)
+from xrelay.compiler import SIMPLIFICATIONS, read_model, run_passes
+from xrelay.dialects.core import ConstantOp
+from xrelay.tools import arguments
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+
+
+def explain_model(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    if args.limit is not None and args.limit < 1:
+        raise CommandFailed(f"--limit is {args.limit}, expected at least 1", BAD_INPUT)
+    with failing_with(BAD_INPUT):
+        module, _ = read_model(args.model, arguments.shapes(args.shape))
+    with failing_with(FAILED):
+        if not args.no_simplify:
+            run_passes(module, SIMPLIFICATIONS)
+    options = FusionOptions(args.opt_level, args.max_depth)
+    console = Console(soft_wrap=True, highlight=False)
+    for plan in plans(module, options):
+        print_plan(console, plan, args.limit)
+    return 0
+
+
+def plans(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:
+    """The plans of the blocks in which there is something to fuse."""
+    every = (plan_fusion(block, options) for block in fusion_blocks(module))
+    return [plan for plan in every if any(group.fused for group in plan.groups)]
+
+
+def label(op: Operation) -> str:
+    """An operator as people call it: its name, and the name of its result in the model."""
+    name = op.name.removeprefix("relay.")
+    hint = op.results[0].name_hint if op.results else None
+    return f"{name} %{hint}" if hint else name
+
+
+def print_plan(console: Console, plan: FusionPlan, limit: int | None) -> None:
+    """The groups of one block in program order, each with the borders at which it ends."""
+    groups = [group for group in plan.groups if group.fused]
+    operators = sum(not isinstance(op, ConstantOp) for op in plan.nodes)
+    parent = plan.block.parent_op()
+    where = f"{parent.name} " if parent is not None else ""
+    symbol = parent.properties.get("sym_name") if parent is not None else None
+    console.print(
+        Text(f"{where}{symbol or ''}: {operators} operators in {len(groups)} fused functions")
+    )
+    borders: dict[int, list[Boundary]] = {}
+    for boundary in plan.boundaries:
+        borders.setdefault(id(plan.group_of[boundary.producer]), []).append(boundary)
+    for number, group in enumerate(groups[:limit]):
+        _print_group(console, plan, group, number, borders.get(id(group), []))
+    if limit is not None and len(groups) > limit:
+        console.print(Text(f"… {len(groups) - limit} more groups"))
+
+
+def _print_group(
+    console: Console,
+    plan: FusionPlan,
+    group: FusionGroup,
+    number: int,
+    borders: list[Boundary],
+) -> None:
+    root = group.root
+    console.print()
+    console.print(
+        Text.assemble(
+            (f"group {number}", "bold"),
+            f": {label(root)} -> {root.results[0].type}, kind {group.kind.label}",
+        )
+    )
+    for op in group.members:
+        anchor = ", anchor" if op is group.anchor else ""
+        operands = ", ".join(map(_operand, op.operands))
+        console.print(Text(f"  {label(op)}({operands})  [{plan.nodes[op].kind.label}{anchor}]"))
+    for boundary in borders:
+        console.print(
+            Text(f"  ends before {label(boundary.consumer)}: {boundary.refusal}", style="dim")
+        )
+
+
+def _operand(value: SSAValue) -> str:
+    hint = f"%{value.name_hint}: " if value.name_hint else ""
+    return f"{hint}{value.type}"

@@ -1,0 +1,78 @@
+"""
+`defuse-ops`: puts the bodies of `relay.fused` back in place, the opposite of `fuse-ops`.
+
+    %1 = relay.fused %x, %w {
+    ^bb0(%p0, %p1):
+      %2 = relay.nn.dense %p0, %p1        %0 = relay.nn.dense %x, %w
+      %3 = relay.nn.relu %2         ──►   %1 = relay.nn.relu %0
+      relay.yield %3
+    }
+
+Passes that rewrite across the borders of kernels work on the result; `fuse-ops` follows again.
+Operators that `fuse-ops` moved to the root of their group stay there, so that the order of independent
+operators, and with it a tie in the next fusion, may differ from the original.
+
+Leaves alone: functions with `Extern` or `SkipOptimization`, and what a compiler has claimed,
+`relay.composite` and functions with `Compiler`, unless `include-composite` is given.
+
+Source: Relay's DefuseOps, which matches parameters by name and inlines all function literals.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from xrelay.analysis.fusion import has_flag
+from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp
+
+
+@dataclass(frozen=True)
+class InlineBody(RewritePattern):
+    """A call of a function literal is the literal's body, with arguments for parameters."""
+
+    include_composite: bool
+    """Whether `relay.composite` and the functions of other compilers are inlined too."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        kinds = FusedOp | CompositeOp if self.include_composite else FusedOp
+        if not isinstance(op, kinds) or self.is_kept(op):
+            return
+        end = op.block.last_op
+        assert end is not None
+        for parameter in op.block.args:
+            parameter.name_hint = None  # Inlining would pass it on to the argument.
+        rewriter.inline_block(op.block, InsertPoint.before(op), op.args)
+        (value,) = end.operands
+        rewriter.replace(op, (), (value,))
+        rewriter.erase(end)
+
+    def is_kept(self, op: CalledBodyOp) -> bool:
+        """Whether a function that this pass leaves alone contains `op`."""
+        kept = ("Extern", "SkipOptimization", *(() if self.include_composite else ("Compiler",)))
+        parent = op.parent_op()
+        while parent is not None:
+            if isinstance(parent, func.FuncOp) and has_flag(parent, kept):
+                return True
+            parent = parent.parent_op()
+        return False
+
+
+@dataclass(frozen=True)
+class DefuseOpsPass(ModulePass):
+    """Inlines the bodies of `relay.fused`."""
+
+    name = "defuse-ops"
+
+    include_composite: bool = False
+    """Also inline `relay.composite`, and enter functions with `Compiler`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(
+            InlineBody(self.include_composite), apply_recursively=False
+        ).rewrite_module(op)

@@ -1,0 +1,126 @@
+"""
+`fold-constant`: operators whose operands are constants are computed once, by the interpreter.
+
+    %0 = relay.constant dense<4.0> : tensor<f32>
+    %1 = relay.sqrt %0 : (tensor<f32>) -> tensor<f32>   ──►   %1 = relay.constant dense<2.0> : tensor<f32>
+
+Leaves alone: operators without operands (`relay.zeros` is smaller than its elements), operators
+with side effects, the bodies of `relay.fused`, constants whose bytes did not come with the text,
+and results over `max-bytes` that are larger than what they are computed from.
+
+Source: Relay's FoldConstant.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.traits import is_side_effect_free
+
+from xrelay.dialects.annotation import AnnotationOp
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import (
+    BlobAttr,
+    ConstantOp,
+    FusedOp,
+    TupleGetItemOp,
+    TupleOp,
+)
+from xrelay.interpreters.arrays import Array, constant_array, constant_op
+from xrelay.interpreters.relay import register_relay
+
+
+def _interpreter() -> Interpreter:
+    interpreter = Interpreter(ModuleOp([]))
+    register_relay(interpreter)
+    return interpreter
+
+
+@dataclass(frozen=True)
+class FoldOperator(RewritePattern):
+    """An operator on constants becomes a constant, or a tuple of constants."""
+
+    max_bytes: int
+    """Results up to this size are always folded."""
+    interpreter: Interpreter = field(default_factory=_interpreter)
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
+            return
+        if isinstance(op, TupleOp | AnnotationOp) or isinstance(op.parent_op(), FusedOp):
+            return
+        if isinstance(op, TupleGetItemOp) and isinstance(op.tuple_value.owner, TupleOp):
+            fields = op.tuple_value.owner.fields
+            rewriter.replace(op, (), (fields[op.index.value.data],))
+            return
+        values = [constant_value(operand) for operand in op.operands]
+        if any(value is None for value in values):
+            return
+        (result,) = self.interpreter.run_op(op, tuple(values))
+        if byte_size(result) > max(self.max_bytes, sum(map(byte_size, values))):
+            return
+        sources = dict.fromkeys(op.operands)
+        new = _constants(result)
+        for constant in new:
+            constant.location = op.location
+        rewriter.replace(op, new)
+        erase_unused(tuple(sources), rewriter)
+
+
+def constant_value(value: SSAValue) -> Any:
+    """What a constant, or a tuple of constants, is to the interpreter; None for other values."""
+    op = value.owner
+    if isinstance(op, TupleOp):
+        fields = [constant_value(field) for field in op.fields]
+        return None if any(field is None for field in fields) else tuple(fields)
+    if not isinstance(op, ConstantOp):
+        return None
+    if isinstance(op.value, BlobAttr) and op.value.data.data is None:
+        return None
+    return constant_array(op)
+
+
+def byte_size(value: Any) -> int:
+    """The bytes of an array, or of all arrays in a tuple."""
+    if isinstance(value, tuple):
+        return sum(map(byte_size, cast(tuple[Any, ...], value)))
+    return cast(Array, value).nbytes
+
+
+def _constants(value: Any) -> list[Operation]:
+    """The operations that make a value; the last one has it as its result."""
+    if isinstance(value, np.ndarray):
+        return [constant_op(cast(Array, value))]
+    parts = [_constants(field) for field in cast(tuple[Any, ...], value)]
+    return [*(op for part in parts for op in part), TupleOp([part[-1] for part in parts])]
+
+
+def erase_unused(values: tuple[SSAValue, ...], rewriter: PatternRewriter) -> None:
+    """Erases the constants and tuples among the owners of values that nothing uses any more."""
+    for value in values:
+        op = value.owner
+        if isinstance(op, ConstantOp | TupleOp) and not value.uses:
+            operands = tuple(dict.fromkeys(op.operands))
+            rewriter.erase(op)
+            erase_unused(operands, rewriter)
+
+
+@dataclass(frozen=True)
+class FoldConstantPass(ModulePass):
+    """Computes what depends on constants only."""
+
+    name = "fold-constant"
+
+    max_bytes: int = 1 << 20
+    """Results up to this size are always folded, larger ones if their operands are as large."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(FoldOperator(self.max_bytes), apply_recursively=False).rewrite_module(
+            op
+        )

@@ -1,0 +1,1 @@
+../../api/onnx_backend.py
