@@ -1,14 +1,12 @@
 """
 Which operators of a block become one kernel: Relay's operator fusion, as a decision only.
 
-        x   w            one node per operation        ┌────────── group 0 ───────────┐
-        │   │                                          │ conv2d ──► add ──► relu ──┐  │
-        ▼   ▼                                          │   │         ▲             ▼  │
-      conv2d ──► add ──► relu ──┐      plan_fusion     │   │         │      root: add │
-        │                       ▼     ────────────►    │   ▼         │             ▲  │
-        └──► multiply(0.5) ──► add ──►                 │ multiply ───┼─────────────┘  │
-                                                       └─────────────┼────────────────┘
-                                                                 parameters
+    x ──►┌─────────────────────────────────────────┐
+    w ──►│ conv2d ──┬──► add ──► relu ──┐          │     a group: one root, at most one anchor;
+    b ──►│ (anchor) │    (b)            ├──► add ──┼──►  what comes from outside is a parameter,
+         │          └──► multiply ──────┘   (root) │     scalar constants are inside
+         │               (0.5)                     │
+         └─────────────────────────────────────────┘
 
 Algorithm (the numbers are those of the rules that `Refusal.rule` names)
 - Forward graph (1-11): a node per operation in program order, an edge per use inside the block.

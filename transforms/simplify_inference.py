@@ -100,5 +100,5 @@ class SimplifyInferencePass(ModulePass):
     name = "simplify-inference"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns = GreedyRewritePatternApplier([ScaleAndShift(), SkipDropout()])
+        patterns = GreedyRewritePatternApplier([ScaleAndShift(), SkipDropout()], dce_enabled=False)
         PatternRewriteWalker(patterns, apply_recursively=False).rewrite_module(op)

@@ -1,0 +1,96 @@
+// RUN: xdsl-opt -p fold-constant %s | filecheck %s
+// RUN: xdsl-opt -p fold-constant,fold-constant %s | filecheck %s
+
+// CHECK-LABEL: func.func @chain
+// CHECK-NEXT: [[FOLDED:%.*]] = relay.constant dense<3.000000e+00> : tensor<2xf32>
+// CHECK-NEXT: [[RESULT:%.*]] = relay.add %x, [[FOLDED]]
+// CHECK-NEXT: func.return [[RESULT]]
+func.func @chain(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.constant dense<4.0> : tensor<2xf32>
+  %1 = relay.constant dense<1.0> : tensor<f32>
+  %2 = relay.sqrt %0 : (tensor<2xf32>) -> tensor<2xf32>
+  %3 = relay.add %2, %1 : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %4 = relay.add %x, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %4 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @tuple_operand
+// CHECK-NEXT: [[JOINED:%.*]] = relay.constant dense<[1, 2, 3]> : tensor<3xi32>
+// CHECK-NEXT: func.return [[JOINED]]
+func.func @tuple_operand() -> tensor<3xi32> {
+  %0 = relay.constant dense<[1, 2]> : tensor<2xi32>
+  %1 = relay.constant dense<3> : tensor<1xi32>
+  %2 = relay.tuple %0, %1 : (tensor<2xi32>, tensor<1xi32>) -> tuple<tensor<2xi32>, tensor<1xi32>>
+  %3 = relay.concatenate %2 : (tuple<tensor<2xi32>, tensor<1xi32>>) -> tensor<3xi32>
+  return %3 : tensor<3xi32>
+}
+
+// CHECK-LABEL: func.func @tuple_result
+// CHECK-NEXT: [[FIRST:%.*]] = relay.constant dense<[1, 2]> : tensor<2xi32>
+// CHECK-NEXT: [[SECOND:%.*]] = relay.constant dense<[3, 4]> : tensor<2xi32>
+// CHECK: func.return [[SECOND]]
+func.func @tuple_result() -> tensor<2xi32> {
+  %0 = relay.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %1 = relay.split %0 {indices_or_sections = 2 : i64} : (tensor<4xi32>) -> tuple<tensor<2xi32>, tensor<2xi32>>
+  %2 = relay.tuple_get_item %1[1] : (tuple<tensor<2xi32>, tensor<2xi32>>) -> tensor<2xi32>
+  return %2 : tensor<2xi32>
+}
+
+// CHECK-LABEL: func.func @field_of_tuple
+// CHECK: func.return %y
+func.func @field_of_tuple(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %0 = relay.tuple %x, %y : (tensor<f32>, tensor<f32>) -> tuple<tensor<f32>, tensor<f32>>
+  %1 = relay.tuple_get_item %0[1] : (tuple<tensor<f32>, tensor<f32>>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @keep_without_operands
+// CHECK-NEXT: relay.zeros
+func.func @keep_without_operands() -> tensor<100xf32> {
+  %0 = relay.zeros {shape = array<i64: 100>, dtype = f32} : tensor<100xf32>
+  return %0 : tensor<100xf32>
+}
+
+// CHECK-LABEL: func.func @keep_unknown_operand
+// CHECK: relay.exp %x
+func.func @keep_unknown_operand(%x: tensor<f32>) -> tensor<f32> {
+  %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @keep_missing_bytes
+// CHECK: relay.negative
+func.func @keep_missing_bytes() -> tensor<100xf32> {
+  %0 = relay.constant #relay.blob<"00"> : tensor<100xf32>
+  %1 = relay.negative %0 : (tensor<100xf32>) -> tensor<100xf32>
+  return %1 : tensor<100xf32>
+}
+
+// CHECK-LABEL: func.func @keep_larger_result
+// CHECK: relay.broadcast_to
+func.func @keep_larger_result() -> tensor<1000x1000xf32> {
+  %0 = relay.constant dense<1.0> : tensor<1x1000xf32>
+  %1 = relay.broadcast_to %0 {shape = array<i64: 1000, 1000>} : (tensor<1x1000xf32>) -> tensor<1000x1000xf32>
+  return %1 : tensor<1000x1000xf32>
+}
+
+// CHECK-LABEL: func.func @keep_side_effects
+// CHECK: relay.ref_create
+func.func @keep_side_effects() -> tensor<f32> {
+  %0 = relay.constant dense<1.0> : tensor<f32>
+  %1 = relay.ref_create %0 : (tensor<f32>) -> !relay.ref<tensor<f32>>
+  %2 = relay.ref_read %1 : (!relay.ref<tensor<f32>>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @keep_fused
+// CHECK: relay.fused
+// CHECK: relay.exp
+func.func @keep_fused() -> tensor<f32> {
+  %0 = relay.fused : () -> tensor<f32> {
+    %1 = relay.constant dense<0.0> : tensor<f32>
+    %2 = relay.exp %1 : (tensor<f32>) -> tensor<f32>
+    relay.yield %2 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}

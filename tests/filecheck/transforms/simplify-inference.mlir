@@ -1,0 +1,67 @@
+// RUN: xdsl-opt -p simplify-inference %s | filecheck %s
+// RUN: xdsl-opt -p simplify-inference,simplify-inference %s | filecheck %s
+
+// CHECK-LABEL: func.func @scale_and_shift
+// CHECK-SAME: (%x: tensor<1x4x8x8xf32>, %gamma: tensor<4xf32>, %beta: tensor<4xf32>, %mean: tensor<4xf32>, %var: tensor<4xf32>)
+// CHECK-NEXT: [[EPSILON:%.*]] = relay.constant dense<1.000000e-03> : tensor<f32>
+// CHECK-NEXT: [[STABLE:%.*]] = relay.add %var, [[EPSILON]]
+// CHECK-NEXT: [[ONE:%.*]] = relay.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[DEVIATION:%.*]] = relay.sqrt [[STABLE]]
+// CHECK-NEXT: [[INVERSE:%.*]] = relay.divide [[ONE]], [[DEVIATION]]
+// CHECK-NEXT: [[SCALE:%.*]] = relay.multiply [[INVERSE]], %gamma
+// CHECK-NEXT: [[NEGATIVE:%.*]] = relay.negative %mean
+// CHECK-NEXT: [[MOVED:%.*]] = relay.multiply [[NEGATIVE]], [[SCALE]]
+// CHECK-NEXT: [[SHIFT:%.*]] = relay.add [[MOVED]], %beta
+// CHECK-NEXT: [[SCALE3:%.*]] = relay.expand_dims [[SCALE]] {axis = 1 : i64, num_newaxis = 2 : i64} : (tensor<4xf32>) -> tensor<4x1x1xf32>
+// CHECK-NEXT: [[SHIFT3:%.*]] = relay.expand_dims [[SHIFT]] {axis = 1 : i64, num_newaxis = 2 : i64} : (tensor<4xf32>) -> tensor<4x1x1xf32>
+// CHECK-NEXT: [[SCALED:%.*]] = relay.multiply %x, [[SCALE3]]
+// CHECK-NEXT: [[RESULT:%.*]] = relay.add [[SCALED]], [[SHIFT3]]
+// CHECK-NEXT: func.return [[RESULT]]
+func.func @scale_and_shift(%x: tensor<1x4x8x8xf32>, %gamma: tensor<4xf32>, %beta: tensor<4xf32>, %mean: tensor<4xf32>, %var: tensor<4xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = relay.nn.batch_norm %x, %gamma, %beta, %mean, %var {epsilon = 1.000000e-03 : f64} : (tensor<1x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<1x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<1x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>>) -> tensor<1x4x8x8xf32>
+  return %1 : tensor<1x4x8x8xf32>
+}
+
+// The last axis needs no expansion; gamma and beta are not used without scale and center.
+// CHECK-LABEL: func.func @last_axis_without_scale_and_center
+// CHECK: relay.constant
+// CHECK-NOT: expand_dims
+// CHECK-NOT: %gamma
+// CHECK-NOT: %beta
+// CHECK: func.return
+func.func @last_axis_without_scale_and_center(%x: tensor<2x4xf16>, %gamma: tensor<4xf16>, %beta: tensor<4xf16>, %mean: tensor<4xf16>, %var: tensor<4xf16>) -> tensor<2x4xf16> {
+  %0 = relay.nn.batch_norm %x, %gamma, %beta, %mean, %var {center = false, scale = false} : (tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>, tensor<4xf16>, tensor<4xf16>) -> tuple<tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2x4xf16>, tensor<4xf16>, tensor<4xf16>>) -> tensor<2x4xf16>
+  return %1 : tensor<2x4xf16>
+}
+
+// CHECK-LABEL: func.func @keep_statistics
+// CHECK: [[NORM:%.*]] = relay.nn.batch_norm
+// CHECK: [[MEAN:%.*]] = relay.tuple_get_item [[NORM]][1]
+// CHECK-NOT: relay.tuple_get_item [[NORM]][0]
+// CHECK: func.return
+func.func @keep_statistics(%x: tensor<2x4xf32>, %c: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>) {
+  %0 = relay.nn.batch_norm %x, %c, %c, %c, %c : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>>
+  %1 = relay.tuple_get_item %0[1] : (tuple<tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>>) -> tensor<4xf32>
+  %2 = relay.tuple_get_item %0[0] : (tuple<tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>>) -> tensor<2x4xf32>
+  return %2, %1 : tensor<2x4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @dropout
+// CHECK-NEXT: func.return %x
+func.func @dropout(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.nn.dropout %x : (tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @keep_mask
+// CHECK-NEXT: [[DROPOUT:%.*]] = relay.nn.dropout %x
+// CHECK-NEXT: [[MASK:%.*]] = relay.tuple_get_item [[DROPOUT]][1]
+// CHECK-NEXT: func.return [[MASK]]
+func.func @keep_mask(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.nn.dropout %x : (tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %1 = relay.tuple_get_item %0[1] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
