@@ -80,6 +80,7 @@ class Conv2DOp(RelayOp):
         padding: Sequence[int] = (0, 0),
         dilation: Sequence[int] = (1, 1),
         groups: int = 1,
+        out_dtype: TypeAttribute | None = None,
     ):
         super().__init__(
             [data, weight],
@@ -88,6 +89,7 @@ class Conv2DOp(RelayOp):
                 "padding": int_array(padding),
                 "dilation": int_array(dilation),
                 "groups": integer(groups),
+                "out_dtype": out_dtype,
             },
         )
 

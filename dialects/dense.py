@@ -68,8 +68,18 @@ class DenseOp(RelayOp):
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
     assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, data: Value, weight: Value, *, units: int | None = None):
-        super().__init__([data, weight], {"units": None if units is None else integer(units)})
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        *,
+        units: int | None = None,
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, weight],
+            {"units": None if units is None else integer(units), "out_dtype": out_dtype},
+        )
 
     def infer_type(self) -> Attribute:
         names = ("data", "weight")
@@ -109,10 +119,15 @@ class MatrixProductOp(RelayOp, ABC):
         *,
         transpose_a: bool = False,
         transpose_b: bool = False,
+        out_dtype: TypeAttribute | None = None,
     ):
         super().__init__(
             [tensor_a, tensor_b],
-            {"transpose_a": boolean(transpose_a), "transpose_b": boolean(transpose_b)},
+            {
+                "transpose_a": boolean(transpose_a),
+                "transpose_b": boolean(transpose_b),
+                "out_dtype": out_dtype,
+            },
         )
 
     def infer_product(self, rank: int) -> Attribute:

@@ -10,6 +10,7 @@ from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
+from xrelay.dialects.qnn import QNN_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
@@ -28,6 +29,7 @@ Relay = Dialect(
         *DENSE_OPS,
         *POOL_OPS,
         *NORM_OPS,
+        *QNN_OPS,
     ],
     [*CORE_ATTRS],
 )

@@ -36,6 +36,7 @@ from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
+from xrelay.interpreters.qnn import QnnFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
@@ -49,6 +50,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     DenseFunctions,
     NormFunctions,
     PoolFunctions,
+    QnnFunctions,
     ReductionFunctions,
     TransformFunctions,
     UnaryFunctions,

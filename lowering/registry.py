@@ -9,6 +9,7 @@ from xrelay.lowering import (
     dense,
     norm,
     pool,
+    qnn,
     reduction,
     transform,
     unary,
@@ -22,6 +23,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **binary.RULES,
     **transform.RULES,
     **norm.RULES,
+    **qnn.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.node import require_size
 from xrelay.frontends.onnx.tensors import ElementType, element_type_of
 
 Dimension = int | str
@@ -48,6 +49,7 @@ def input_types(
         if len(static) < len(lengths):
             unknown.append(_unknown_message(value.name, lengths))
             continue
+        require_size(static, f"input '{value.name}'")
         types.append(TensorType(element_type, static))
     if unknown:
         raise OnnxImportError("; ".join(unknown))

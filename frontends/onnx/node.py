@@ -1,6 +1,7 @@
 """What a converter sees of an ONNX node: attributes, operands, and a way to emit relay ops."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,7 +11,7 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.shapes import tensor_type
+from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.dialects.transform import ReshapeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
 from xrelay.frontends.onnx.folding import fold
@@ -29,6 +30,18 @@ Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue]]
 
 ConverterTable: TypeAlias = Mapping[str, Mapping[int, Converter]]
 """For each op type its converters, by the first operator set version that each is for."""
+
+
+MAX_ELEMENTS = 2**40
+"""Tensors with more elements are taken for mistakes, long before 64 bits overflow."""
+
+
+def require_size(shape: Sequence[int], what: str) -> None:
+    """Raises OnnxImportError for a shape with a length, or a product, above MAX_ELEMENTS."""
+    if max((*shape, prod(shape))) > MAX_ELEMENTS:
+        raise OnnxImportError(
+            f"{what} has the shape {list(shape)} with more than {MAX_ELEMENTS} elements"
+        )
 
 
 class Builder:
@@ -57,6 +70,9 @@ class Builder:
         return self._created(op, name)
 
     def _created(self, op: RelayOp, name: str) -> SSAValue:
+        type_ = op.results[0].type
+        if is_tensor_type(type_):
+            require_size(type_.get_shape(), f"the result of {op.name}")
         op.location = NameLoc(StringAttr(name), op.location)
         op.results[0].name_hint = identifier(name)
         self.created.append(op)
@@ -77,7 +93,6 @@ class Node:
         builder: Builder,
         base_dir: Path | None,
     ):
-        self.op_type = proto.op_type
         self.opset = opset
         self.label = proto.name or next(filter(None, proto.output), proto.op_type)
         self.output_count = len(proto.output)
@@ -199,6 +214,16 @@ class Node:
             raise UnsupportedNode(f"input {index} ('{what}') is not a constant")
         return array
 
+    def known_lengths(self, index: int, what: str) -> list[int]:
+        """The numbers of a constant input that holds a shape or repetitions."""
+        lengths = self.known_integers(index, what)
+        if any(not 0 <= length <= MAX_ELEMENTS for length in lengths):
+            raise OnnxImportError(
+                f"input {index} ('{what}') is {lengths}, expected numbers that are not negative "
+                f"or larger than {MAX_ELEMENTS}"
+            )
+        return lengths
+
     def known_scalar(self, index: int) -> float | None:
         """The number in an input of one element, when it is a constant."""
         array = self._builder.known(self.input(index))
@@ -232,7 +257,10 @@ class Node:
     def scalar(self, number: float, like: SSAValue) -> SSAValue:
         """A scalar constant with the dtype of another value."""
         dtype = self.element_dtype(like)
-        return self.constant(np.array(number).astype(dtype))
+        if dtype.kind in "iub" and not float(number).is_integer():
+            raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
+        with np.errstate(over="ignore"):  # too large for f16 is infinite
+            return self.constant(np.array(number).astype(dtype))
 
     def element_dtype(self, value: SSAValue) -> np.dtype[Any]:
         """The NumPy dtype of a value."""

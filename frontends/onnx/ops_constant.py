@@ -1,11 +1,13 @@
 """Operators whose result is known while importing."""
 
+from math import isfinite
+
 import numpy as np
 from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
-from xrelay.frontends.onnx.node import ConverterTable, Node
+from xrelay.frontends.onnx.node import ConverterTable, Node, require_size
 from xrelay.frontends.onnx.tensors import Array
 
 
@@ -35,9 +37,8 @@ def constant_of_shape(node: Node) -> SSAValue:
         value = np.zeros(1, np.float32)
     if value.size != 1:
         raise OnnxImportError(f"attribute 'value' has {value.size} elements, expected one")
-    shape = node.known_integers(0, "input")
-    if any(dim < 0 for dim in shape):
-        raise OnnxImportError(f"input 0 is the shape {shape}, expected no negative number")
+    shape = node.known_lengths(0, "input")
+    require_size(shape, "the result")
     return node.constant(np.broadcast_to(value.reshape(()), shape))
 
 
@@ -58,8 +59,8 @@ def number_range(node: Node) -> SSAValue:
     node.ignore("stash_type")
     bounds = [node.known(index, name) for index, name in enumerate(("start", "limit", "delta"))]
     start, limit, delta = (_scalar(bound) for bound in bounds)
-    if delta == 0:
-        raise OnnxImportError("input 2 ('delta') is 0")
+    if delta == 0 or not all(map(isfinite, (start, limit, delta))):
+        raise OnnxImportError(f"it is the range from {start} to {limit} in steps of {delta}")
     count = max(int(np.ceil((limit - start) / delta)), 0)
     if count > FOLDED_ELEMENTS:
         raise UnsupportedNode(f"it has {count} elements, the limit is {FOLDED_ELEMENTS}")

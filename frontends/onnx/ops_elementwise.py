@@ -181,8 +181,8 @@ def modulo(node: Node) -> SSAValue:
     lhs, rhs = node.input(0), node.input(1)
     if fmod:
         return node.emit(ModOp(lhs, rhs))
-    if node.opset < 28 and is_float(node.element_type(lhs)):
-        raise UnsupportedNode("'fmod' is 0, which floating-point inputs may not have")
+    if is_float(node.element_type(lhs)):
+        raise UnsupportedNode("'fmod' is 0 and the inputs are floating-point numbers")
     return node.emit(FloorModOp(lhs, rhs))
 
 
@@ -202,6 +202,8 @@ def bit_shift(node: Node) -> SSAValue:
 def bitwise_not(node: Node) -> SSAValue:
     """BitwiseNot: exclusive or with all bits set."""
     data = node.input(0)
+    if is_float(node.element_type(data)):
+        raise OnnxImportError(f"its input has elements of type {node.element_type(data)}")
     ones = np.invert(np.zeros((), node.element_dtype(data)))
     return node.emit(BitwiseXorOp(data, node.constant(ones)))
 

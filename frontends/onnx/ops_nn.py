@@ -16,7 +16,7 @@ from xrelay.dialects.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2D
 from xrelay.dialects.reduction import MaxOp, MeanOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_matrix import reshaped
 
 
@@ -47,8 +47,10 @@ class Window:
                 raise UnsupportedNode(
                     f"'{name}' is {numbers}: only two-dimensional windows are supported"
                 )
-            if min(numbers) < 0:
-                raise UnsupportedNode(f"'{name}' is {numbers}, negative numbers are not supported")
+            if min(numbers) < 0 or max(numbers) > MAX_ELEMENTS:
+                raise UnsupportedNode(
+                    f"'{name}' is {numbers}, accepted range is [0, {MAX_ELEMENTS}]"
+                )
         if window.auto_pad not in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"):
             raise UnsupportedNode(f"'auto_pad' is \"{window.auto_pad}\"")
         return window

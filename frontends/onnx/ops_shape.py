@@ -22,7 +22,7 @@ from xrelay.dialects.transform import (
     TransposeOp,
 )
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import ConverterTable, Node
+from xrelay.frontends.onnx.node import MAX_ELEMENTS, ConverterTable, Node
 from xrelay.frontends.onnx.ops_matrix import reshaped
 
 
@@ -204,7 +204,7 @@ def _pad(
     data = node.input(0)
     shape = node.shape_of(data)
     named = range(len(shape)) if axes is None else normalize_axes(axes, len(shape), "axes")
-    if len(pads) != 2 * len(named):
+    if len(pads) != 2 * len(named) or max(map(abs, pads), default=0) > MAX_ELEMENTS:
         raise OnnxImportError(f"the padding widths are {list(pads)} for {len(named)} axes")
     widths = [(0, 0)] * len(shape)
     for position, axis in enumerate(named):
@@ -224,7 +224,7 @@ def _pad(
 def tile_one_axis(node: Node) -> SSAValue:
     """Tile before operator set 6: scalar inputs for the number of tiles and their axis."""
     data = node.input(0)
-    tiles, axis = node.known_integers(1, "tiles"), node.known_integers(2, "axis")
+    tiles, axis = node.known_lengths(1, "tiles"), node.known_integers(2, "axis")
     if len(tiles) != 1 or len(axis) != 1:
         raise OnnxImportError("inputs 'tiles' and 'axis' must have one element")
     rank = len(node.shape_of(data))
@@ -235,15 +235,13 @@ def tile_one_axis(node: Node) -> SSAValue:
 
 def tile(node: Node) -> SSAValue:
     """Tile by constant numbers."""
-    return node.emit(TileOp(node.input(0), node.known_integers(1, "repeats")))
+    return node.emit(TileOp(node.input(0), node.known_lengths(1, "repeats")))
 
 
 def expand(node: Node) -> SSAValue:
     """Expand: the input and a constant shape broadcast in both directions."""
     data = node.input(0)
-    old, stated = node.shape_of(data), node.known_integers(1, "shape")
-    if min(stated, default=0) < 0:
-        raise OnnxImportError(f"'shape' is {stated}, expected no negative number")
+    old, stated = node.shape_of(data), node.known_lengths(1, "shape")
     new = broadcast_shapes(old, stated, ("input", "shape"))
     return data if tuple(new) == old else node.emit(BroadcastToOp(data, new))
 

@@ -1,0 +1,213 @@
+"""
+Every operator of the dialect states what passes ask for, and agrees with Relay's registry.
+
+`data/relay_ops.csv` holds the facts that TVM v0.10 registers (`RELAY_REGISTER_OP` with its
+arguments, attributes, `TOpPattern`, `TReshapeOp`, `TOpIsStateful` and `TShapeDataDependent`) for
+the operators that the dialect has.
+"""
+
+import ast
+import csv
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    i1,
+)
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Attribute
+from xdsl.irdl import IRDLOperation, OptPropertyDef, PropertyDef
+from xdsl.traits import MemoryEffect
+from xdsl.utils.hints import isa
+
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
+from xrelay.dialects.relay import Relay
+from xrelay.dialects.traits import (
+    HasPatternKind,
+    NonComputational,
+    ReshapeOnly,
+    ShapeDataDependent,
+)
+from xrelay.interpreters.relay import RELAY_FUNCTIONS, register_relay
+
+OPS: list[type[IRDLOperation]] = [op for op in Relay.operations if issubclass(op, IRDLOperation)]
+RELAY = {
+    row["op"]: row
+    for row in csv.DictReader(
+        (Path(__file__).parent / "data" / "relay_ops.csv").read_text().splitlines()
+    )
+}
+IMPLEMENTATIONS = {
+    op: functions
+    for functions in RELAY_FUNCTIONS
+    for op, _ in functions._impls()  # pyright: ignore[reportPrivateUsage] no public way
+}
+
+EXPRESSIONS = {
+    "composite": "a function literal with the attribute Composite",
+    "constant": "Relay's Constant",
+    "fused": "a function literal with the attribute Primitive",
+    "ref_create": "Relay's RefCreate",
+    "ref_read": "Relay's RefRead",
+    "ref_write": "Relay's RefWrite",
+    "tuple": "Relay's Tuple",
+    "tuple_get_item": "Relay's TupleGetItem",
+    "yield": "the end of a body, which Relay does not write down",
+}
+"""Operations that are expressions in Relay, not registered operators."""
+
+REQUIRED, OPTIONAL = "required", "optional"
+ABSENT = "absent"
+
+STATIC = "a shape that is not known at compile time is an operand of another operator"
+OWN_TYPE = "the dtype is that of the operand; cast changes it"
+DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
+    ("broadcast_to", "dtype"): (ABSENT, OWN_TYPE),
+    ("broadcast_to", "shape"): (REQUIRED, STATIC),
+    ("full", "dtype"): (ABSENT, OWN_TYPE),
+    ("full", "shape"): (REQUIRED, STATIC),
+    ("nn.dense", "units"): (OPTIONAL, "null in Relay when the weight tells"),
+    ("nn.matmul", "units"): (OPTIONAL, "null in Relay when the operand tells"),
+    ("ones", "dtype"): (REQUIRED, "no operand tells it"),
+    ("ones", "shape"): (REQUIRED, STATIC),
+    ("repeat", "axis"): (REQUIRED, "flattening is a reshape"),
+    ("strided_slice", "begin"): (REQUIRED, STATIC),
+    ("strided_slice", "end"): (REQUIRED, STATIC),
+    ("transpose", "axes"): (OPTIONAL, "null in Relay reverses the axes"),
+    ("zeros", "dtype"): (REQUIRED, "no operand tells it"),
+    ("zeros", "shape"): (REQUIRED, STATIC),
+}
+"""Attributes that differ from Relay's: what they are here, and why."""
+
+STATEFUL_IN_RELAY = {"nn.dropout": "dropout as inference sees it has no state"}
+
+
+def relay_name(op: type[IRDLOperation]) -> str:
+    return op.name.removeprefix("relay.")
+
+
+def each(ops: list[type[IRDLOperation]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("op", ops, ids=relay_name)
+
+
+REGISTERED = [op for op in OPS if relay_name(op) not in EXPRESSIONS]
+
+
+@each(OPS)
+def test_states_one_pattern_kind(op: type[IRDLOperation]):
+    # Traits of base classes accumulate: two kinds would make the answer depend on hashes.
+    kinds = [t for t in op.get_irdl_definition().traits if isinstance(t, HasPatternKind)]
+    assert len(kinds) == 1
+
+
+@each(OPS)
+def test_states_effects(op: type[IRDLOperation]):
+    assert any(isinstance(trait, MemoryEffect) for trait in op.get_irdl_definition().traits)
+
+
+@each(OPS)
+def test_docstring_names_source(op: type[IRDLOperation]):
+    doc = op.__dict__.get("__doc__")
+    assert doc
+    assert op is YieldOp or "Source: " in doc
+
+
+@each(OPS)
+def test_infers_type(op: type[IRDLOperation]):
+    if op in (CompositeOp, FusedOp, YieldOp):
+        return  # Their types are stated: no operand or property determines them.
+    assert issubclass(op, RelayOp)
+    assert not getattr(op.infer_type, "__isabstractmethod__", False)
+
+
+@each(OPS)
+def test_has_assembly_format(op: type[IRDLOperation]):
+    assert op.get_irdl_definition().assembly_format or "print" in op.__dict__
+
+
+@each(OPS)
+def test_interpreter_stands_in_file_of_same_name(op: type[IRDLOperation]):
+    functions = IMPLEMENTATIONS[op]
+    assert functions.__module__ == op.__module__.replace(".dialects.", ".interpreters.")
+
+
+def test_interpreters_are_found_by_an_interpreter():
+    register_relay(Interpreter(ModuleOp([])))
+
+
+def test_relay_facts_cover_the_dialect():
+    assert {relay_name(op) for op in OPS} == {*RELAY, *EXPRESSIONS}
+
+
+@each(REGISTERED)
+def test_pattern_kind_and_flags_agree_with_relay(op: type[IRDLOperation]):
+    row = RELAY[relay_name(op)]
+    (kind,) = (t.kind for t in op.get_irdl_definition().traits if isinstance(t, HasPatternKind))
+    # Relay registers none for operators that are rewritten before fusion.
+    assert kind.label == (row["pattern_kind"] or "opaque")
+    assert op.has_trait(NonComputational) == ("non_computational" in row["flags"])
+    assert op.has_trait(ReshapeOnly) == ("reshape" in row["flags"])
+    assert op.has_trait(ShapeDataDependent) == (row["shape_data_dependent"] == "1")
+    assert (relay_name(op) in STATEFUL_IN_RELAY) == ("stateful" in row["flags"])
+
+
+@each(REGISTERED)
+def test_operands_agree_with_relay(op: type[IRDLOperation]):
+    names = [name for name, _ in op.get_irdl_definition().operands]
+    assert names == RELAY[relay_name(op)]["operands"].split()
+
+
+def relay_default(type_: str, default: str) -> object:
+    """What the registry says of one attribute: REQUIRED, OPTIONAL or its default."""
+    if default == "none" or (not default and type_.endswith("?")):
+        return OPTIONAL
+    if not default:
+        return REQUIRED
+    return ast.literal_eval({"true": "True", "false": "False"}.get(default, default))
+
+
+def dialect_default(definition: PropertyDef) -> object:
+    """What the dialect says, in the same terms."""
+    if isinstance(definition, OptPropertyDef):
+        return OPTIONAL
+    if definition.default_value is None:
+        return REQUIRED
+    return python_value(definition.default_value)
+
+
+def python_value(attribute: Attribute) -> object:
+    if isa(attribute, DenseArrayBase[IntegerType]):
+        return list(attribute.get_values())
+    match attribute:
+        case IntegerAttr() if attribute.type == i1:
+            return bool(attribute.value.data)
+        case IntegerAttr() | FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case _:
+            raise AssertionError(f"no Python value of {attribute}")
+
+
+@each(REGISTERED)
+def test_attributes_agree_with_relay(op: type[IRDLOperation]):
+    name = relay_name(op)
+    expected: dict[str, object] = {}
+    for item in filter(None, RELAY[name]["attributes"].split("; ")):
+        attribute, _, rest = item.partition(":")
+        type_, _, default = rest.partition("=")
+        expected[attribute] = relay_default(type_, default)
+    for (op_name, attribute), (here, _) in DEVIATIONS.items():
+        if op_name == name:
+            assert expected[attribute] != here, "no deviation any more"
+            expected[attribute] = here
+    stated = {key: value for key, value in expected.items() if value != ABSENT}
+    properties = op.get_irdl_definition().properties
+    assert {key: dialect_default(value) for key, value in properties.items()} == stated

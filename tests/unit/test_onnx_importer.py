@@ -1,0 +1,647 @@
+"""The ONNX importer: order and names of the program, shapes of inputs, and what it refuses."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp, NameLoc
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from xrelay.dialects.core import ConstantOp
+from xrelay.frontends.onnx import ONNX_NAME, OnnxImportError, import_model, load_model
+from xrelay.frontends.onnx.converters import NEWEST_OPSET
+from xrelay.interpreters.relay import interpret
+
+Array = np.ndarray
+RANDOM = np.random.default_rng(11)
+
+
+def floats(*shape: int, dtype: str = "float32") -> Array:
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+def integers(*shape: int, low: int = -9, high: int = 9, dtype: str = "int64") -> Array:
+    return RANDOM.integers(low, high, shape).astype(dtype)
+
+
+def bools(*shape: int) -> Array:
+    return RANDOM.integers(0, 2, shape).astype(bool)
+
+
+def longs(*values: int) -> Array:
+    return np.array(values, np.int64)
+
+
+def value_info(name: str, array: Array) -> ValueInfoProto:
+    return helper.make_tensor_value_info(
+        name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+    )
+
+
+def untyped(name: str) -> ValueInfoProto:
+    return ValueInfoProto(name=name)
+
+
+def build(
+    nodes: Sequence[NodeProto],
+    inputs: Sequence[ValueInfoProto],
+    outputs: Sequence[ValueInfoProto],
+    initializers: Sequence[TensorProto] = (),
+    opset: int = 13,
+) -> ModelProto:
+    graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def one_node(
+    op: str,
+    data: Sequence[Array | None],
+    constants: Sequence[Array | None] = (),
+    opset: int = 13,
+    outputs: int = 1,
+    **attributes: Any,
+) -> ModelProto:
+    """A model of one node whose first inputs are graph inputs, the others initializers."""
+    names: list[str] = []
+    inputs: list[ValueInfoProto] = []
+    initializers: list[TensorProto] = []
+    for i, array in enumerate([*data, *constants]):
+        names.append("" if array is None else f"in{i}")
+        if array is None:
+            continue
+        if i < len(data):
+            inputs.append(value_info(f"in{i}", array))
+        else:
+            initializers.append(numpy_helper.from_array(array, f"in{i}"))
+    results = [f"out{i}" for i in range(outputs)]
+    node = helper.make_node(op, names, results, "the_node", **attributes)
+    return build([node], inputs, [untyped(name) for name in results], initializers, opset)
+
+
+def by_import(model: ModelProto, data: Sequence[Array], **options: Any) -> tuple[Array, ...]:
+    module = import_model(model, **options)
+    module.verify()
+    return interpret(module, list(data))
+
+
+def operations(module: ModuleOp) -> list[Operation]:
+    """The operations of @main without the return."""
+    function = main(module)
+    return list(function.body.block.ops)[:-1]
+
+
+def main(module: ModuleOp) -> FuncOp:
+    function = module.body.block.first_op
+    assert isinstance(function, FuncOp)
+    return function
+
+
+def kinds(model: ModelProto, **options: Any) -> list[str]:
+    """The operations that a model becomes, without constants."""
+    return [
+        op.name.removeprefix("relay.")
+        for op in operations(import_model(model, **options))
+        if not isinstance(op, ConstantOp)
+    ]
+
+
+def identity_of(tensor: TensorProto) -> ModelProto:
+    """A model whose output is a tensor."""
+    tensor.name = "w"
+    node = helper.make_node("Identity", ["w"], ["y"])
+    return build([node], [], [untyped("y")], [tensor])
+
+
+# The shape of the program
+
+
+def test_operations_are_in_post_dfs_order():
+    """The second input of each node comes first in the file."""
+    nodes = [
+        helper.make_node("Abs", ["y"], ["right"]),
+        helper.make_node("Exp", ["x"], ["left"]),
+        helper.make_node("Neg", ["x"], ["unused"]),
+        helper.make_node("Add", ["left", "right"], ["sum"]),
+        helper.make_node("Tanh", ["right"], ["second"]),
+    ]
+    values = [value_info("x", floats(2)), value_info("y", floats(2))]
+    first = build(nodes, values, [untyped("sum"), untyped("second")])
+    assert kinds(first) == ["exp", "abs", "add", "tanh"]
+    other = build(nodes, values, [untyped("second"), untyped("sum")])
+    assert kinds(other) == ["abs", "tanh", "exp", "add"]
+
+
+def test_unsorted_nodes_are_sorted():
+    nodes = [helper.make_node("Exp", ["a"], ["b"]), helper.make_node("Abs", ["x"], ["a"])]
+    assert kinds(build(nodes, [value_info("x", floats(2))], [untyped("b")])) == ["abs", "exp"]
+
+
+def test_dropped_operations_use_nothing():
+    nodes = [
+        helper.make_node("Abs", ["x"], ["a"]),
+        helper.make_node("Dropout", ["a"], ["b", "mask"]),
+        helper.make_node("Split", ["b"], ["c", "d"]),
+    ]
+    module = import_model(build(nodes, [value_info("x", floats(4))], [untyped("d")], opset=9))
+    placed = list(module.walk())
+    for op in placed:
+        for result in op.results:
+            assert all(use.operation in placed for use in result.uses)
+    assert [op.name for op in operations(module)] == [
+        "relay.abs",
+        "relay.split",
+        "relay.tuple_get_item",
+    ]
+
+
+def test_scalar_constants_are_copied_for_each_use_and_others_are_shared():
+    nodes = [
+        helper.make_node("Mul", ["x", "scalar"], ["a"]),
+        helper.make_node("Add", ["a", "scalar"], ["b"]),
+        helper.make_node("Mul", ["b", "vector"], ["c"]),
+        helper.make_node("Add", ["c", "vector"], ["d"]),
+        helper.make_node("Mul", ["scalar", "scalar"], ["e"]),
+        helper.make_node("Add", ["d", "e"], ["y"]),
+    ]
+    scalar, vector = np.array(2.0, np.float32), floats(100)
+    initializers = [
+        numpy_helper.from_array(scalar, "scalar"),
+        numpy_helper.from_array(vector, "vector"),
+    ]
+    data = floats(100)
+    model = build(nodes[:4], [value_info("x", data)], [untyped("d")], initializers)
+    constants = [op for op in operations(import_model(model)) if isinstance(op, ConstantOp)]
+    assert [(len(op.result.type.get_shape()), op.result.uses.get_length()) for op in constants] == [
+        (0, 1),
+        (0, 1),
+        (1, 2),
+    ]
+    whole = build(nodes, [value_info("x", data)], [untyped("y")], initializers)
+    (result,) = by_import(whole, [data])
+    np.testing.assert_allclose(result, (data * 2 + 2) * vector + vector + 4, 1e-5)
+
+
+def test_deep_models_need_no_recursion():
+    count = 3000
+    nodes = [helper.make_node("Abs", [f"v{i}"], [f"v{i + 1}"]) for i in range(count)]
+    model = build(nodes, [value_info("v0", floats(2))], [untyped(f"v{count}")])
+    assert len(operations(import_model(model))) == count
+
+
+def test_names():
+    nodes = [
+        helper.make_node("Abs", ["in/put:0"], ["1st output"], "layer/abs"),
+        helper.make_node("Exp", ["1st output"], ["2:0"]),
+        helper.make_node("Mul", ["2:0", "w/1"], ["out 1"], "123"),
+    ]
+    weight = numpy_helper.from_array(floats(3, 40), "w/1")
+    model = build(nodes, [value_info("in/put:0", floats(3, 40))], [untyped("out 1")], [weight])
+    module = import_model(model)
+    function = main(module)
+    locations = [op.location for op in operations(module)]
+    names = [location.desc.data for location in locations if isinstance(location, NameLoc)]
+    assert names == ["layer/abs", "2:0", "w/1", "123"]
+    hints = [op.results[0].name_hint for op in operations(module)]
+    assert hints == ["layer_abs", "v2", "w", "v123"]
+    assert function.body.block.args[0].name_hint == "in_put"
+    assert function.arg_attrs is not None and function.res_attrs is not None
+    assert [str(each.data[ONNX_NAME]) for each in function.arg_attrs] == ['"in/put:0"']
+    assert [str(each.data[ONNX_NAME]) for each in function.res_attrs] == ['"out 1"']
+    assert 'onnx.name = "out 1"' in str(module)
+
+
+def test_outputs_may_be_inputs_and_initializers():
+    data, weight = floats(2), floats(3)
+    model = build(
+        [helper.make_node("Identity", ["x"], ["y"])],
+        [value_info("x", data)],
+        [untyped("y"), untyped("w"), untyped("y")],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    for result, expected in zip(by_import(model, [data]), [data, weight, data], strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_initializers_among_the_inputs_are_constants():
+    weight = floats(3)
+    model = build(
+        [helper.make_node("Mul", ["x", "w"], ["y"])],
+        [value_info("w", weight), value_info("x", weight)],
+        [untyped("y")],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    model.ir_version = 3
+    np.testing.assert_array_equal(by_import(model, [weight])[0], weight * weight)
+
+
+# Shapes of inputs
+
+
+def dynamic(shapes: dict[str, list[int | str | None]]) -> ModelProto:
+    """A model that adds inputs of the given shapes."""
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in shapes.items()
+    ]
+    return build([helper.make_node("Sum", list(shapes), ["y"])], inputs, [untyped("y")])
+
+
+def argument_shapes(model: ModelProto, shapes: dict[str, list[int]]) -> list[tuple[int, ...]]:
+    function = main(import_model(model, shapes=shapes))
+    return [type_.get_shape() for type_ in function.function_type.inputs]
+
+
+def test_shapes_fix_unknown_dimensions():
+    model = dynamic({"a": ["N", 3], "b": ["N", 3]})
+    assert argument_shapes(model, {"a": [4, 3]}) == [(4, 3), (4, 3)]
+    assert argument_shapes(model, {"b": [5, 3], "a": [5, 3]}) == [(5, 3), (5, 3)]
+    assert argument_shapes(dynamic({"a": [None, 3]}), {"a": [4, 3]}) == [(4, 3)]
+
+
+def test_shapes_give_a_shape_where_there_is_none():
+    model = dynamic({"a": [1]})
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    assert argument_shapes(model, {"a": [4, 3]}) == [(4, 3)]
+    with pytest.raises(OnnxImportError, match="input 'a' has no shape"):
+        import_model(model)
+
+
+@pytest.mark.parametrize(
+    "shapes, message",
+    [
+        ({}, r"input 'a' has the unknown dimension 0 \('N'\), 2: use shapes=\{\"a\": \[N, 3, …\]"),
+        ({"c": [1]}, "shapes= names 'c', which is not an input; inputs: 'a', 'b'"),
+        ({"a": [4]}, r"the shape \[4\] of rank 1, the model states \[N, 3, \?\] of rank 3"),
+        ({"a": [4, 5, 6]}, r"the model states \[N, 3, \?\]: dimension 1 is 3"),
+        ({"a": [4, 3, 1], "b": [5, 3, 1]}, "symbol 'N' the length 4 in input 'a' and 5"),
+        ({"a": [-1, 3, 1]}, "expected no negative number"),
+        ({"a": [0, 3, 2**64]}, "input 'a' has the shape .* with more than"),
+    ],
+)
+def test_bad_shapes(shapes: dict[str, list[int]], message: str):
+    model = dynamic({"a": ["N", 3, None], "b": ["N", 3, 1]})
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(model, shapes=shapes)
+
+
+def test_inputs_must_be_tensors():
+    model = dynamic({"a": [1]})
+    sequence = helper.make_tensor_sequence_value_info("a", TensorProto.FLOAT, [1])
+    model.graph.input[0].CopyFrom(sequence)
+    with pytest.raises(OnnxImportError, match="input 'a' is of kind sequence_type"):
+        import_model(model)
+    model = dynamic({"a": [1]})
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.STRING
+    with pytest.raises(OnnxImportError, match="input 'a' has elements of type STRING"):
+        import_model(model)
+
+
+# What is not supported
+
+
+def test_all_unsupported_nodes_are_listed_at_once():
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["a"], "first"),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Fancy", ["b"], ["c"], "second", domain="com.example"),
+        helper.make_node("MaxPool", ["c"], ["d"], "third", kernel_shape=[2, 2], strides=[2]),
+        helper.make_node("Unknown", ["x"], ["unused"]),
+        helper.make_node("Relu", ["x"], ["f"], "fourth", slope=2.0),
+        helper.make_node("Add", ["d", "f"], ["e"]),
+        helper.make_node("GatherND", ["x", "x"], ["g"]),
+        helper.make_node("Sum", ["e", "g"], ["y"]),
+    ]
+    model = build(nodes, [value_info("x", floats(2, 3))], [untyped("y")])
+    with pytest.raises(OnnxImportError) as error:
+        import_model(model)
+    message = str(error.value)
+    assert message.startswith("cannot import model 'g': 5 nodes are not supported:\n")
+    for expected in (
+        "node 'first': op type NonZero, domain 'ai.onnx', opset 13: the operator is not supported",
+        "node 'second': op type Fancy, domain 'com.example', opset unknown: the operator is not",
+        "node 'third': op type MaxPool, domain 'ai.onnx', opset 13: 'strides' is [2]",
+        "node 'fourth': op type Relu, domain 'ai.onnx', opset 13: it has the attribute 'slope'",
+        "the node that computes 'g': op type GatherND",
+    ):
+        assert expected in message
+    assert "Unknown" not in message
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (one_node("Conv", [floats(1, 2, 8)], [floats(3, 2, 3)]), "only images, of rank 4"),
+        (
+            one_node("Conv", [floats(1, 2, 8, 8, 8)], [floats(3, 2, 3, 3, 3)], pads=[0] * 6),
+            r"'pads' is \[0, 0, 0, 0, 0, 0\]: only two-dimensional windows",
+        ),
+        (one_node("MaxPool", [floats(1, 2, 8)], kernel_shape=[2]), "only two-dimensional"),
+        (
+            one_node("MaxPool", [floats(1, 2, 8, 8)], kernel_shape=[2, 2], outputs=2),
+            r"output 1 \('out1'\) is not supported",
+        ),
+        (
+            one_node("Conv", [floats(1, 2, 8, 8)], [floats(3, 2, 3, 3)], auto_pad="SOME"),
+            "'auto_pad' is \"SOME\"",
+        ),
+        (
+            one_node("Conv", [floats(1, 2, 8, 8)], [floats(3, 2, 3, 3)], pads=[0, 0, 0, -1]),
+            "accepted range is",
+        ),
+        (
+            one_node(
+                "BatchNormalization",
+                [floats(1, 3, 2, 2)],
+                [floats(3)] * 4,
+                opset=14,
+                training_mode=1,
+            ),
+            "only inference is supported",
+        ),
+        (
+            one_node(
+                "BatchNormalization", [floats(1, 3, 2, 2)], [floats(3)] * 4, opset=7, spatial=0
+            ),
+            "'spatial' is 0",
+        ),
+        (
+            one_node("Dropout", [floats(3)], [None, np.array(True)]),
+            "only inference is supported",
+        ),
+        (one_node("Reshape", [floats(2), longs(2)]), r"input 1 \('shape'\) is not a constant"),
+        (one_node("Slice", [floats(2), longs(0), longs(1)]), r"input 1 \('starts'\) is not a con"),
+        (one_node("Where", [bools(2), floats(2), floats(2)], opset=8), "since operator set 9"),
+        (
+            one_node("Relu", [floats(2)], opset=NEWEST_OPSET + 1),
+            "the newest supported operator set",
+        ),
+        (one_node("Pad", [floats(2)], [longs(1, 1)], mode="wrap"), "'mode' is \"wrap\""),
+        (one_node("Mod", [floats(2), floats(2)]), "'fmod' is 0"),
+        (one_node("Range", [], [longs(0)[0:1].reshape(()), np.array(10**9), np.array(1)]), "limit"),
+        (one_node("Cast", [floats(2)], to=TensorProto.STRING), "elements of type STRING"),
+    ],
+)
+def test_unsupported(model: ModelProto, message: str):
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(model)
+
+
+def test_unused_second_output_is_no_problem():
+    model = one_node("MaxPool", [floats(1, 2, 8, 8)], kernel_shape=[2, 2], outputs=2)
+    del model.graph.output[1]
+    assert kinds(model) == ["nn.max_pool2d"]
+
+
+# Broken models
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (one_node("Add", [floats(2), floats(3)]), r"node 'the_node' \(Add\): .* do not broadcast"),
+        (one_node("Add", [floats(2)]), r"\(Add\): input 1 is missing"),
+        (one_node("Add", [floats(2), None]), r"\(Add\): input 1 is missing"),
+        (one_node("Sum", []), "it has no inputs"),
+        (one_node("Add", [floats(2), longs(1, 2)]), "'lhs' has elements of type f32, 'rhs' of i64"),
+        (one_node("LRN", [floats(1, 2, 3, 4)]), "attribute 'size' is missing"),
+        (one_node("LRN", [floats(1, 2, 3, 4)], size=1.5), "'size' is of type FLOAT, expected INT"),
+        (one_node("MaxPool", [floats(1, 2, 3, 4)]), "attribute 'kernel_shape' is missing"),
+        (one_node("Reshape", [floats(6)], [longs(4, 2)]), "has 6"),
+        (one_node("Reshape", [floats(6)], [longs(2, -2)]), "a number below -1"),
+        (one_node("Reshape", [floats(6)], [floats(1)]), "expected a list of integers"),
+        (one_node("MatMul", [floats(2, 3), floats(2, 3)]), "the first has rows of 3 elements"),
+        (one_node("Gemm", [floats(2, 3), floats(3, 4), floats(3, 2, 4)]), "does not broadcast"),
+        (one_node("Split", [floats(5)], outputs=2), "does not divide into 2 parts"),
+        (one_node("Split", [floats(5)], [longs(1, 2)], outputs=2), r"'split' is \[1, 2\]"),
+        (one_node("Squeeze", [floats(5)], [longs(0)]), "'axis' names dimension 0 of length 5"),
+        (one_node("Unsqueeze", [floats(5)], [longs(0, 0)]), "names a dimension twice"),
+        (one_node("Softmax", [floats(5)], axis=3), r"'axis' is 3, accepted range is \[-1, 0\]"),
+        (one_node("Softmax", [floats(5)], axis=3, opset=9), "'axis' is 3"),
+        (one_node("BitShift", [longs(1), longs(1)], direction="UP"), "'direction' is \"UP\""),
+        (
+            one_node("Conv", [floats(1, 2, 8, 8)], [floats(3, 2, 3, 3)], kernel_shape=[2, 2]),
+            r"'kernel_shape' is \[2, 2\], the weight has \[3, 3\]",
+        ),
+        (
+            one_node("Conv", [floats(1, 2, 8, 8)], [floats(3, 2, 3, 3)], strides=[0, 1]),
+            "'strides' is",
+        ),
+        (
+            one_node(
+                "Conv",
+                [floats(1, 2, 8, 8)],
+                [floats(3, 2, 3, 3)],
+                strides=[0, 1],
+                auto_pad="SAME_UPPER",
+            ),
+            "'strides' is",
+        ),
+        (one_node("Expand", [floats(3)], [longs(2)]), "do not broadcast"),
+        (one_node("Expand", [floats(3)], [longs(-1)]), "expected numbers that are not neg"),
+        (one_node("ConstantOfShape", [], [longs(-1)]), "expected numbers that are not neg"),
+        (one_node("ConstantOfShape", [], [longs(2**30, 2**30)]), "more than"),
+        (one_node("Tile", [floats(2**10)], [longs(2**40)]), "more than"),
+        (one_node("Range", [], [np.array(0.0), np.array(np.inf), np.array(1.0)]), "range from"),
+    ],
+)
+def test_broken_node(model: ModelProto, message: str):
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(model)
+
+
+def test_broken_graphs():
+    x = value_info("x", floats(2))
+    exp, again = helper.make_node("Exp", ["x"], ["y"], "n"), helper.make_node("Exp", ["y"], ["y"])
+    loop = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Abs", ["a"], ["b"])]
+    weight = numpy_helper.from_array(floats(2), "y")
+    wrong = helper.make_tensor_value_info("y", TensorProto.INT64, [2])
+    for model, message in (
+        (build([exp], [], [untyped("y")]), "node 'n' uses 'x', which is no input, initializer"),
+        (build([exp], [x], [untyped("z")]), "the graph uses 'z', which is no input"),
+        (build([exp, again], [x], [untyped("y")]), "'y' is defined twice"),
+        (build([exp], [x], [untyped("y")], [weight]), "'y' is defined twice"),
+        (build([exp], [x, value_info("y", floats(2))], [untyped("y")]), "'y' is an input and"),
+        (build([exp], [x, x], [untyped("y")]), "two inputs have the name 'x'"),
+        (build(loop, [x], [untyped("b")]), "the graph has a cycle through"),
+        (build([exp], [x], [wrong]), "output 'y' is stated with elements of type i64"),
+    ):
+        with pytest.raises(OnnxImportError, match=message):
+            import_model(model)
+
+
+def test_tensors_must_have_the_size_of_their_shape():
+    def tensor(**fields: Any) -> TensorProto:
+        return TensorProto(dims=[3], data_type=TensorProto.FLOAT, **fields)
+
+    short = TensorProto(dims=[2**40, 2**40], data_type=TensorProto.FLOAT, raw_data=b"1234")
+    small = TensorProto(dims=[1], data_type=TensorProto.INT8, int32_data=[300])
+    for broken, message in (
+        (tensor(raw_data=b"1234567"), r"tensor 'w' has 7 bytes of data, .* \[3\] needs 12"),
+        (tensor(raw_data=bytes(16)), "tensor 'w' has 16 bytes of data"),
+        (tensor(float_data=[1, 2]), r"tensor 'w' has 2 elements of data, .* \[3\] needs 3"),
+        (tensor(), "tensor 'w' has 0 elements of data"),
+        (short, "tensor 'w' has 4 bytes of data"),
+        (TensorProto(dims=[-1], data_type=1, raw_data=b""), "tensor 'w' has the shape"),
+        (TensorProto(dims=[0], data_type=TensorProto.STRING), "elements of type STRING"),
+        (TensorProto(dims=[0], data_type=TensorProto.COMPLEX64), "elements of type COMPLEX64"),
+        (TensorProto(dims=[0], data_type=99), "elements of type 99"),
+        (small, "tensor 'w' has elements that its type int8 cannot hold"),
+    ):
+        with pytest.raises(OnnxImportError, match=message):
+            import_model(identity_of(broken))
+
+
+# Files
+
+
+@pytest.fixture
+def model_file(tmp_path: Path) -> Path:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(one_node("MatMul", [floats(2, 3)], [floats(3, 40)]).SerializeToString())
+    return path
+
+
+def test_import_of_a_file(model_file: Path):
+    assert kinds(load_model(model_file)) == ["nn.matmul"]
+    assert [op.name for op in operations(import_model(str(model_file)))] == [
+        "relay.constant",
+        "relay.nn.matmul",
+    ]
+
+
+def test_files_that_are_no_models(tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    with pytest.raises(OnnxImportError, match="model.onnx': there is no such file"):
+        import_model(path)
+    with pytest.raises(OnnxImportError, match="it is a directory"):
+        import_model(tmp_path)
+    tensor = numpy_helper.from_array(floats(3), "w").SerializeToString()
+    empty = build([], [], []).SerializeToString()
+    for content, message in (
+        (b"", "the file is empty"),
+        (b"no model at all", "not an ONNX"),
+        (bytes(range(256)) * 40, "not an ONNX"),
+        (b"\0" * 100, "not an ONNX"),
+        (tensor, "not an ONNX"),
+        (empty, "its graph is empty"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(OnnxImportError, match=message):
+            load_model(path)
+
+
+def test_every_cut_off_file_is_an_error(model_file: Path):
+    content = model_file.read_bytes()
+    for length in range(len(content)):
+        model_file.write_bytes(content[:length])
+        with pytest.raises(OnnxImportError):
+            import_model(model_file)
+
+
+def test_names_must_be_text(model_file: Path):
+    content = model_file.read_bytes()
+    assert content.count(b"the_node") == 1
+    model_file.write_bytes(content.replace(b"the_node", b"the_n\xff\xfee"))
+    with pytest.raises(OnnxImportError, match="is not UTF-8 text"):
+        import_model(model_file)
+
+
+def test_models_without_operator_set():
+    model = one_node("Relu", [floats(2)])
+    del model.opset_import[:]
+    with pytest.raises(OnnxImportError, match="it names no operator set"):
+        import_model(model)
+    model.ir_version = 2
+    assert kinds(model) == ["nn.relu"]
+
+
+# External data
+
+
+WEIGHT = floats(5, 8)
+
+
+def external(folder: Path, location: str, **entries: object) -> Path:
+    """A model file whose one initializer has external data."""
+    model = identity_of(numpy_helper.from_array(WEIGHT))
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        tensor.external_data.add(key=key, value=str(value))
+    folder.mkdir(exist_ok=True)
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_external_data(tmp_path: Path):
+    size = WEIGHT.nbytes
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "weights").write_bytes(b"1234" + WEIGHT.tobytes() + b"5678")
+    (tmp_path / "link").symlink_to("data/weights")
+    for location in ("data/weights", "./data/weights", "link"):
+        for entries in ({"offset": 4}, {"offset": 4, "length": size}):
+            path = external(tmp_path, location, **entries)
+            (result,) = interpret(import_model(path), [])
+            np.testing.assert_array_equal(result, WEIGHT)
+    model = load_model(path)
+    (result,) = interpret(import_model(model, base_dir=tmp_path), [])
+    np.testing.assert_array_equal(result, WEIGHT)
+    with pytest.raises(OnnxImportError, match="pass base_dir="):
+        import_model(model)
+
+
+@pytest.mark.parametrize(
+    "entries, message",
+    [
+        ({"offset": 1}, "offset 1 and length 160 reach beyond its end"),
+        ({"offset": 10**15}, "reach beyond its end"),
+        ({"offset": 10**30}, "'offset' is"),
+        ({"offset": -4}, "'offset' is \"-4\", expected a number that is not negative"),
+        ({"offset": "x"}, "'offset' is \"x\""),
+        ({"length": 100}, "has length 100, its shape and type need 160 bytes"),
+        ({"length": 10**15}, "has length 1000000000000000"),
+        ({"length": -1}, "'length' is \"-1\""),
+    ],
+)
+def test_external_data_with_wrong_sizes(tmp_path: Path, entries: dict[str, int], message: str):
+    (tmp_path / "weights").write_bytes(WEIGHT.tobytes())
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(external(tmp_path, "weights", **entries))
+
+
+def test_external_data_stay_inside_of_the_folder(tmp_path: Path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    secret = tmp_path / "secret"
+    secret.write_bytes(WEIGHT.tobytes())
+    (folder / "link").symlink_to(secret)
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "loop").symlink_to("loop")
+    (folder / "sub").mkdir()
+    os.mkfifo(folder / "pipe")
+    for location, message in (
+        (str(secret), "is an absolute path"),
+        ("C:\\secret", "is an absolute path"),
+        ("\\\\server\\share\\secret", "is an absolute path"),
+        ("../secret", "contains '..'"),
+        ("sub/../../secret", "contains '..'"),
+        ("..\\secret", "contains '..'"),
+        ("link", "leads out of the folder"),
+        ("up/secret", "leads out of the folder"),
+        ("loop", "there is no file 'loop' beside the model"),
+        ("missing", "there is no file 'missing' beside the model"),
+        ("sub", "cannot read 'sub': Is a directory"),
+        (".", "cannot read '.': Is a directory"),
+        ("pipe", "is not a regular file"),
+        ("", "the location is empty"),
+        ("a\0b", "the location is empty or not a path"),
+    ):
+        with pytest.raises(OnnxImportError, match=message):
+            import_model(external(folder, location))
