@@ -3,9 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := api analysis dialects frontends interpreters lowering runtime tools transforms
 
-.PHONY: demo test lit unit lint types clean help
+.PHONY: demo test lit unit lint types bench clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -14,6 +13,7 @@ help:
 	@echo "make unit    the pytest tests only"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
+	@echo "make bench   times of the light models beside onnxruntime's"
 
 demo: $(VENV)/installed
 	$(BIN)/python -m xrelay.tools.demo
@@ -33,6 +33,9 @@ lint: $(VENV)/installed-test
 
 types: $(VENV)/installed-test
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+bench: $(VENV)/installed-test
+	$(BIN)/python benchmarks/light_models.py
 
 # The stamps hold as long as the project's requirements stay the same.
 $(VENV)/installed: pyproject.toml
