@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
+from xrelay.collector import collector_paused
+from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.program import Port, Program, entry_function, lower_function
@@ -55,6 +58,7 @@ def context() -> Context:
     return ctx
 
 
+@collector_paused()
 def read_model(
     model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None
 ) -> tuple[ModuleOp, str]:
@@ -93,27 +97,62 @@ def read_mlir(path: Path) -> ModuleOp:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise CompileError(f"cannot read '{path}': {reason}") from error
+    check_strings(text, str(path))
     try:
         module = Parser(context(), text, str(path)).parse_module()
         module.verify()
-    except (ParseError, VerifyException) as error:
-        raise CompileError(str(error)) from error
-    side_file = weights_path(path)
-    if side_file.exists():
-        attach_weights(module, read_weights(side_file))
+        side_file = weights_path(path)
+        if side_file.exists():
+            attach_weights(module, read_weights(side_file))
+    except ParseError as error:
+        raise CompileError(str(error).strip()) from error
+    except VerifyException as error:
+        raise CompileError(f"'{path}' does not verify: {error}") from error
     return module
+
+
+_STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
+_STRINGS = re.compile(rf'{_STRING}|//[^\n]*|"')
+
+
+def check_strings(text: str, name: str) -> None:
+    """
+    Raises CompileError with the line of a string that is not closed, or that holds an unknown
+    escape. xDSL's lexer finds this out as well, but takes time exponential in the string's length.
+    """
+    for match in _STRINGS.finditer(text):
+        if match.group() == '"':
+            line = text.count("\n", 0, match.start()) + 1
+            raise CompileError(f"'{name}', line {line}: expected a complete string literal")
 
 
 def attach_weights(module: ModuleOp, weights: Mapping[str, bytes | memoryview]) -> None:
     """Gives the constants that name their bytes these bytes."""
-    from xrelay.dialects.core import BlobAttr, ConstantOp
+    for op, blob in missing_weights(module):
+        blob.data = weights.get(blob.key)
+        op.verify()
 
-    for op in module.walk():
-        if isinstance(op, ConstantOp) and isinstance(op.value, BlobAttr):
-            blob = op.value.data
-            if blob.data is None:
-                blob.data = weights.get(blob.key)
-                op.verify()
+
+def missing_weights(module: ModuleOp) -> list[tuple[ConstantOp, Blob]]:
+    """The constants that name their bytes and do not have them."""
+    return [
+        (op, op.value.data)
+        for op in module.walk()
+        if isinstance(op, ConstantOp)
+        and isinstance(op.value, BlobAttr)
+        and op.value.data.data is None
+    ]
+
+
+def require_weights(module: ModuleOp) -> None:
+    """Raises CompileError unless the constants have their bytes."""
+    missing = missing_weights(module)
+    if missing:
+        raise CompileError(
+            f"the bytes of {len(missing)} constants are missing, of "
+            f"{missing[0][1].key} for one: the file that holds the weights, "
+            "NAME.mlir.weights.npz beside NAME.mlir, is not there or belongs to another program"
+        )
 
 
 @dataclass(frozen=True)
@@ -150,6 +189,7 @@ def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progres
         each.apply(ctx, module)
 
 
+@collector_paused()
 def lower(module: ModuleOp, target: Target, progress: Progress = silent) -> Program:
     """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
     run_passes(module, RELAY_PASSES, progress)
@@ -157,6 +197,7 @@ def lower(module: ModuleOp, target: Target, progress: Progress = silent) -> Prog
     return lower_function(entry_function(module), target)
 
 
+@collector_paused()
 def build(
     program: Program, name: str, target: Target, progress: Progress = silent
 ) -> tuple[ModelCode, Signature]:

@@ -8,7 +8,8 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects import binary
 from xrelay.lowering.builder import KernelBuilder
-from xrelay.lowering.elements import Element
+from xrelay.lowering.convert import convert
+from xrelay.lowering.elements import Element, wide
 from xrelay.lowering.evaluate import Evaluator, Rule, RuleFunction, element_of
 from xrelay.lowering.position import Position
 from xrelay.lowering.unary import maximum, minimum, one
@@ -17,10 +18,10 @@ BinaryCode = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
 
 
 def add(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    """x + y; or for bools."""
+    """x + y"""
     if kind.is_float:
         return b.insert(arith.AddfOp(x, y)).result
-    return b.either(x, y) if kind.is_bool else b.insert(arith.AddiOp(x, y)).result
+    return b.insert(arith.AddiOp(x, y)).result
 
 
 def subtract(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
@@ -41,7 +42,7 @@ def multiply_add(
     b: KernelBuilder, x: SSAValue, y: SSAValue, total: SSAValue, kind: Element
 ) -> SSAValue:
     """x * y + total, in one rounding where the CPU has an instruction for it."""
-    if kind.is_float and kind.bytes >= 4 and b.target.fma:
+    if kind.is_float and b.target.fma:
         return b.insert(math.FmaOp(x, y, total)).result
     return add(b, total, multiply(b, x, y, kind), kind)
 
@@ -190,10 +191,13 @@ CODE: dict[type[Operation], BinaryCode] = {
 
 
 def _rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    lhs, rhs = op.operands
-    x = yield from ev.broadcast(lhs, position)
-    y = yield from ev.broadcast(rhs, position)
-    return CODE[type(op)](ev.b, x, y, element_of(lhs))
+    b, (lhs, rhs) = ev.b, op.operands
+    kind, out_kind = element_of(lhs), element_of(op.results[0])
+    computed = wide(kind)
+    x = convert(b, (yield from ev.broadcast(lhs, position)), kind, computed)
+    y = convert(b, (yield from ev.broadcast(rhs, position)), kind, computed)
+    result = CODE[type(op)](b, x, y, computed)
+    return result if out_kind.is_bool else convert(b, result, computed, out_kind)
 
 
 RULES: dict[type[Operation], RuleFunction] = dict.fromkeys(binary.BINARY_OPS, _rule)

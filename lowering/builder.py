@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xrelay.lowering.elements import Element
+from xrelay.lowering.elements import Element, nearest_float
 from xrelay.lowering.target import Target
 
 Index: TypeAlias = int | SSAValue
@@ -102,7 +102,7 @@ class KernelBuilder:
         scalar = (
             IntegerAttr(int(value), type_, truncate_bits=True)
             if isinstance(type_, IntegerType)
-            else FloatAttr(value, type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+            else FloatAttr(nearest_float(value, type_.size), type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
         )
         if lanes == 1:
             return self.attribute(scalar)  # pyright: ignore[reportUnknownArgumentType]

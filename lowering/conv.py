@@ -19,9 +19,9 @@ from xrelay.dialects.windows import expand_padding, positive_pair
 from xrelay.lowering.binary import multiply_add
 from xrelay.lowering.builder import Index
 from xrelay.lowering.convert import convert
+from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.position import Position
-from xrelay.lowering.reduction import accumulator
 from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
 from xrelay.lowering.windows import Window, prepare_image, row_tiles
 
@@ -45,7 +45,7 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, Conv2DOp)
     b, window = ctx.b, _window(op)
     out_kind = element_of(op.result)
-    kind = accumulator(out_kind)
+    kind = wide(out_kind)
     weight_kind = element_of(op.weight)
     out_shape = shape_of(op.result)
     images, out_channels, out_rows, out_columns = out_shape

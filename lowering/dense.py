@@ -16,10 +16,10 @@ from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProduc
 from xrelay.lowering.binary import add, multiply_add
 from xrelay.lowering.builder import Index
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element
+from xrelay.lowering.elements import Element, wide
 from xrelay.lowering.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.position import Position
-from xrelay.lowering.reduction import accumulator, across_lanes
+from xrelay.lowering.reduction import across_lanes
 from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
 from xrelay.lowering.target import Target
 from xrelay.lowering.windows import row_tiles
@@ -69,7 +69,7 @@ def _is_by_columns(op: Operation) -> bool:
 
 
 def _operands(ctx: KernelContext, op: Operation) -> _Product:
-    kind = accumulator(element_of(op.results[0]))
+    kind = wide(element_of(op.results[0]))
     if isinstance(op, DenseOp):
         *outer, depth = shape_of(op.data)
         a = _matrix(ctx, op.data, transposed=False)

@@ -1,6 +1,8 @@
 """How elements of tensors are held in memory and in registers."""
 
 from dataclasses import dataclass
+from math import copysign, inf
+from struct import pack, unpack
 
 from xdsl.dialects.builtin import (
     Float16Type,
@@ -10,6 +12,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     TensorType,
     TupleType,
+    f32,
     i1,
     i8,
 )
@@ -72,6 +75,23 @@ def element(dtype: Attribute) -> Element:
                 f"element type {dtype} has no kernels; supported are f16, f32, f64, i1, "
                 "i8 to i64 and ui8 to ui64"
             )
+
+
+def wide(kind: Element) -> Element:
+    """
+    What elements are computed in: f32 for f16, rounded once at the end of each operator; other
+    types themselves.
+    """
+    return element(f32) if kind.is_float and kind.bytes == 2 else kind
+
+
+def nearest_float(number: float, size: int) -> float:
+    """The nearest number that floating point of `size` bytes has."""
+    layout = {2: "<e", 4: "<f", 8: "<d"}[size]
+    try:
+        return unpack(layout, pack(layout, number))[0]
+    except OverflowError:
+        return copysign(inf, number)
 
 
 def static_tensor(type_: Attribute) -> TensorType[Attribute]:

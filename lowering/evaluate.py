@@ -181,7 +181,8 @@ class Evaluator:
         shape = leaf_shape(leaf)
         if position.lanes == 1 or (contiguous and position.in_row):
             coords = source(position.coords(b))
-            return (yield Demand(leaf, at(shape, coords, position.lanes)))
+            # A scalar has one element for all lanes.
+            return b.splat((yield Demand(leaf, at(shape, coords, position.lanes))), position.lanes)
         lanes = [position.lane(b, i).coords(b) for i in range(position.lanes)]
         return (yield from self.each_lane(leaf, [at(shape, source(c)) for c in lanes]))
 

@@ -9,6 +9,7 @@ from xrelay.dialects import norm
 from xrelay.lowering.binary import add, multiply, multiply_add, power, subtract
 from xrelay.lowering.builder import Index
 from xrelay.lowering.convert import convert
+from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
@@ -19,7 +20,7 @@ from xrelay.lowering.evaluate import (
     shape_of,
 )
 from xrelay.lowering.position import Position, at
-from xrelay.lowering.reduction import MAXIMUM, SUM, accumulator, reduce_elements
+from xrelay.lowering.reduction import MAXIMUM, SUM, reduce_elements
 from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
 
 
@@ -40,9 +41,11 @@ def _channel(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> R
 
 def _bias_add(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, norm.BiasAddOp)
+    kind = element_of(op.data)
     data = yield Demand((op.data, 0), position)
     bias = yield from _channel(ev, op.bias, op.channel_axis, position)
-    return add(ev.b, data, bias, element_of(op.data))
+    operands = (convert(ev.b, value, kind, wide(kind)) for value in (data, bias))
+    return convert(ev.b, add(ev.b, *operands, wide(kind)), wide(kind), kind)
 
 
 def _batch_norm(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
@@ -50,20 +53,26 @@ def _batch_norm(ev: Evaluator, op: Operation, leaf: int, position: Position) -> 
     if leaf:
         statistic = op.moving_mean if leaf == 1 else op.moving_var
         return (yield Demand((statistic, 0), position))
-    b, axis, kind = ev.b, op.channel_axis, element_of(op.data)
-    data = yield Demand((op.data, 0), position)
-    mean = yield from _channel(ev, op.moving_mean, axis, position)
-    variance = yield from _channel(ev, op.moving_var, axis, position)
+    b, axis, source = ev.b, op.channel_axis, element_of(op.data)
+    kind = wide(source)
+
+    def channel(value: SSAValue) -> Rule:
+        element = yield from _channel(ev, value, axis, position)
+        return convert(b, element, source, kind)
+
+    data = convert(b, (yield Demand((op.data, 0), position)), source, kind)
+    mean = yield from channel(op.moving_mean)
+    variance = yield from channel(op.moving_var)
     epsilon = b.constant(kind.compute, op.epsilon.value.data, position.lanes)
     deviation = b.insert(math.SqrtOp(add(b, variance, epsilon, kind))).result
     result = b.insert(arith.DivfOp(subtract(b, data, mean, kind), deviation)).result
     if op.scale.value.data:
-        gamma = yield from _channel(ev, op.gamma, axis, position)
+        gamma = yield from channel(op.gamma)
         result = multiply(b, result, gamma, kind)
     if op.center.value.data:
-        beta = yield from _channel(ev, op.beta, axis, position)
+        beta = yield from channel(op.beta)
         result = add(b, result, beta, kind)
-    return result
+    return convert(b, result, kind, source)
 
 
 def _dropout(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
@@ -93,7 +102,7 @@ def _softmax(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, norm.SoftmaxFamilyOp)
     b, shape, axis = ctx.b, shape_of(op.data), op.normalized_axis
     source = element_of(op.data)
-    kind = accumulator(source)
+    kind = wide(source)
     logarithmic = isinstance(op, norm.LogSoftmaxOp)
     lanes = ctx.target.lanes(kind.bytes)
 
@@ -160,7 +169,7 @@ def _lrn(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, norm.LrnOp)
     b, shape, axis = ctx.b, shape_of(op.data), op.normalized_axis
     source = element_of(op.data)
-    kind = accumulator(source)
+    kind = wide(source)
     size = op.size.value.data
     before, after = (size - 1) // 2, size // 2
     last = len(shape) - 1

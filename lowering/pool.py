@@ -8,10 +8,10 @@ from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp, Pool2DOp
 from xrelay.dialects.windows import expand_padding, positive_pair
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element, element
+from xrelay.lowering.elements import element, wide
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.position import at
-from xrelay.lowering.reduction import MAXIMUM, SUM, Reducer, accumulator
+from xrelay.lowering.reduction import MAXIMUM, SUM, Reducer, average, sum_kind
 from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
 from xrelay.lowering.windows import Window, prepare_image
 
@@ -78,13 +78,9 @@ def _divisor(
     start = b.splat(b.index(column), lanes)
     places = b.insert(arith.AddiOp(start, b.lane_numbers(lanes))).result if lanes > 1 else start
     columns = _taps_inside(b, window, 1, places, limits[1])
-    return b.insert(arith.MuliOp(b.splat(rows, lanes), columns)).result
-
-
-def _average(b: KernelBuilder, total: SSAValue, divisor: SSAValue, kind: Element) -> SSAValue:
-    if kind.is_float:
-        return b.insert(arith.DivfOp(total, convert(b, divisor, COUNT, kind))).result
-    return b.insert(arith.DivSIOp(total, divisor)).result
+    count = b.insert(arith.MuliOp(b.splat(rows, lanes), columns)).result
+    # Where nothing counts, the sum is 0 and so is the mean.
+    return b.insert(arith.MaxSIOp(count, b.constant(i64, 1, lanes))).result
 
 
 def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
@@ -92,9 +88,7 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
         assert isinstance(op, Pool2DOp)
         b, window = ctx.b, _window(op)
         source = element_of(op.data)
-        kind = source
-        if mean:
-            kind = accumulator(source) if source.is_float else COUNT
+        kind = sum_kind(source) if mean else wide(source)
         out_shape = shape_of(op.result)
         if 0 in out_shape:
             return
@@ -119,7 +113,7 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
                 if mean:
                     assert isinstance(op, AvgPool2DOp)
                     divisor = _divisor(ctx, op, window, y, x, width)
-                    value = _average(b, value, divisor, kind)
+                    value = average(b, value, convert(b, divisor, COUNT, kind), kind)
                 sink(at(out_shape, (n, c, y, x), width), convert(b, value, kind, source))
 
             ctx.vectors(out_shape[3], lanes, elements)

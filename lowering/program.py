@@ -32,14 +32,14 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
     BlobAttr,
-    CalledBodyOp,
+    CompositeOp,
     ConstantOp,
     FusedOp,
     RefCreateOp,
@@ -48,6 +48,7 @@ from xrelay.dialects.core import (
     RefWriteOp,
     TupleGetItemOp,
     TupleOp,
+    YieldOp,
 )
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.core import source_leaf
@@ -237,19 +238,16 @@ class _Lowering:
     # -- where tensors lie --------------------------------------------------------------------
 
     def origin(self, leaf: Leaf) -> Leaf:
-        """The tensor whose memory this one shares, through tuples, annotations and reshapes."""
+        """
+        The tensor whose memory this one shares, through tuples, annotations, reshapes and the
+        borders of composites.
+        """
         while True:
             leaf = source_leaf(leaf)
-            op = leaf[0].owner
-            if isinstance(op, FusedOp) and op.reshape_only is not None:
-                inner = _reshape_source(op)
-                if inner is None:
-                    return leaf
-                leaf = inner
-            elif isinstance(op, RelayOp) and op.has_trait(ReshapeOnly):
-                leaf = (op.operands[0], 0)
-            else:
+            source = _origin_step(*leaf)
+            if source is None:
                 return leaf
+            leaf = source
 
     def locate(self, leaf: Leaf) -> _Storage:
         """Where a tensor lies."""
@@ -288,7 +286,9 @@ class _Lowering:
     def lower(self, op: Operation) -> None:
         """Adds the steps of one operation."""
         match op:
-            case func.ReturnOp() | ConstantOp() | TupleOp() | TupleGetItemOp() | AnnotationOp():
+            case func.ReturnOp() | YieldOp() | ConstantOp() | AnnotationOp():
+                return
+            case TupleOp() | TupleGetItemOp():
                 return
             case RefCreateOp():
                 self.copy_leaves(op.value, op.result, self.result_storage(op))
@@ -298,7 +298,10 @@ class _Lowering:
                 count = len(_value_types(op.value.type))
                 cell = tuple(self.storage[op.ref, i] for i in range(count))
                 self.copy_leaves(op.value, op.value, cell)
-            case CalledBodyOp() | RelayOp():
+            case CompositeOp():
+                for inner in op.block.ops:
+                    self.lower(inner)
+            case FusedOp() | RelayOp():
                 if self.origin((op.results[0], 0)) == (op.results[0], 0):
                     self.call(op)
             case _:
@@ -449,12 +452,29 @@ def _terminator(block: Block) -> Operation:
     return terminator
 
 
+def _origin_step(value: SSAValue, number: int) -> Leaf | None:
+    """The tensor that this one is under another name or in another shape, if it is."""
+    match value.owner:
+        case Block() as block:
+            op = block.parent_op()
+            assert isinstance(value, BlockArgument)
+            return (op.args[value.index], number) if isinstance(op, CompositeOp) else None
+        case CompositeOp() as op:
+            return op.yielded, number
+        case FusedOp() as op if op.reshape_only is not None:
+            return _reshape_source(op)
+        case RelayOp() as op if op.has_trait(ReshapeOnly):
+            return op.operands[0], 0
+        case _:
+            return None
+
+
 def _reshape_source(op: FusedOp) -> Leaf | None:
     """What a fused operator that only reshapes gets its elements from."""
     value: SSAValue = op.yielded
-    while value not in op.block.args:
+    while not isinstance(value, BlockArgument):
         owner = value.owner
         if not (isinstance(owner, RelayOp) and owner.has_trait(ReshapeOnly)):
             return None
         value = owner.operands[0]
-    return op.args[list(op.block.args).index(value)], 0
+    return op.args[value.index], 0

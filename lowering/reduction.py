@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import reduction
@@ -13,11 +13,11 @@ from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element, element
+from xrelay.lowering.elements import Element, element, wide
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
-from xrelay.lowering.unary import maximum, minimum
+from xrelay.lowering.unary import highest, lowest, maximum, minimum
 
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
 
@@ -32,20 +32,6 @@ class Reducer:
     neutral: Callable[[Element], float]
 
 
-def lowest(kind: Element) -> float:
-    """The smallest value of an element type."""
-    if kind.is_float:
-        return -inf
-    return -(2 ** (kind.bits - 1)) if kind.signed else 0
-
-
-def highest(kind: Element) -> float:
-    """The largest value of an element type."""
-    if kind.is_float:
-        return inf
-    return 2 ** (kind.bits - 1) - 1 if kind.signed else 2**kind.bits - 1
-
-
 SUM = Reducer(add, lambda kind: 0)
 PRODUCT = Reducer(multiply, lambda kind: 1)
 MAXIMUM = Reducer(maximum, lowest)
@@ -54,9 +40,18 @@ ALL = Reducer(lambda b, x, y, _: b.both(x, y), lambda kind: 1)
 ANY = Reducer(lambda b, x, y, _: b.either(x, y), lambda kind: 0)
 
 
-def accumulator(kind: Element) -> Element:
-    """What sums of an element type are kept in: f32 for f16, whose own precision is too low."""
-    return element(f32) if kind.is_float and kind.bytes == 2 else kind
+def sum_kind(kind: Element) -> Element:
+    """What means are summed in: 64 bits for integers."""
+    if kind.is_float:
+        return wide(kind)
+    return kind if kind.bytes == 8 else INDEX
+
+
+def average(b: KernelBuilder, total: SSAValue, divisor: SSAValue, kind: Element) -> SSAValue:
+    """total / divisor; integers round towards zero."""
+    if kind.is_float:
+        return b.insert(arith.DivfOp(total, divisor)).result
+    return b.insert((arith.DivSIOp if kind.signed else arith.DivUIOp)(total, divisor)).result
 
 
 def across_lanes(b: KernelBuilder, value: SSAValue, combine: Combine, kind: Element) -> SSAValue:
@@ -116,28 +111,25 @@ def _reduce_axes(
     axes: Sequence[int],
     reducer: Reducer,
     sink: Sink,
-    *,
-    mean: bool = False,
+    kind: Element,
+    divisor: int | None = None,
 ) -> None:
     """
-    A reduction whose result has the kept axes in order, possibly with axes of length 1 between.
+    A reduction, computed in `kind`, whose result has the kept axes in order, possibly with axes of
+    length 1 between.
     """
     b, data = ctx.b, op.operands[0]
     shape, out_shape = shape_of(data), shape_of(op.results[0])
     source = element_of(data)
-    kind = accumulator(source) if reducer is SUM or reducer is PRODUCT else source
     kept = [axis for axis in range(len(shape)) if axis not in axes]
-    count = prod(shape[axis] for axis in axes)
 
     def load(position: Position) -> SSAValue:
         return convert(b, ctx.ev.get((data, 0), position), source, kind)
 
     def finish(coords: Sequence[Index], value: SSAValue) -> None:
         lanes = lanes_of(value)
-        if mean:
-            # For no elements: 0 / 0 is NaN.
-            divisor = b.constant(kind.compute, float(count), lanes)
-            value = b.insert(arith.DivfOp(value, divisor)).result
+        if divisor is not None:
+            value = average(b, value, b.constant(kind.compute, divisor, lanes), kind)
         own = dict(zip(kept, coords, strict=True))
         if len(out_shape) == len(shape):
             full: list[Index] = [own.get(axis, 0) for axis in range(len(shape))]
@@ -200,14 +192,22 @@ def _reduce_columns(
 def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, reduction.ReductionOp)
-        _reduce_axes(ctx, op, op.reduced_axes, reducer, sink, mean=mean)
+        axes, kind = op.reduced_axes, wide(element_of(op.data))
+        # For no elements: 0 / 0 is NaN.
+        count = prod(shape_of(op.data)[axis] for axis in axes)
+        _reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
 
     return (Implementation("loops", emit),)
 
 
 def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        _reduce_axes(ctx, op, (2, 3), reducer, sink, mean=mean)
+        source = element_of(op.operands[0])
+        if mean:
+            count = max(1, prod(shape_of(op.operands[0])[2:]))
+            _reduce_axes(ctx, op, (2, 3), reducer, sink, sum_kind(source), count)
+        else:
+            _reduce_axes(ctx, op, (2, 3), reducer, sink, wide(source))
 
     return (Implementation("loops", emit),)
 
@@ -225,7 +225,8 @@ def _reduce_to_index(
 ) -> None:
     b, axes = ctx.b, op.reduced_axes
     shape, out_shape = shape_of(op.data), shape_of(op.result)
-    kind, last_wins = element_of(op.data), bool(op.select_last_index.value.data)
+    source, last_wins = element_of(op.data), bool(op.select_last_index.value.data)
+    kind = wide(source)
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     extents = [shape[axis] for axis in axes]
 
@@ -244,7 +245,8 @@ def _reduce_to_index(
     def one(coords: tuple[Index, ...]) -> None:
         def element_at(indices: Sequence[Index]) -> SSAValue:
             own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
-            return ctx.ev.get((op.data, 0), at(shape, [own[d] for d in range(len(shape))]))
+            value = ctx.ev.get((op.data, 0), at(shape, [own[d] for d in range(len(shape))]))
+            return convert(b, value, source, kind)
 
         def step(indices: tuple[Index, ...], best: Sequence[SSAValue]) -> Sequence[SSAValue]:
             value = element_at(indices)

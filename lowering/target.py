@@ -22,6 +22,8 @@ class Target:
     vector_registers: int
     fma: bool
     """Whether fused multiply-add is an instruction. Where it is not, it would be a call."""
+    f16c: bool
+    """Whether conversion between f16 and f32 is an instruction. Where it is not, likewise."""
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
     triple: str = "x86_64-unknown-linux-gnu"
@@ -31,9 +33,9 @@ class Target:
         return max(1, self.vector_bytes // element_bytes)
 
 
-GENERIC = Target("x86-64", "x86-64", "", 16, 16, fma=False)
-AVX2 = Target("x86-64-v3", "x86-64-v3", "", 32, 16, fma=True)
-AVX512 = Target("x86-64-v4", "x86-64-v4", "", 64, 32, fma=True, l2_bytes=1024 * 1024)
+GENERIC = Target("x86-64", "x86-64", "", 16, 16, fma=False, f16c=False)
+AVX2 = Target("x86-64-v3", "x86-64-v3", "", 32, 16, fma=True, f16c=True)
+AVX512 = Target("x86-64-v4", "x86-64-v4", "", 64, 32, fma=True, f16c=True, l2_bytes=1024 * 1024)
 
 TARGETS = {target.name: target for target in (GENERIC, AVX2, AVX512)}
 NATIVE = "native"
@@ -73,6 +75,7 @@ def host_target() -> Target:
         base.vector_bytes,
         base.vector_registers,
         fma=base.fma,
+        f16c="f16c" in has,
         l1_bytes=base.l1_bytes,
         l2_bytes=base.l2_bytes,
         triple=binding.get_default_triple(),

@@ -1,16 +1,15 @@
 """Kernel code of the elementwise operators with one operand."""
 
 from collections.abc import Callable
-from math import isnan
+from math import inf, isnan
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import unary
 from xrelay.lowering.builder import KernelBuilder, lanes_of, scalar_type
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element, element
+from xrelay.lowering.elements import Element, nearest_float, wide
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
@@ -44,14 +43,6 @@ def _rsqrt(b: KernelBuilder, x: SSAValue, _: Element) -> SSAValue:
 def _sigmoid(b: KernelBuilder, x: SSAValue, _: Element) -> SSAValue:
     decay = b.insert(math.ExpOp(b.insert(arith.NegfOp(x)).result)).result
     return reciprocal(b, b.insert(arith.AddfOp(one(b, x), decay)).result)
-
-
-def _erf(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
-    # The math library has it for f32 and f64, one number at a time.
-    single = element(f32)
-    wide = convert(b, x, kind, single) if kind.bytes < 4 else x
-    result = b.insert(math.ErfOp(wide)).result
-    return convert(b, result, single, kind) if kind.bytes < 4 else result
 
 
 def _negative(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
@@ -101,27 +92,35 @@ def _relu(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
     return x if not kind.signed else maximum(b, x, one(b, x, 0), kind)
 
 
-def saturate(number: float, kind: Element) -> float:
-    """A number as the nearest that the element type has: integers round towards zero."""
+def lowest(kind: Element) -> float:
+    """The smallest value of an element type."""
     if kind.is_float:
-        return number
-    bits = kind.bits
-    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if kind.signed else (0, 2**bits - 1)
+        return -inf
+    return -(2 ** (kind.bits - 1)) if kind.signed else 0
+
+
+def highest(kind: Element) -> float:
+    """The largest value of an element type."""
+    if kind.is_float:
+        return inf
+    return 2 ** (kind.bits - 1) - 1 if kind.signed else 2**kind.bits - 1
+
+
+def _nearest(number: float, kind: Element) -> float:
+    """The nearest number that an element type has. NaN is 0 as an integer."""
+    if kind.is_float:
+        return nearest_float(number, kind.bytes)
+    low, high = lowest(kind), highest(kind)
     if isnan(number):
         return 0
-    return low if number <= low else high if number >= high else int(number)
+    return low if number <= low else high if number >= high else round(number)
 
 
-def _round_to_f16(number: float) -> float:
-    # A bound beyond the largest f16 is no bound.
-    return number if abs(number) <= 65504 else float("inf") if number > 0 else float("-inf")
-
-
-def _clip(b: KernelBuilder, op: unary.ClipOp, x: SSAValue, kind: Element) -> SSAValue:
-    bounds = [saturate(bound.value.data, kind) for bound in (op.a_min, op.a_max)]
-    if kind.is_float and kind.bytes == 2:
-        bounds = [_round_to_f16(bound) for bound in bounds]
-    return minimum(b, maximum(b, x, one(b, x, bounds[0]), kind), one(b, x, bounds[1]), kind)
+def _clip(b: KernelBuilder, op: unary.ClipOp, x: SSAValue) -> SSAValue:
+    kind = element_of(op.data)
+    low, high = (_nearest(bound.value.data, kind) for bound in (op.a_min, op.a_max))
+    computed = wide(kind)
+    return minimum(b, maximum(b, x, one(b, x, low), computed), one(b, x, high), computed)
 
 
 def _leaky_relu(b: KernelBuilder, op: unary.LeakyReluOp, x: SSAValue) -> SSAValue:
@@ -136,7 +135,7 @@ CODE: dict[type[Operation], UnaryCode] = {
     unary.RsqrtOp: _rsqrt,
     unary.TanhOp: _math(math.TanhOp),
     unary.SigmoidOp: _sigmoid,
-    unary.ErfOp: _erf,
+    unary.ErfOp: _math(math.ErfOp),
     unary.SinOp: _math(math.SinOp),
     unary.CosOp: _math(math.CosOp),
     unary.FloorOp: _math(math.FloorOp),
@@ -146,7 +145,6 @@ CODE: dict[type[Operation], UnaryCode] = {
     unary.NegativeOp: _negative,
     unary.AbsOp: _absolute,
     unary.SignOp: _sign,
-    unary.CopyOp: lambda b, x, _: x,
     unary.ReluOp: _relu,
     unary.LogicalNotOp: lambda b, x, _: b.negate(x),
 }
@@ -155,15 +153,19 @@ CODE: dict[type[Operation], UnaryCode] = {
 def apply(b: KernelBuilder, op: Operation, x: SSAValue) -> SSAValue:
     """The code of an elementwise operator for the elements `x` of its operand."""
     kind = element_of(op.operands[0])
+    computed = wide(kind)
     match op:
-        case unary.ClipOp():
-            return _clip(b, op, x, kind)
-        case unary.LeakyReluOp():
-            return _leaky_relu(b, op, x)
+        case unary.CopyOp():
+            return x
         case unary.CastOp():
             return convert(b, x, kind, element_of(op.result))
+        case unary.ClipOp():
+            result = _clip(b, op, convert(b, x, kind, computed))
+        case unary.LeakyReluOp():
+            result = _leaky_relu(b, op, convert(b, x, kind, computed))
         case _:
-            return CODE[type(op)](b, x, kind)
+            result = CODE[type(op)](b, convert(b, x, kind, computed), computed)
+    return convert(b, result, computed, kind)
 
 
 def _rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

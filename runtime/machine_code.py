@@ -1,7 +1,9 @@
 """Textual LLVM IR to machine code, through llvmlite."""
 
 import ctypes
+import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -75,10 +77,27 @@ class LoadedCode:
         self.run: RunFunction = _PROTOTYPE(address)
 
 
+def is_cut_off(path: Path) -> bool:
+    """
+    Whether a 64-bit ELF file ends before its last part, the table of sections, does. To load such
+    a file would end the process with a bus error.
+    """
+    with path.open("rb") as file:
+        header = file.read(64)
+        size = file.seek(0, os.SEEK_END)
+    if len(header) < 64 or not header.startswith(b"\x7fELF\x02\x01"):
+        return False
+    (start,) = struct.unpack_from("<Q", header, 40)
+    entry_size, count = struct.unpack_from("<HH", header, 58)
+    return start + entry_size * count > size
+
+
 class LoadedLibrary:
     """A shared library that was saved from a model."""
 
     def __init__(self, path: Path):
+        if is_cut_off(path):
+            raise ModelError(f"{path} is cut off")
         try:
             self._library = ctypes.CDLL(str(path.resolve()))
             metadata = ctypes.string_at(self.address("xrelay_metadata"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import tempfile
 from collections import deque
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.files import write_files
 from xrelay.runtime.machine_code import (
     LoadedCode,
     LoadedLibrary,
@@ -174,8 +174,8 @@ class ModelCode:
             raise ModelError(f"cannot write '{path}': {error.strerror or error}") from error
 
     def _save_llvm_ir(self, signature: Signature, path: Path) -> None:
-        write_whole(path.with_name(path.name + ".weights"), self.constants.tobytes())
-        write_whole(path, self.llvm_ir.encode())
+        weights = path.with_name(path.name + ".weights")
+        write_files({weights: self.constants.data, path: self.llvm_ir.encode()})
 
     def _object(self, signature: Signature, *, library: bool) -> bytes:
         name = signature.name
@@ -183,7 +183,7 @@ class ModelCode:
             weights, metadata = Path(folder, "weights"), Path(folder, "metadata")
             weights.write_bytes(self.constants.tobytes())
             metadata.write_bytes(signature.to_json().encode() + b"\0")
-            labels = [f"{name}_metadata"] + ["xrelay_metadata"] * library
+            labels = dict.fromkeys([f"{name}_metadata"] + ["xrelay_metadata"] * library)
             lines = [
                 ".section .rodata",
                 f".globl {name}_constants",
@@ -199,8 +199,7 @@ class ModelCode:
 
     def _save_object(self, signature: Signature, path: Path) -> None:
         code = self._object(signature, library=False)
-        write_whole(path.with_suffix(".h"), c_header(signature).encode())
-        write_whole(path, code)
+        write_files({path.with_suffix(".h"): c_header(signature).encode(), path: code})
 
     def _save_library(self, signature: Signature, path: Path) -> None:
         code = self._object(signature, library=True)
@@ -208,25 +207,9 @@ class ModelCode:
         exported = [f"{name}_run", f"{name}_constants", f"{name}_metadata", "xrelay_metadata"]
         with tempfile.TemporaryDirectory() as folder:
             library = Path(folder, "model.so")
-            link_shared_library(code, library, exported)
+            link_shared_library(code, library, dict.fromkeys(exported))
             data = library.read_bytes()
-        write_whole(path.with_suffix(".h"), c_header(signature).encode())
-        write_whole(path, data)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file through a temporary one beside it, so that no half of it is ever seen."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        write_files({path.with_suffix(".h"): c_header(signature).encode(), path: data})
 
 
 def c_header(signature: Signature) -> str:
@@ -236,7 +219,7 @@ def c_header(signature: Signature) -> str:
 
     def listing(title: str, specs: tuple[TensorSpec, ...]) -> str:
         rows = [f" *   {title}[{i}]: {spec}\n" for i, spec in enumerate(specs)]
-        return "".join(rows)
+        return "".join(rows).replace("*/", "* /").replace("/*", "/ *")
 
     return (
         f"/* {name}: compiled by xrelay for {signature.target}.\n"

@@ -1,6 +1,5 @@
 """The side file of a `.mlir` file: the bytes of its large constants, by digest."""
 
-import zipfile
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.files import whole_file
 
 
 def weights_path(path: Path) -> Path:
@@ -17,11 +17,9 @@ def weights_path(path: Path) -> Path:
 
 def write_weights(path: Path, weights: Mapping[str, bytes | memoryview]) -> None:
     """Writes the bytes of constants, each once, uncompressed (NumPy's npz format)."""
-    np.savez(
-        path,
-        allow_pickle=False,
-        **{key: np.frombuffer(data, np.uint8) for key, data in weights.items()},
-    )
+    arrays = {key: np.frombuffer(data, np.uint8) for key, data in weights.items()}
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def read_weights(path: Path) -> dict[str, memoryview]:
@@ -33,7 +31,8 @@ def read_weights(path: Path) -> dict[str, memoryview]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             weights = {key: archive[key] for key in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+    except Exception as error:
+        # A damaged archive makes NumPy and zipfile raise almost anything.
         raise ModelError(f"cannot read the weights in '{path}': {error}") from error
     for key, data in weights.items():
         if blake2b(data.data, digest_size=16).hexdigest() != key:

@@ -13,12 +13,13 @@ from xrelay.compiler import (
     build,
     lower,
     read_model,
+    require_weights,
     run_passes,
 )
 from xrelay.dialects.core import BlobAttr, ConstantOp
 from xrelay.lowering.target import Target, named_target
 from xrelay.lowering.to_llvm import convert_module
-from xrelay.runtime.model import write_whole
+from xrelay.runtime.files import whole_file
 from xrelay.runtime.weights import weights_path, write_weights
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -48,12 +49,16 @@ def compile_file(args: argparse.Namespace) -> int:
         )
     if not output.parent.is_dir():
         raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)
+    if output.is_dir():
+        raise CommandFailed(f"cannot write '{output}': it is a directory", BAD_INPUT)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             options = CompileOptions(args.threads, args.target)
             target = named_target(options.target)
             progress("read the model")
             module, name = read_model(args.model, arguments.shapes(args.shape))
+            if output.suffix != ".mlir":
+                require_weights(module)
         if output.suffix == ".mlir":
             with failing_with(FAILED):
                 module = module_after(module, args.emit_after or "fuse-ops", target)
@@ -93,6 +98,7 @@ def write_module(module: ModuleOp, path: Path) -> None:
         and isinstance(op.value, BlobAttr)
         and op.value.data.data is not None
     }
-    if weights:
-        write_weights(weights_path(path), weights)
-    write_whole(path, text.getvalue().encode())
+    with whole_file(path) as temporary:
+        temporary.write_text(text.getvalue())
+        if weights:
+            write_weights(weights_path(path), weights)

@@ -1,5 +1,6 @@
 """How the commands fail: one sentence on stderr, an exit code, no traceback."""
 
+import os
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ def failing_with(code: int) -> Generator[None]:
     except OSError as error:
         where = f"'{error.filename}': " if error.filename else ""
         raise CommandFailed(f"{where}{error.strerror or error}", code) from error
+    except MemoryError as error:
+        raise CommandFailed("not enough memory for tensors of these shapes", code) from error
 
 
 def run_command(program: str, command: Callable[[], int]) -> int:
@@ -45,8 +48,8 @@ def run_command(program: str, command: Callable[[], int]) -> int:
         print(f"{program}: error: {error}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
-        # The reader of our output has seen enough.
-        sys.stderr.close()
+        # The reader of our output has seen enough; what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130

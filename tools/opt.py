@@ -4,13 +4,16 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from io import BytesIO
+from pathlib import Path
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xrelay.tools.errors import BAD_INPUT, CommandFailed, failing_with, run_command
+from xrelay.compiler import check_strings
+from xrelay.runtime.files import whole_file
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
 
 
 class XRelayOptMain(xDSLOptMain):
@@ -23,17 +26,39 @@ class XRelayOptMain(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
-        self.available_frontends["onnx"] = self.read_onnx
+        parse_mlir = self.available_frontends["mlir"]
+
+        def read_mlir(stream: IO[bytes]) -> ModuleOp:
+            text = stream.read()
+            check_strings(text.decode(errors="replace"), self.get_input_name())
+            return parse_mlir(BytesIO(text))
+
+        self.available_frontends.update(mlir=read_mlir, onnx=self.read_onnx)
 
     def read_onnx(self, stream: IO[bytes]) -> ModuleOp:
-        """An ONNX model from a file, or from standard input."""
-        from onnx import ModelProto
-
+        """The ONNX model in the input file. (External data need a folder to be looked up in.)"""
         from xrelay.frontends.onnx import import_model
 
-        if isinstance(stream, BytesIO) or self.args.input_file is None:
-            return import_model(ModelProto.FromString(stream.read()))
+        if self.args.input_file is None or self.args.split_input_file:
+            raise CommandFailed("an ONNX model is read from a file, in one piece", BAD_INPUT)
         return import_model(self.args.input_file)
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        try:
+            return super().prepare_input()
+        except ValueError as error:
+            known = ", ".join(self.available_frontends)
+            message = f"cannot read '{self.args.input_file}': {error}, expected {known}"
+            raise CommandFailed(message, BAD_INPUT) from error
+
+    def run(self) -> None:
+        """Runs the tool. An output file is written whole or not at all."""
+        if self.args.output_file is None:
+            super().run()
+            return
+        with whole_file(Path(self.args.output_file)) as temporary:
+            self.args.output_file = str(temporary)
+            super().run()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 XRelayOptMain(argv).run()
             except PassFailedException as error:
-                raise CommandFailed(str(error), BAD_INPUT) from error
+                raise CommandFailed(str(error), FAILED) from error
         return 0
 
     return run_command("xrelay-opt", command)

@@ -4,17 +4,18 @@ import argparse
 import re
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.compiler import CompileOptions, build, lower, read_model
+from xrelay.compiler import CompileOptions, build, lower, read_model, require_weights
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.target import named_target
+from xrelay.lowering.target import NATIVE, named_target
+from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.tools import arguments
@@ -27,41 +28,44 @@ TOLERANCE = 1e-3
 
 def run_model(args: argparse.Namespace) -> int:
     """Runs the command."""
+    folder = None if args.output_dir is None else Path(args.output_dir)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise CommandFailed(f"cannot write into '{folder}': it is not a directory", BAD_INPUT)
+    paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
-        given = {
-            name: _read_array(Path(path))
-            for name, path in arguments.named_values(args.input, "--input", "NAME=FILE.npy").items()
-        }
+        given = {name: read_array(Path(path)) for name, path in paths.items()}
     model, module = _compile(args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
         check_inputs(model.signature.inputs, inputs)
-    start = time.perf_counter()
-    outputs = model.run(inputs)
-    seconds = time.perf_counter() - start
-    with failing_with(BAD_INPUT):
-        if args.output_dir is not None:
-            write_outputs(Path(args.output_dir), outputs)
+        start = time.perf_counter()
+        outputs = model.run(inputs)
+        seconds = time.perf_counter() - start
+        if folder is not None:
+            write_outputs(folder, outputs)
     _print_outputs(outputs, seconds)
-    if args.verify:
-        if module is None:
-            raise CommandFailed("--verify needs the model, not a saved library", BAD_INPUT)
-        return _verify(module, model.signature, inputs, outputs)
-    return 0
+    return 0 if module is None else _verify(module, model.signature, inputs, outputs)
 
 
 def _compile(args: argparse.Namespace) -> tuple[Model, ModuleOp | None]:
-    """The model, and its relay module unless it was saved as machine code."""
+    """The model, and for --verify its relay module."""
     path = Path(args.model)
-    if path.suffix == ".so":
-        with failing_with(BAD_INPUT):
+    with failing_with(BAD_INPUT):
+        options = CompileOptions(args.threads, args.target)
+        target = named_target(options.target)
+        shapes = arguments.shapes(args.shape)
+        if path.suffix == ".so":
+            if args.verify or shapes or options.target != NATIVE:
+                raise CommandFailed(
+                    f"--verify, --shape and --target need the model; '{path}' is machine code",
+                    BAD_INPUT,
+                )
             return load(path), None
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
-            options = CompileOptions(args.threads, args.target)
-            target = named_target(options.target)
             progress("read the model")
-            module, name = read_model(path, arguments.shapes(args.shape))
+            module, name = read_model(path, shapes)
+            require_weights(module)
         with failing_with(FAILED):
             original = module.clone() if args.verify else None
             code, signature = build(lower(module, target, progress), name, target, progress)
@@ -69,14 +73,17 @@ def _compile(args: argparse.Namespace) -> tuple[Model, ModuleOp | None]:
             return code.load(signature), original
 
 
-def _read_array(path: Path) -> Array:
-    try:
-        array: object = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise CommandFailed(f"'{path}' is not a .npy file: {error}", BAD_INPUT) from error
-    if not isinstance(array, np.ndarray):
-        raise CommandFailed(f"'{path}' holds several arrays, expected one", BAD_INPUT)
-    return cast(Array, array)
+def read_array(path: Path) -> Array:
+    """The array in a .npy file."""
+    with path.open("rb") as file:
+        try:
+            return np.lib.format.read_array(file, allow_pickle=False)
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            # NumPy evaluates the header, and raises whatever that meets.
+            reason = error if isinstance(error, ValueError) else "its header is damaged"
+            raise CommandFailed(f"'{path}' is not a .npy file: {reason}", BAD_INPUT) from error
 
 
 def random_array(spec: TensorSpec, seed: int) -> Array:
@@ -101,19 +108,22 @@ def complete_inputs(
 
 
 def write_outputs(folder: Path, outputs: Mapping[str, Array]) -> None:
-    """One .npy file for each output; characters that file names do not have become `_`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """One .npy file for each output; characters unfit for file names become `_`."""
     names: dict[str, str] = {}
     for output in outputs:
-        file = re.sub(r"[^\w.-]", "_", output)
-        if file in names:
+        name = re.sub(r"[^\w.-]", "_", output)
+        if name in names:
             raise CommandFailed(
-                f"outputs '{names[file]}' and '{output}' would both be written as {file}.npy",
+                f"outputs '{names[name]}' and '{output}' would both be written as {name}.npy",
                 BAD_INPUT,
             )
-        names[file] = output
-    for file, output in names.items():
-        np.save(folder / f"{file}.npy", outputs[output], allow_pickle=False)
+        names[name] = output
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as files:
+        for name, output in names.items():
+            place = files.enter_context(whole_file(folder / f"{name}.npy"))
+            with place.open("wb") as file:
+                np.save(file, outputs[output], allow_pickle=False)
 
 
 def _print_outputs(outputs: Mapping[str, Array], seconds: float) -> None:
@@ -137,7 +147,7 @@ def largest_difference(found: Array, expected: Array) -> float:
     if same.all():
         return 0.0
     finite = np.abs(expected[np.isfinite(expected)].astype(np.float64))
-    scale = max(finite.max(initial=0.0), np.finfo(np.float64).tiny)
+    scale = max(float(finite.max(initial=0.0)), float(np.finfo(np.float64).tiny))
     with np.errstate(invalid="ignore"):
         gap = np.abs(found.astype(np.float64) - expected.astype(np.float64))[~same]
     return float(np.nan_to_num(gap.max(), nan=np.inf)) / scale

@@ -1,0 +1,49 @@
+"""Files that are written whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from errno import EISDIR
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: Path) -> Generator[Path]:
+    """
+    An empty temporary file beside `path` that takes its place when the block ends, and is removed
+    when an exception ends it. What exists and is no regular file, a device or a pipe, is written
+    to directly.
+
+    Raises OSError that names `path`.
+    """
+    path = path.resolve()
+    if path.is_dir():
+        raise OSError(EISDIR, os.strerror(EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+
+
+def write_files(contents: Mapping[Path, bytes | memoryview]) -> None:
+    """Writes files that belong together: when one cannot be written, none is."""
+    with ExitStack() as files:
+        places = [files.enter_context(whole_file(path)) for path in contents]
+        for place, data in zip(places, contents.values(), strict=True):
+            place.write_bytes(data)

@@ -1,0 +1,260 @@
+"""
+`xrelay.onnx_backend` under ONNX's own test runner: the nine networks that come with onnx, with
+their own weights, and a sample of the tests of single operators. None may be skipped.
+"""
+
+import gc
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest, TestCase
+
+import numpy as np
+import onnx.backend.test
+import pytest
+from onnx import ModelProto, TensorProto, helper
+
+import xrelay.onnx_backend as backend
+from xrelay.runtime.errors import ModelError
+from xrelay.tools.light_models import LIGHT_MODELS, light_model
+
+REAL_TESTS = tuple(f"test_{name}_cpu" for name in LIGHT_MODELS)
+
+NODE_TESTS = tuple(
+    f"test_{name}_cpu"
+    for name in [
+        "abs",
+        "add",
+        "add_bcast",
+        "add_uint8",
+        "and_bcast4v2d",
+        "argmax_keepdims_example",
+        "argmin_no_keepdims_random",
+        "averagepool_2d_ceil",
+        "averagepool_2d_pads_count_include_pad",
+        "averagepool_2d_same_lower",
+        "basic_conv_with_padding",
+        "basic_conv_without_padding",
+        "batchnorm_epsilon",
+        "batchnorm_example",
+        "bitshift_left_uint16",
+        "bitwise_xor_i16_3d",
+        "cast_FLOAT_to_FLOAT16",
+        "cast_FLOAT16_to_FLOAT",
+        "ceil",
+        "clip",
+        "clip_default_int8_min",
+        "concat_1d_axis_0",
+        "concat_3d_axis_negative_2",
+        "conv_with_autopad_same",
+        "conv_with_strides_and_asymmetric_padding",
+        "depthtospace_crd_mode_example",
+        "div_bcast",
+        "div_int32_trunc",
+        "dropout_default",
+        "elu",
+        "equal_bcast",
+        "erf",
+        "exp",
+        "flatten_axis2",
+        "floor",
+        "gather_negative_indices",
+        "gelu_tanh_1",
+        "gemm_all_attributes",
+        "gemm_default_vector_bias",
+        "globalaveragepool",
+        "globalmaxpool",
+        "greater_equal",
+        "hardsigmoid",
+        "hardswish",
+        "identity",
+        "leakyrelu",
+        "less_uint64",
+        "log",
+        "logsoftmax_axis_1",
+        "lrn",
+        "lrn_default",
+        "matmul_1d_3d",
+        "matmul_bcast",
+        "max_float64",
+        "maxpool_2d_ceil",
+        "maxpool_2d_dilations",
+        "maxpool_2d_same_upper",
+        "maxpool_2d_uint8",
+        "mean_example",
+        "min_int64",
+        "mod_mixed_sign_int32",
+        "mul",
+        "neg",
+        "not_3d",
+        "or_bcast3v1d",
+        "pow",
+        "pow_types_float32_int64",
+        "prelu_broadcast",
+        "reciprocal",
+        "reduce_max_default_axes_keepdim_example",
+        "reduce_prod_default_axes_keepdims_random",
+        "relu",
+        "round",
+        "selu",
+        "shape_start_1",
+        "sigmoid",
+        "sign",
+        "sin",
+        "softmax_axis_0",
+        "softmax_large_number",
+        "softplus",
+        "softsign",
+        "spacetodepth",
+        "split_equal_parts_2d_opset13",
+        "sqrt",
+        "sub",
+        "sum_example",
+        "tanh",
+        "thresholdedrelu",
+        "transpose_all_permutations_3",
+        "transpose_default",
+        "where_example",
+        "xor4d",
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def runner() -> onnx.backend.test.BackendTest:
+    """The runner, told which tests to run."""
+    with warnings.catch_warnings():
+        # Making its cases computes with infinities and the like.
+        warnings.simplefilter("ignore")
+        tests = onnx.backend.test.BackendTest(backend, __name__)
+    for name in (*REAL_TESTS, *NODE_TESTS):
+        tests.include(f"^{re.escape(name)}$")
+    return tests
+
+
+@pytest.fixture(scope="module")
+def cases(runner: onnx.backend.test.BackendTest) -> dict[str, type[TestCase]]:
+    """The runner's test cases by category."""
+    return runner.test_cases
+
+
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Nothing is downloaded, nothing written outside of the test's folder, no weights kept."""
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("the test runner wants to download a model")
+
+    monkeypatch.setattr(onnx.backend.test.BackendTest, "download_model", refuse)
+    monkeypatch.setenv("ONNX_HOME", str(tmp_path))
+    monkeypatch.setenv("ONNX_MODELS", str(tmp_path / "models"))
+    yield
+    gc.collect()
+
+
+def run_case(case: TestCase) -> None:
+    """Runs one test of the runner; a skipped one fails."""
+    try:
+        case.debug()
+    except SkipTest as reason:
+        pytest.fail(f"skipped: {reason}")
+
+
+def test_the_real_models_are_the_nine_light_ones(cases: dict[str, type[TestCase]]) -> None:
+    names = {name for name in dir(cases["OnnxBackendRealModelTest"]) if name.endswith("_cpu")}
+    assert names == set(REAL_TESTS)
+    assert len(names) == 9
+
+
+@pytest.mark.parametrize("name", REAL_TESTS)
+def test_real_model(cases: dict[str, type[TestCase]], name: str) -> None:
+    run_case(cases["OnnxBackendRealModelTest"](name))
+
+
+@pytest.mark.parametrize("name", NODE_TESTS)
+def test_node(cases: dict[str, type[TestCase]], name: str) -> None:
+    run_case(cases["OnnxBackendNodeModelTest"](name))
+
+
+def relu_model(op_type: str = "Relu") -> ModelProto:
+    """A model of one operator."""
+    graph = helper.make_graph(
+        [helper.make_node(op_type, ["x"], ["y"])],
+        "one",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+
+
+X = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize("inputs", [X, [X], (X,), {"x": X}], ids=["array", "list", "tuple", "dict"])
+def test_run_model(inputs: Any) -> None:
+    (found,) = backend.run_model(relu_model(), inputs)
+    np.testing.assert_array_equal(found, np.maximum(X, 0))
+
+
+def test_prepared_model_runs_again() -> None:
+    rep = backend.prepare(relu_model(), device="CPU", target="x86-64")
+    for sign in (1, -1):
+        (found,) = rep.run([sign * X])
+        np.testing.assert_array_equal(found, np.maximum(sign * X, 0))
+
+
+def test_prepared_model_names_its_inputs() -> None:
+    rep = backend.prepare(relu_model())
+    with pytest.raises(TypeError, match="2 inputs given, the model takes 1"):
+        rep.run([X, X])
+    with pytest.raises(
+        ModelError, match=r"input 'x' is float32\[6\], expected 'x' float32\[2, 3\]"
+    ):
+        rep.run([X.ravel()])
+    with pytest.raises(TypeError, match="unknown options: batch"):
+        rep.run([X], batch=1)
+
+
+def test_run_node() -> None:
+    node = helper.make_node("Sub", ["a", "b"], ["c"])
+    outputs = backend.run_node(node, [X, np.float32(1)])
+    assert outputs is not None
+    np.testing.assert_array_equal(outputs[0], X - 1)
+
+
+@pytest.mark.parametrize(
+    ("device", "supported"),
+    [("CPU", True), ("CPU:0", True), ("CUDA", False), ("CUDA:1", False), ("abacus", False)],
+)
+def test_supports_device(device: str, supported: bool) -> None:
+    assert backend.supports_device(device) is supported
+
+
+def test_unsupported_device_is_skipped() -> None:
+    with pytest.raises(SkipTest, match="device CUDA is not supported"):
+        backend.prepare(relu_model(), device="CUDA")
+
+
+def test_unsupported_operator_is_skipped() -> None:
+    with pytest.raises(SkipTest, match="op type Frobnicate, domain 'ai.onnx', opset 13"):
+        backend.prepare(relu_model("Frobnicate"))
+
+
+def test_code_that_llvm_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails after the import is no lack of support: it must not count as skipped."""
+
+    def refuse(*args: Any) -> None:
+        raise ModelError("LLVM does not accept the generated code")
+
+    monkeypatch.setattr("xrelay.runtime.model.emit_object", refuse)
+    with pytest.raises(ModelError):
+        backend.prepare(relu_model())
+
+
+def test_shapes_are_passed_on() -> None:
+    model = light_model("squeezenet")
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    rep = backend.prepare(model, shapes={model.graph.input[0].name: [2, 3, 224, 224]})
+    assert rep.model.signature.inputs[0].shape == (2, 3, 224, 224)

@@ -1,0 +1,82 @@
+"""The memory plan: buffers that live together never overlap, and others share memory."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xrelay.lowering.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
+
+LIFETIMES = st.lists(
+    st.builds(
+        lambda size, first, length: Lifetime(size, first, first + length),
+        st.sampled_from([0, 1, 63, 64, 65, 100, 128, 1000]) | st.integers(0, 5000),
+        st.integers(0, 30),
+        st.integers(0, 8),
+    ),
+    max_size=40,
+)
+
+
+def aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def check(lifetimes: list[Lifetime], plan: MemoryPlan) -> None:
+    assert len(plan.offsets) == len(lifetimes)
+    buffers = list(zip(lifetimes, plan.offsets, strict=True))
+    for lifetime, offset in buffers:
+        assert offset % ALIGNMENT == 0
+        assert 0 <= offset and offset + lifetime.size <= plan.size
+    for i, (one, start) in enumerate(buffers):
+        for other, other_start in buffers[:i]:
+            if one.first <= other.last and other.first <= one.last:
+                apart = start + one.size <= other_start or other_start + other.size <= start
+                assert apart, f"{one} at {start} overlaps {other} at {other_start}"
+
+
+@given(LIFETIMES)
+@settings(deadline=None, derandomize=True, max_examples=400)
+def test_buffers_that_live_together_do_not_overlap(lifetimes: list[Lifetime]):
+    plan = plan_memory(lifetimes)
+    check(lifetimes, plan)
+    assert plan.size <= sum(aligned(max(1, lifetime.size)) for lifetime in lifetimes)
+    steps = {step for lifetime in lifetimes for step in (lifetime.first, lifetime.last)}
+    needed = (sum(x.size for x in lifetimes if x.first <= step <= x.last) for step in steps)
+    assert plan.size >= max(needed, default=0)
+    assert plan == plan_memory(lifetimes)
+
+
+def test_nothing_needs_nothing():
+    assert plan_memory([]) == MemoryPlan((), 0)
+
+
+def test_a_chain_takes_the_memory_of_two_buffers():
+    chain = [Lifetime(1000, step, step + 1) for step in range(20)]
+    plan = plan_memory(chain)
+    check(chain, plan)
+    assert plan.size == 2 * aligned(1000)
+
+
+def test_a_freed_buffer_is_used_again_by_smaller_ones():
+    lifetimes = [Lifetime(1024, 0, 0), Lifetime(64, 0, 3), *[Lifetime(256, 1, 2)] * 4]
+    plan = plan_memory(lifetimes)
+    check(lifetimes, plan)
+    assert plan.size == 1024 + 64
+
+
+def test_neighbouring_holes_are_joined():
+    lifetimes = [*[Lifetime(64, 0, 0)] * 4, Lifetime(256, 1, 1)]
+    plan = plan_memory(lifetimes)
+    check(lifetimes, plan)
+    assert plan.size == 256
+
+
+def test_a_hole_at_the_end_grows():
+    lifetimes = [Lifetime(64, 0, 2), Lifetime(64, 0, 0), Lifetime(640, 1, 1)]
+    plan = plan_memory(lifetimes)
+    check(lifetimes, plan)
+    assert plan.size == 64 + 640
+
+
+def test_the_last_step_of_one_buffer_is_not_shared_with_the_first_of_another():
+    plan = plan_memory([Lifetime(64, 0, 1), Lifetime(64, 1, 2)])
+    assert plan.offsets[0] != plan.offsets[1]
