@@ -93,13 +93,11 @@ def read_mlir(path: Path) -> ModuleOp:
     from xrelay.runtime.weights import read_weights, weights_path
 
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise CompileError(f"cannot read '{path}': {reason}") from error
-    check_strings(text, str(path))
+        content = path.read_bytes()
+    except OSError as error:
+        raise CompileError(f"cannot read '{path}': {error.strerror}") from error
     try:
-        module = Parser(context(), text, str(path)).parse_module()
+        module = parse_program(content, str(path), context())
         module.verify()
         side_file = weights_path(path)
         if side_file.exists():
@@ -109,6 +107,29 @@ def read_mlir(path: Path) -> ModuleOp:
     except VerifyException as error:
         raise CompileError(f"'{path}' does not verify: {error}") from error
     return module
+
+
+def parse_program(
+    content: bytes, name: str, ctx: Context, *, implicit_module: bool = True
+) -> ModuleOp:
+    """
+    The module in a text that may be damaged.
+
+    Raises ParseError or VerifyException as the parser does, CompileError where that would raise
+    something else or would not end.
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise CompileError(f"cannot read '{name}': it is not a text file") from error
+    check_strings(text, name)
+    try:
+        return Parser(ctx, text, name).parse_module(implicit_module)
+    except (ParseError, DiagnosticException):
+        raise
+    except Exception as error:
+        # Assertions of the parser, too many nested regions, …
+        raise CompileError(f"cannot parse '{name}': {error}") from error
 
 
 _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'

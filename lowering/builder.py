@@ -8,12 +8,17 @@ could be done when it is built. Indices are i64, pointers are `!llvm.ptr`.
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from functools import cache
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import (
+    AnyDenseElement,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -23,20 +28,32 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.elements import Element, nearest_float
 from xrelay.lowering.target import Target
 
 Index: TypeAlias = int | SSAValue
 """An i64 that is known when the kernel is built, or computed when it runs."""
 
+Number: TypeAlias = IntegerAttr[IntegerType] | FloatAttr | DenseIntOrFPElementsAttr[AnyDenseElement]
+"""The attribute of a constant: a scalar, or a vector."""
+
 OpT = TypeVar("OpT", bound=Operation)
+
+POINTER = llvm.LLVMPointerType()
+
+
+def is_vector_type(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
+    """Whether a type is that of vectors."""
+    return isinstance(type_, VectorType)
 
 
 def lanes_of(value: SSAValue) -> int:
     """1 for a scalar, the number of elements for a vector."""
-    return value.type.get_shape()[0] if isinstance(value.type, VectorType) else 1
+    return value.type.get_shape()[0] if is_vector_type(value.type) else 1
 
 
+@cache
 def with_lanes(scalar: Attribute, lanes: int) -> Attribute:
     """The type of `lanes` elements: a scalar for one."""
     return scalar if lanes == 1 else VectorType(scalar, [lanes])
@@ -44,7 +61,7 @@ def with_lanes(scalar: Attribute, lanes: int) -> Attribute:
 
 def scalar_type(value: SSAValue) -> Attribute:
     """The type of one lane."""
-    return value.type.element_type if isinstance(value.type, VectorType) else value.type
+    return value.type.element_type if is_vector_type(value.type) else value.type
 
 
 @dataclass(eq=False)
@@ -56,6 +73,7 @@ class KernelBuilder:
     open_blocks: list[Block] = field(default_factory=list[Block])
     """The blocks that are being filled, outermost first: what they define is visible."""
     _constants: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
+    _indices: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     _last_constant: Operation | None = None
 
     def __post_init__(self) -> None:
@@ -80,12 +98,12 @@ class KernelBuilder:
 
     # -- constants: kept once, at the top of the function ------------------------------------
 
-    def attribute(self, value: Attribute) -> SSAValue:
+    def attribute(self, value: Number) -> SSAValue:
         """A constant given as a typed attribute."""
         known = self._constants.get(value)
         if known is not None:
             return known
-        op = arith.ConstantOp(value)  # pyright: ignore[reportArgumentType]
+        op = arith.ConstantOp(value)
         first = self.entry.first_op if self._last_constant is None else None
         if self._last_constant is not None:
             self.entry.insert_op_after(op, self._last_constant)
@@ -99,20 +117,29 @@ class KernelBuilder:
 
     def constant(self, type_: Attribute, value: float, lanes: int = 1) -> SSAValue:
         """A number of a scalar type, in every lane."""
-        scalar = (
-            IntegerAttr(int(value), type_, truncate_bits=True)
-            if isinstance(type_, IntegerType)
-            else FloatAttr(nearest_float(value, type_.size), type_)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
-        )
+        if is_integer_type(type_):
+            whole = IntegerAttr(int(value), type_, truncate_bits=True)
+            if lanes == 1:
+                return self.attribute(whole)
+            vector_type = VectorType(type_, [lanes])
+            numbers = [whole.value.data] * lanes
+            return self.attribute(DenseIntOrFPElementsAttr.from_list(vector_type, numbers))
+        assert isinstance(type_, Float16Type | Float32Type | Float64Type)
+        number = nearest_float(value, type_.size)
         if lanes == 1:
-            return self.attribute(scalar)  # pyright: ignore[reportUnknownArgumentType]
-        numbers = [scalar.value.data] * lanes  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        dense = DenseIntOrFPElementsAttr.from_list(VectorType(type_, [lanes]), numbers)  # pyright: ignore
-        return self.attribute(dense)
+            return self.attribute(FloatAttr(number, type_))
+        return self.attribute(
+            DenseIntOrFPElementsAttr.from_list(VectorType(type_, [lanes]), [number] * lanes)
+        )
 
     def index(self, value: Index) -> SSAValue:
         """An index as a value."""
-        return self.constant(i64, value) if isinstance(value, int) else value
+        if not isinstance(value, int):
+            return value
+        known = self._indices.get(value)
+        if known is None:
+            known = self._indices[value] = self.constant(i64, value)
+        return known
 
     # -- index arithmetic ---------------------------------------------------------------------
 
@@ -282,16 +309,22 @@ class KernelBuilder:
         if offset == 0:
             return pointer
         if isinstance(offset, int) and abs(offset) < 2**30:
-            op = llvm.GEPOp(pointer, [offset], storage)
+            operands, fixed = (pointer,), offset
         else:
-            op = llvm.GEPOp(pointer, [llvm.GEP_USE_SSA_VAL], storage, [self.index(offset)])
+            operands, fixed = (pointer, self.index(offset)), llvm.GEP_USE_SSA_VAL
+        op = llvm.GEPOp.create(
+            operands=operands, result_types=[POINTER], properties=_step(storage, fixed)
+        )
         return self.insert(op).result
 
     def load(self, pointer: SSAValue, offset: Index, element: Element, lanes: int) -> SSAValue:
         """`lanes` elements from memory."""
         address = self.address(pointer, offset, element.storage)
         type_ = with_lanes(element.storage, lanes)
-        value = self.insert(llvm.LoadOp(address, type_, alignment=element.bytes)).dereferenced_value
+        op = llvm.LoadOp.create(
+            operands=[address], result_types=[type_], properties=_access(element.bytes)
+        )
+        value = self.insert(op).dereferenced_value
         if element.is_bool:
             zero = self.constant(element.storage, 0, lanes)
             return self.compare_integers(value, "ne", zero)
@@ -304,7 +337,8 @@ class KernelBuilder:
                 llvm.ZExtOp(value, with_lanes(element.storage, lanes_of(value)))
             ).res
         address = self.address(pointer, offset, element.storage)
-        self.insert(llvm.StoreOp(value, address, alignment=element.bytes))
+        op = llvm.StoreOp.create(operands=[value, address], properties=_access(element.bytes))
+        self.insert(op)
 
     # -- vectors ------------------------------------------------------------------------------
 
@@ -427,15 +461,34 @@ class KernelBuilder:
         if type_ == IntegerType(1):
             chosen = self.both(condition, lhs), self.both(self.negate(condition), rhs)
             return self.either(*chosen)
-        if isinstance(type_, IntegerType):
+        if is_integer_type(type_):
             mask = self.insert(llvm.SExtOp(condition, with_lanes(type_, lanes))).res
             return self.either(self.both(mask, lhs), self.both(self.negate(mask), rhs))
         left, right = self._bits(lhs)[0], self._bits(rhs)[0]
         return self.bitcast(self.select(condition, left, right), lhs.type)
 
 
+# Properties of the operations that kernels are full of, made once.
+
+
+@cache
+def _access(alignment: int) -> dict[str, Attribute]:
+    """Those of a load or store."""
+    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
+
+
+@cache
+def _step(storage: Attribute, offset: int) -> dict[str, Attribute]:
+    """Those of an address `offset` elements away."""
+    return {
+        "rawConstantIndices": DenseArrayBase.from_list(i32, [offset]),
+        "elem_type": storage,
+        "noWrapFlags": IntegerAttr(0, i32),
+    }
+
+
 def mangle(type_: Attribute) -> str:
     """How LLVM writes a type in the name of an intrinsic: f32, v16f32."""
-    if isinstance(type_, VectorType):
+    if is_vector_type(type_):
         return f"v{type_.get_shape()[0]}{type_.element_type}"
     return str(type_)

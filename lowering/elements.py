@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.shapes import is_dynamic
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 
 ElementType = Float16Type | Float32Type | Float64Type | IntegerType
 
@@ -96,11 +96,11 @@ def nearest_float(number: float, size: int) -> float:
 
 def static_tensor(type_: Attribute) -> TensorType[Attribute]:
     """A tensor type whose shape must be known."""
-    if not isinstance(type_, TensorType):
+    if not is_tensor_type(type_):
         raise DiagnosticException(f"{type_} is not a tensor type")
     if is_dynamic(type_):
         raise DiagnosticException(f"{type_} has an unknown dimension; code needs static shapes")
-    return TensorType(type_.element_type, type_.get_shape())
+    return type_
 
 
 def leaf_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:

@@ -14,11 +14,10 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core import ConstantOp, is_dense
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element, element, leaf_types, static_tensor
 from xrelay.lowering.position import Position, at
@@ -74,8 +73,7 @@ class Evaluator:
         while True:
             demand, rule = stack[-1]
             try:
-                # A fresh generator accepts None only.
-                wanted = rule.send(answer)  # pyright: ignore[reportArgumentType]
+                wanted = next(rule) if answer is None else rule.send(answer)
             except StopIteration as stop:
                 stack.pop()
                 answer = stop.value
@@ -209,9 +207,10 @@ def element_of(value: SSAValue) -> Element:
 
 def inline_number(op: ConstantOp) -> int | float | None:
     """The number that every element of a constant has, when it is kept as such."""
-    if isinstance(op.value, DenseIntOrFPElementsAttr):
+    if is_dense(op.value):
         data = op.value.data.data
         size = element_of(op.result).bytes
         if data and data == data[:size] * (len(data) // size):
-            return next(iter(op.value.iter_values()))  # pyright: ignore[reportReturnType, reportUnknownArgumentType, reportUnknownMemberType]
+            number = next(iter(op.value.iter_values()))
+            return number if isinstance(number, int | float) else None
     return None

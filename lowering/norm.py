@@ -44,8 +44,8 @@ def _bias_add(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     kind = element_of(op.data)
     data = yield Demand((op.data, 0), position)
     bias = yield from _channel(ev, op.bias, op.channel_axis, position)
-    operands = (convert(ev.b, value, kind, wide(kind)) for value in (data, bias))
-    return convert(ev.b, add(ev.b, *operands, wide(kind)), wide(kind), kind)
+    x, y = (convert(ev.b, value, kind, wide(kind)) for value in (data, bias))
+    return convert(ev.b, add(ev.b, x, y, wide(kind)), wide(kind), kind)
 
 
 def _batch_norm(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:

@@ -141,6 +141,12 @@ def lower_function(function: func.FuncOp, target: Target) -> Program:
     Raises DiagnosticException for what has no code: unknown dimensions, operators of other
     dialects, dtypes without kernels.
     """
+    blocks = function.body.blocks
+    if len(blocks) != 1 or not isinstance(blocks[0].last_op, func.ReturnOp):
+        raise DiagnosticException(
+            f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
+            "ends in func.return"
+        )
     return _Lowering(function, target).run()
 
 
@@ -211,8 +217,10 @@ class _Lowering:
     constant_bytes: int = 0
     kernels: dict[Hashable, Kernel] = field(default_factory=dict[Hashable, Kernel])
     names: dict[str, int] = field(default_factory=dict[str, int])
+    """How many functions have each name, up to a number at its end, less one."""
 
     def run(self) -> Program:
+        self.names[self.function.sym_name.data] = 0
         block = self.function.body.block
         inputs, outputs = ports(self.function)
         number = 0

@@ -5,12 +5,14 @@ Every function is rebuilt in a single walk: scf loops become blocks with argumen
 and vector operations their llvm counterparts, and llvm operations move over as they are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import cache
+from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, func, llvm, math, scf, vector
 from xdsl.dialects.builtin import (
+    I32,
     DenseArrayBase,
     IntegerAttr,
     ModuleOp,
@@ -66,7 +68,7 @@ class FunctionConverter:
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     declarations: dict[str, llvm.FuncOp] = field(default_factory=dict[str, llvm.FuncOp])
     """Functions of the C library that the code calls."""
-    _indices: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    _shared: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
 
     def convert(self, function: func.FuncOp) -> llvm.FuncOp:
         """The function in the llvm dialect."""
@@ -100,25 +102,32 @@ class FunctionConverter:
         return block
 
     def index(self, value: int) -> SSAValue:
-        """A 32-bit constant, in the entry block."""
-        known = self._indices.get(value)
+        """A 32-bit constant."""
+        return self.shared(value, lambda: llvm.ConstantOp(IntegerAttr(value, i32), i32))
+
+    def undefined(self, type_: Attribute) -> SSAValue:
+        """A value of which nothing is known."""
+        return self.shared(type_, lambda: llvm.UndefOp(type_))
+
+    def shared(self, key: Hashable, build: Callable[[], Operation]) -> SSAValue:
+        """A value without operands, made once, at the top of the function."""
+        known = self._shared.get(key)
         if known is None:
-            op = llvm.ConstantOp(IntegerAttr(value, i32), i32)
-            first = self.blocks[0].first_op
+            op, first = build(), self.blocks[0].first_op
             if first is None:
                 self.blocks[0].add_op(op)
             else:
                 self.blocks[0].insert_op_before(op, first)
-            known = self._indices[value] = op.result
+            known = self._shared[key] = op.results[0]
         return known
 
     def mapped(self, operands: Operands) -> list[SSAValue]:
-        """The new values of old ones."""
-        return [self.values[operand] for operand in operands]
+        """The new values of old ones; operations that moved over keep their results."""
+        return [self.values.get(operand, operand) for operand in operands]
 
     def convert_block(self, block: Block) -> Operands:
         """Converts the operations of a block; returns what its terminator passes on."""
-        for op in block.ops:
+        for op in tuple(block.ops):
             operands = self.mapped(op.operands)
             if isinstance(op, scf.YieldOp):
                 return operands
@@ -126,26 +135,17 @@ class FunctionConverter:
                 self.convert_for(op)
             elif isinstance(op, scf.IfOp):
                 self.convert_if(op)
-            elif op.dialect_name() == "llvm":
-                self.values.update(zip(op.results, self.clone(op, operands), strict=True))
-            else:
-                converter = CONVERTERS.get(type(op))
-                if converter is None:
-                    raise DiagnosticException(f"{op.name} is not part of kernel IR")
+            elif (converter := CONVERTERS.get(type(op))) is not None:
                 result = converter(self, op, operands)
                 if result is not None:
                     self.values[op.results[0]] = result
+            elif op.dialect_name() == "llvm":
+                op.detach()
+                op.operands = operands
+                self.insert(op)
+            else:
+                raise DiagnosticException(f"{op.name} is not part of kernel IR")
         return ()
-
-    def clone(self, op: Operation, operands: Operands) -> Sequence[SSAValue]:
-        """The same operation on new operands."""
-        copy = type(op).create(
-            operands=operands,
-            result_types=[result.type for result in op.results],
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-        return self.insert(copy).results
 
     def convert_for(self, op: scf.ForOp) -> None:
         """The test stands at the top: a loop may have no round."""
@@ -182,8 +182,24 @@ class FunctionConverter:
         self.values.update(zip(op.results, after.args, strict=True))
 
 
-def _same(op_type: Callable[[SSAValue, SSAValue], Operation]) -> Converter:
-    return lambda c, op, operands: c.emit(op_type(operands[0], operands[1]))
+def _same(op_type: type[Operation]) -> Converter:
+    """
+    The operation on the same operands, of the type of the first. Constructors are slow, and the
+    properties that they set are always the same: only the first operation comes from one.
+    """
+    defaults: list[dict[str, Attribute]] = []
+
+    def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+        if not defaults:
+            first = cast(Callable[..., Operation], op_type)(*operands)
+            defaults.append(first.properties)
+            first.drop_all_references()
+        new = op_type.create(
+            operands=operands, result_types=[operands[0].type], properties=defaults[0]
+        )
+        return c.emit(new)
+
+    return convert
 
 
 def _intrinsic(name: str) -> Converter:
@@ -211,15 +227,20 @@ def _library_call(single: str, double: str) -> Converter:
         lanes = lanes_of(value)
         if lanes == 1:
             return call(c, type_, value)
-        result = c.emit(llvm.UndefOp(value.type))
+        result = c.undefined(value.type)
         for lane in range(lanes):
-            mask = DenseArrayBase.from_list(i32, [lane])
-            one = c.emit(llvm.ShuffleVectorOp(value, value, mask, VectorType(type_, [1])))
+            one = c.emit(llvm.ShuffleVectorOp(value, value, _mask(lane, 1), VectorType(type_, [1])))
             number = call(c, type_, c.emit(llvm.BitcastOp(one, type_)))
             result = c.emit(llvm.InsertElementOp(result, number, c.index(lane)))
         return result
 
     return convert
+
+
+@cache
+def _mask(lane: int, lanes: int) -> DenseArrayBase[I32]:
+    """The shuffle that repeats a lane."""
+    return DenseArrayBase.from_list(i32, [lane] * lanes)
 
 
 def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
@@ -229,33 +250,32 @@ def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
 
 def _compare_integers(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
     assert isinstance(op, arith.CmpiOp)
-    return c.emit(llvm.ICmpOp(*operands, IntegerAttr(op.predicate.value.data, i64)))
+    lhs, rhs = operands
+    return c.emit(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64)))
 
 
 def _compare_floats(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
     assert isinstance(op, arith.CmpfOp)
-    return c.emit(llvm.FCmpOp(*operands, IntegerAttr(op.predicate.value.data, i64)))
+    lhs, rhs = operands
+    return c.emit(llvm.FCmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64)))
 
 
 def _select(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
     return c.emit(llvm.SelectOp(*operands))
 
 
-def _negate(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
-    return c.emit(llvm.FNegOp(operands[0]))
-
-
-def _fma(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
-    return c.emit(llvm.FMAOp(*operands))
-
-
 def _broadcast(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
     (scalar,), type_ = operands, op.results[0].type
     lanes = lanes_of(op.results[0])
-    empty = c.emit(llvm.UndefOp(type_))
-    first = c.emit(llvm.InsertElementOp(empty, scalar, c.index(0)))
-    mask = DenseArrayBase.from_list(i32, [0] * lanes)
-    return c.emit(llvm.ShuffleVectorOp(first, first, mask, type_))
+    operands = (c.undefined(type_), scalar, c.index(0))
+    first = c.emit(llvm.InsertElementOp.create(operands=operands, result_types=[type_]))
+    return c.emit(
+        llvm.ShuffleVectorOp.create(
+            operands=[first, first],
+            result_types=[type_],
+            properties={"mask": _mask(0, lanes)},
+        )
+    )
 
 
 def _call(c: FunctionConverter, op: Operation, operands: Operands) -> None:
@@ -290,7 +310,7 @@ CONVERTERS: dict[type[Operation], Converter] = {
     arith.SubfOp: _same(llvm.FSubOp),
     arith.MulfOp: _same(llvm.FMulOp),
     arith.DivfOp: _same(llvm.FDivOp),
-    arith.NegfOp: _negate,
+    arith.NegfOp: _same(llvm.FNegOp),
     arith.MaximumfOp: _intrinsic("maximum"),
     arith.MinimumfOp: _intrinsic("minimum"),
     arith.CmpiOp: _compare_integers,
@@ -302,7 +322,7 @@ CONVERTERS: dict[type[Operation], Converter] = {
     math.ErfOp: _library_call("erff", "erf"),
     math.ExpOp: _intrinsic("exp"),
     math.FloorOp: _intrinsic("floor"),
-    math.FmaOp: _fma,
+    math.FmaOp: _same(llvm.FMAOp),
     math.LogOp: _intrinsic("log"),
     math.PowFOp: _intrinsic("pow"),
     math.RoundEvenOp: _intrinsic("roundeven"),

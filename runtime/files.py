@@ -17,14 +17,14 @@ def whole_file(path: Path) -> Generator[Path]:
 
     Raises OSError that names `path`.
     """
-    path = path.resolve()
-    if path.is_dir():
+    place = path.resolve()
+    if place.is_dir():
         raise OSError(EISDIR, os.strerror(EISDIR), str(path))
-    if path.exists() and not path.is_file():
-        yield path
+    if place.exists() and not place.is_file():
+        yield place
         return
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     os.close(handle)
@@ -34,7 +34,7 @@ def whole_file(path: Path) -> Generator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
+        temporary.replace(place)
     except BaseException:
         with suppress(FileNotFoundError):
             temporary.unlink()

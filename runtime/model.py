@@ -113,7 +113,7 @@ def _address_table(arrays: list[Array]) -> ctypes.Array[ctypes.c_void_p]:
 
 def check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:
     """
-    The arrays of all inputs in order, contiguous.
+    The arrays of all inputs in order, contiguous and aligned.
 
     Raises ModelError for missing or unknown names and for other shapes or dtypes.
     """
@@ -127,11 +127,14 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, npt.ArrayLi
         raise ModelError(f"{', '.join(parts)}; the model takes {expected}")
     arrays: list[Array] = []
     for spec in specs:
-        array = np.asarray(inputs[spec.name])
+        try:
+            array = np.asarray(inputs[spec.name])
+        except ValueError as error:
+            raise ModelError(f"input '{spec.name}' is no array: {error}") from error
         if array.dtype != spec.dtype or array.shape != spec.shape:
             found = f"{array.dtype}{list(array.shape)}"
             raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
-        arrays.append(np.ascontiguousarray(array).reshape(spec.shape))
+        arrays.append(np.require(array, requirements=["C", "A"]).reshape(spec.shape))
     return arrays
 
 

@@ -29,7 +29,7 @@ def read_weights(path: Path) -> dict[str, memoryview]:
     Raises ModelError for a damaged file.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             weights = {key: archive[key] for key in archive.files}
     except Exception as error:
         # A damaged archive makes NumPy and zipfile raise almost anything.

@@ -16,6 +16,7 @@ from xrelay.analysis.fusion import (
     plan_fusion,
 )
 from xrelay.compiler import SIMPLIFICATIONS, read_model, run_passes
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -53,13 +54,12 @@ def label(op: Operation) -> str:
 def print_plan(console: Console, plan: FusionPlan, limit: int | None) -> None:
     """The groups of one block in program order, each with the borders at which it ends."""
     groups = [group for group in plan.groups if group.fused]
-    operators = sum(not isinstance(op, ConstantOp) for op in plan.nodes)
+    operators = sum(isinstance(op, RelayOp) and not isinstance(op, ConstantOp) for op in plan.nodes)
     parent = plan.block.parent_op()
     where = f"{parent.name} " if parent is not None else ""
     symbol = parent.properties.get("sym_name") if parent is not None else None
-    console.print(
-        Text(f"{where}{symbol or ''}: {operators} operators in {len(groups)} fused functions")
-    )
+    functions = "1 fused function" if len(groups) == 1 else f"{len(groups)} fused functions"
+    console.print(Text(f"{where}{symbol or ''}: {operators} operators in {functions}"))
     borders: dict[int, list[Boundary]] = {}
     for boundary in plan.boundaries:
         borders.setdefault(id(plan.group_of[boundary.producer]), []).append(boundary)

@@ -3,15 +3,14 @@
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from io import BytesIO
 from pathlib import Path
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xrelay.compiler import check_strings
+from xrelay.compiler import parse_program
 from xrelay.runtime.files import whole_file
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
 
@@ -26,14 +25,16 @@ class XRelayOptMain(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
-        parse_mlir = self.available_frontends["mlir"]
+        self.available_frontends.update(mlir=self.read_mlir, onnx=self.read_onnx)
 
-        def read_mlir(stream: IO[bytes]) -> ModuleOp:
-            text = stream.read()
-            check_strings(text.decode(errors="replace"), self.get_input_name())
-            return parse_mlir(BytesIO(text))
-
-        self.available_frontends.update(mlir=read_mlir, onnx=self.read_onnx)
+    def read_mlir(self, stream: IO[bytes]) -> ModuleOp:
+        """The module in a text."""
+        return parse_program(
+            stream.read(),
+            self.get_input_name(),
+            self.ctx,
+            implicit_module=not self.args.no_implicit_module,
+        )
 
     def read_onnx(self, stream: IO[bytes]) -> ModuleOp:
         """The ONNX model in the input file. (External data need a folder to be looked up in.)"""
@@ -42,6 +43,12 @@ class XRelayOptMain(xDSLOptMain):
         if self.args.input_file is None or self.args.split_input_file:
             raise CommandFailed("an ONNX model is read from a file, in one piece", BAD_INPUT)
         return import_model(self.args.input_file)
+
+    def setup_pipeline(self) -> None:
+        try:
+            super().setup_pipeline()
+        except (ValueError, ArgSpecParseError) as error:
+            raise CommandFailed(f"-p is '{self.args.passes}': {error}", BAD_INPUT) from error
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:

@@ -28,6 +28,8 @@ TOLERANCE = 1e-3
 
 def run_model(args: argparse.Namespace) -> int:
     """Runs the command."""
+    if args.seed < 0:
+        raise CommandFailed(f"--seed is {args.seed}, expected at least 0", BAD_INPUT)
     folder = None if args.output_dir is None else Path(args.output_dir)
     if folder is not None and folder.exists() and not folder.is_dir():
         raise CommandFailed(f"cannot write into '{folder}': it is not a directory", BAD_INPUT)

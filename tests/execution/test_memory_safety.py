@@ -20,10 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
-import xrelay
 from xrelay.dialects import binary, conv, core, dense, norm, pool, reduction, transform, unary
 from xrelay.interpreters.arrays import Array
-from xrelay.runtime.model import ALIGNMENT
+from xrelay.runtime.model import ALIGNMENT, Model
 
 Graph: TypeAlias = Any  # tests/execution/conftest.py
 
@@ -160,7 +159,7 @@ class Guarded:
         assert (self.inside[end:] == SENTINEL).all(), "written after the buffer"
 
 
-def guarded_run(g: Graph, model: xrelay.Model, *, at_end: bool) -> list[Array]:
+def guarded_run(g: Graph, model: Model, *, at_end: bool) -> list[Array]:
     """The results of a compiled graph with guarded memory."""
     signature, code = model.signature, model._code
     assert code is not None
@@ -201,7 +200,7 @@ def run_all(graphs: type[Any], target: str) -> None:
         graph = graphs()
         build(graph)
         expected = graph.expected()
-        model = xrelay.compile(graph.module(), target=target)
+        model = graph.compile(target)
         for at_end in (True, False):
             print(name, "before the end of a page" if at_end else "from a page on", flush=True)
             found = guarded_run(graph, model, at_end=at_end)

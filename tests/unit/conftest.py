@@ -1,0 +1,153 @@
+"""What the tests of the commands share: a way to run them in this process, and models to work on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from xrelay.tools import cli, opt
+from xrelay.tools.errors import BAD_INPUT
+
+PROGRAM = """\
+func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %0 = relay.add %x, %y : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = relay.nn.relu %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  func.return %1 : tensor<2x4xf32>
+}
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended."""
+
+    program: str
+    """Its name, as it starts its error messages."""
+    code: int
+    out: str
+    err: str
+
+    def refused(self, *parts: str, code: int = BAD_INPUT) -> None:
+        """Checks that it says why it refuses, first on stderr, and prints nothing else."""
+        assert self.code == code, self
+        assert self.out == ""
+        assert self.err.startswith(f"{self.program}: error: "), self.err
+        for part in parts:
+            assert part in self.err, self.err
+
+
+Command = Callable[..., Result]
+
+
+def command(
+    program: str, main: Callable[[Sequence[str]], int], capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """A function that runs a command line in this process."""
+
+    def run(*arguments: object) -> Result:
+        words = [str(argument) for argument in arguments]
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Result(
+            f"{program} {words[0]}" if program == "xrelay" and words else program, code, out, err
+        )
+
+    return run
+
+
+@pytest.fixture
+def cmd(capsys: pytest.CaptureFixture[str]) -> Command:
+    """`xrelay`."""
+    return command("xrelay", cli.main, capsys)
+
+
+@pytest.fixture
+def opt_cmd(capsys: pytest.CaptureFixture[str]) -> Command:
+    """`xrelay-opt`."""
+    return command("xrelay-opt", opt.main, capsys)
+
+
+def make_model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: dict[str, tuple[Any, Sequence[int | str]]],
+    outputs: Sequence[str],
+    weights: Sequence[TensorProto] = (),
+    opset: int = 13,
+) -> ModelProto:
+    """A model, from nodes, the dtypes and shapes of its inputs and the names of its outputs."""
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(t)), dims)
+            for name, (t, dims) in inputs.items()
+        ],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        list(weights),
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def conv_model(dims: Sequence[int | str]) -> ModelProto:
+    """y = relu(conv(x, w) + b), with weights that are kept beside a program, not in its text."""
+    rng = np.random.default_rng(0)
+    weights = [
+        numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
+        for name, shape in (("w", (8, 3, 3, 3)), ("b", (8,)))
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv_1", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["y"], "relu_1"),
+    ]
+    return make_model(nodes, {"x": (np.float32, dims)}, ["y"], weights)
+
+
+@pytest.fixture
+def model_of() -> Callable[..., ModelProto]:
+    """Makes models: see `make_model`."""
+    return make_model
+
+
+@pytest.fixture
+def program() -> str:
+    """A relay program: relu(x + y)."""
+    return PROGRAM
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder with models to work on. No temporary file may stay in it."""
+    onnx.save(conv_model((1, 3, 8, 8)), tmp_path / "conv.onnx")
+    onnx.save(conv_model(("batch", 3, "side", "side")), tmp_path / "symbolic.onnx")
+    (tmp_path / "add.mlir").write_text(PROGRAM)
+    yield tmp_path
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder, as working directory."""
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def files() -> Callable[[Path], dict[str, bytes | None]]:
+    """Tells everything in a folder, with its content."""
+
+    def snapshot(folder: Path) -> dict[str, bytes | None]:
+        return {
+            str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+            for path in sorted(folder.rglob("*"))
+        }
+
+    return snapshot

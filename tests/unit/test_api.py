@@ -1,0 +1,436 @@
+"""The public face: `import xrelay` is light, `compile`, `run`, `save`, `load`, and the universe."""
+
+import inspect
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import DiagnosticException
+
+import xrelay
+from xrelay.compiler import read_model
+from xrelay.frontends.onnx import OnnxImportError
+from xrelay.lowering.target import TARGETS
+from xrelay.tools.universe import XRELAY_UNIVERSE
+
+needs_cc = pytest.mark.skipif(
+    shutil.which("cc") is None, reason="shared libraries are linked by a C compiler"
+)
+
+MakeModel = Callable[..., ModelProto]
+
+
+def fresh_python(code: str, *arguments: object, **environment: str) -> str:
+    """What a program prints in a Python of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+# -- what is loaded when ------------------------------------------------------------------------
+
+HEAVY = ("numpy", "onnx", "llvmlite", "rich", "onnxruntime")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import xrelay; dir(xrelay)",
+        "import xrelay.tools.cli; xrelay.tools.cli.build_parser()",
+        "import xrelay.tools.universe",
+        "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=[])",
+        "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'fuse-ops'])",
+        "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'defuse-ops'])",
+        "from xdsl.universe import Universe; Universe.get_multiverse().all_dialects['relay']()",
+    ],
+)
+def test_start_up_is_light(code: str) -> None:
+    found = fresh_python(
+        f"{code}\nimport json, sys\nprint(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+    )
+    assert json.loads(found) == []
+
+
+def test_import_of_the_package_loads_nothing_else() -> None:
+    found = fresh_python(
+        "import sys\nbefore = set(sys.modules)\nimport xrelay\n"
+        "import json\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    modules = {name.partition(".")[0] for name in json.loads(found)} - sys.stdlib_module_names
+    assert modules == {"xrelay"}
+
+
+def test_public_names() -> None:
+    assert dir(xrelay) == sorted(xrelay.__all__)
+    for name in xrelay.__all__:
+        assert getattr(xrelay, name).__doc__
+    with pytest.raises(AttributeError, match="module 'xrelay' has no attribute 'frobnicate'"):
+        _ = xrelay.frobnicate
+
+
+# -- compile ------------------------------------------------------------------------------------
+
+
+def expected_of(folder: Path, x: Any) -> Any:
+    """relu(conv(x, w) + b), straight from the definition."""
+    w, b = (
+        onnx.numpy_helper.to_array(t) for t in onnx.load(folder / "conv.onnx").graph.initializer
+    )
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    return np.maximum(np.einsum("nchwij,ocij->nohw", windows, w) + b[:, None, None], 0)
+
+
+def random_x(*shape: int, seed: int = 0) -> Any:
+    """An input of standard normal numbers."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["str", "Path", "ModelProto", "ModuleOp", "mlir"])
+def test_compile_takes_all_kinds_of_models(folder: Path, kind: str) -> None:
+    path = folder / "conv.onnx"
+    module, name = read_model(path)
+    assert name == "conv"
+    models: dict[str, Any] = {
+        "str": str(path),
+        "Path": path,
+        "ModelProto": onnx.load(path),
+        "ModuleOp": module,
+    }
+    if kind == "mlir":
+        shutil.copy(folder / "add.mlir", folder / "model.mlir")
+        model = xrelay.compile(folder / "model.mlir")
+        x = random_x(2, 4)
+        found = model.run({"x": x, "y": x})["output0"]
+        np.testing.assert_array_equal(found, np.maximum(x + x, 0))
+        return
+    x = random_x(1, 3, 8, 8)
+    outputs = xrelay.compile(models[kind]).run({"x": x})
+    assert list(outputs) == ["y"]
+    assert outputs["y"].dtype == np.float32
+    np.testing.assert_allclose(outputs["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5)
+
+
+def test_compile_leaves_its_argument_unchanged(folder: Path) -> None:
+    module, _ = read_model(folder / "conv.onnx")
+    proto = onnx.load(folder / "conv.onnx")
+    before = str(module), proto.SerializeToString()
+    xrelay.compile(module)
+    xrelay.compile(proto)
+    assert (str(module), proto.SerializeToString()) == before
+    module.verify()
+
+
+def test_shapes_fix_unknown_dimensions(folder: Path) -> None:
+    model = xrelay.compile(folder / "symbolic.onnx", shapes={"x": [2, 3, 5, 5]})
+    assert [str(spec) for spec in model.signature.inputs] == ["'x' float32[2, 3, 5, 5]"]
+    x = random_x(2, 3, 5, 5)
+    np.testing.assert_allclose(
+        model.run({"x": x})["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_unknown_dimensions_without_shapes(folder: Path) -> None:
+    with pytest.raises(OnnxImportError, match=r"input 'x' has the unknown dimension 0 \('batch'\)"):
+        xrelay.compile(folder / "symbolic.onnx")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "z80"}, "unknown target 'z80', known targets are native, x86-64"),
+        ({"threads": 2}, "threads is 2"),
+        ({"threads": 0}, "threads is 0"),
+        ({"shapes": {"z": [1]}}, "shapes= names 'z', which is not an input"),
+    ],
+)
+def test_bad_options(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DiagnosticException, match=message):
+        xrelay.compile(folder / "conv.onnx", **options)
+
+
+def test_shapes_are_for_models_that_leave_them_open(folder: Path) -> None:
+    with pytest.raises(xrelay.CompileError, match="states its own"):
+        xrelay.compile(folder / "add.mlir", shapes={"x": [2, 4]})
+
+
+def test_progress_names_the_stages(folder: Path) -> None:
+    stages: list[str] = []
+    xrelay.compile(folder / "conv.onnx", progress=stages.append)
+    assert stages[0] == "read the model"
+    assert stages[-1] == "generate machine code"
+    assert len(stages) == len(set(stages)) >= 4
+
+
+COMPILE = """\
+import sys, xrelay
+print(xrelay.compile(sys.argv[1], target="x86-64-v3").llvm_ir)
+"""
+
+
+def test_code_is_the_same_on_every_run(folder: Path, model_of: MakeModel) -> None:
+    nodes = [
+        *(helper.make_node(op, ["x"], [op]) for op in ("Exp", "Tanh", "Neg", "Sqrt", "Abs")),
+        helper.make_node("Concat", ["Exp", "Tanh", "Neg"], ["c"], axis=1),
+        helper.make_node("Add", ["Sqrt", "Abs"], ["d"]),
+        helper.make_node("Softmax", ["c"], ["e"], axis=1),
+    ]
+    onnx.save(model_of(nodes, {"x": (np.float32, [3, 5])}, ["e", "d"]), folder / "many.onnx")
+    for model in ("conv.onnx", "many.onnx"):
+        texts = [
+            fresh_python(COMPILE, folder / model, PYTHONHASHSEED=seed) for seed in ("0", "1", "77")
+        ]
+        assert "_run" in texts[0]
+        assert texts[0] == texts[1] == texts[2]
+
+
+def test_a_named_target_never_looks_at_the_host(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from llvmlite import binding
+
+    def refuse() -> None:
+        raise AssertionError("the host was asked for")
+
+    monkeypatch.setattr(binding, "get_host_cpu_features", refuse)
+    monkeypatch.setattr(binding, "get_host_cpu_name", refuse)
+    monkeypatch.setattr(binding, "get_default_triple", refuse)
+    for name in TARGETS:
+        model = xrelay.compile(folder / "conv.onnx", target=name)
+        assert model.signature.target == name
+
+
+# -- run ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def conv(folder: Path) -> xrelay.Model:
+    """The model of conv.onnx."""
+    return xrelay.compile(folder / "conv.onnx")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "missing input 'x'; the model takes 'x' float32[1, 3, 8, 8]"),
+        (
+            {"X": np.zeros((1, 3, 8, 8), np.float32)},
+            "unknown input 'X', missing input 'x'; the model takes 'x' float32[1, 3, 8, 8]",
+        ),
+        (
+            {"x": np.zeros((3, 8, 8), np.float32)},
+            "input 'x' is float32[3, 8, 8], expected 'x' float32[1, 3, 8, 8]",
+        ),
+        (
+            {"x": np.zeros((1, 3, 8, 8))},
+            "input 'x' is float64[1, 3, 8, 8], expected 'x' float32[1, 3, 8, 8]",
+        ),
+        ({"x": 1}, "input 'x' is int64[], expected 'x' float32[1, 3, 8, 8]"),
+        ({"x": "text"}, "input 'x' is <U4[], expected 'x' float32[1, 3, 8, 8]"),
+        ({"x": [[1], [2, 3]]}, "input 'x' is no array"),
+        ({"x": None}, "input 'x' is object[], expected 'x' float32[1, 3, 8, 8]"),
+    ],
+)
+def test_wrong_inputs(conv: xrelay.Model, inputs: dict[str, Any], message: str) -> None:
+    with pytest.raises(xrelay.ModelError) as error:
+        conv.run(inputs)
+    assert message in str(error.value)
+
+
+def test_inputs_in_any_memory_order(conv: xrelay.Model) -> None:
+    x = random_x(1, 3, 8, 8)
+    expected = conv.run({"x": x})["y"]
+    transposed = np.ascontiguousarray(x.transpose(3, 2, 1, 0)).transpose(3, 2, 1, 0)
+    strided = np.repeat(x, 2, axis=3)[..., ::2]
+    offset = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(x.shape)
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    for array in (transposed, strided, offset, read_only):
+        np.testing.assert_array_equal(conv.run({"x": array})["y"], expected)
+
+
+def test_outputs_are_new_arrays(conv: xrelay.Model) -> None:
+    first = conv.run({"x": random_x(1, 3, 8, 8, seed=1)})["y"]
+    copy = first.copy()
+    conv.run({"x": random_x(1, 3, 8, 8, seed=2)})
+    np.testing.assert_array_equal(first, copy)
+
+
+def test_several_threads_run_one_model(folder: Path) -> None:
+    model = xrelay.compile(folder / "symbolic.onnx", shapes={"x": [2, 3, 24, 24]})
+    inputs = [random_x(2, 3, 24, 24, seed=seed) for seed in range(8)]
+    expected = [model.run({"x": x})["y"] for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda i: model.run({"x": inputs[i % 8]})["y"], range(160)))
+    for i, array in enumerate(found):
+        np.testing.assert_array_equal(array, expected[i % 8])
+
+
+def test_code_outlives_the_model(folder: Path) -> None:
+    """A bound method keeps what it needs."""
+    run = xrelay.compile(folder / "conv.onnx").run
+    x = random_x(1, 3, 8, 8)
+    np.testing.assert_allclose(run({"x": x})["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5)
+
+
+def test_odd_signatures(model_of: MakeModel) -> None:
+    """Scalars, empty tensors, an input that is an output, one value returned twice."""
+    nodes = [
+        helper.make_node("Neg", ["s"], ["t"]),
+        helper.make_node("Relu", ["e"], ["f"]),
+        helper.make_node("Identity", ["x"], ["u"]),
+        helper.make_node("Identity", ["x"], ["v"]),
+    ]
+    inputs = {"s": (np.float32, []), "e": (np.float32, [0, 3]), "x": (np.int64, [2])}
+    model = xrelay.compile(model_of(nodes, inputs, ["t", "f", "u", "v"]))
+    outputs = model.run({"s": np.float32(2), "e": np.zeros((0, 3), np.float32), "x": [5, -6]})
+    assert {name: array.tolist() for name, array in outputs.items()} == {
+        "t": -2,
+        "f": [],
+        "u": [5, -6],
+        "v": [5, -6],
+    }
+    assert outputs["t"].shape == ()
+    assert outputs["f"].shape == (0, 3)
+    assert outputs["u"] is not outputs["v"]
+
+
+# -- save and load ------------------------------------------------------------------------------
+
+
+@needs_cc
+def test_saved_model_is_the_same(conv: xrelay.Model, folder: Path) -> None:
+    conv.save(folder / "conv.so")
+    loaded = xrelay.load(folder / "conv.so")
+    assert loaded.signature == conv.signature
+    x = random_x(1, 3, 8, 8)
+    np.testing.assert_array_equal(loaded.run({"x": x})["y"], conv.run({"x": x})["y"])
+    with pytest.raises(xrelay.ModelError, match="has no LLVM IR"):
+        _ = loaded.llvm_ir
+    with pytest.raises(xrelay.ModelError, match="cannot be saved again"):
+        loaded.save(folder / "again.so")
+
+
+@needs_cc
+def test_loaded_models_do_not_mix(conv: xrelay.Model, folder: Path) -> None:
+    """Two libraries define the same symbols."""
+    (folder / "other").mkdir()
+    other = xrelay.compile(folder / "symbolic.onnx", shapes={"x": [1, 3, 4, 4]})
+    conv.save(folder / "model.so")
+    other.save(folder / "other" / "model.so")
+    models = xrelay.load(folder / "model.so"), xrelay.load(str(folder / "other" / "model.so"))
+    for model, size in zip(models, (8, 4), strict=True):
+        x = random_x(1, 3, size, size)
+        np.testing.assert_allclose(
+            model.run({"x": x})["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("conv.txt", "the suffix is '.txt', expected .so, .o, .ll"),
+        ("conv", "the suffix is '', expected .so, .o, .ll"),
+        ("absent/conv.ll", "absent/conv.ll': No such file or directory"),
+        ("folder.ll", "folder.ll': Is a directory"),
+        ("folder.o", "folder.o': Is a directory"),
+    ],
+)
+def test_bad_places_to_save(conv: xrelay.Model, folder: Path, name: str, message: str) -> None:
+    (folder / "folder.ll").mkdir()
+    (folder / "folder.o").mkdir()
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(xrelay.ModelError) as error:
+        conv.save(folder / name)
+    assert message in str(error.value)
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_bad_files_to_load(folder: Path) -> None:
+    (folder / "text.so").write_text("text")
+    for name, message in (("absent.so", "no file"), ("text.so", "not a library"), (".", "no file")):
+        with pytest.raises(xrelay.ModelError, match=message):
+            xrelay.load(folder / name)
+
+
+# -- the universe -------------------------------------------------------------------------------
+
+
+def test_multiverse_loads() -> None:
+    """A clash of names or an import error here would break every call of xdsl-opt."""
+    multiverse = Universe.get_multiverse()
+    for name, factory in XRELAY_UNIVERSE.all_dialects.items():
+        assert multiverse.all_dialects[name]().name == factory().name == name
+    for name, factory in XRELAY_UNIVERSE.all_passes.items():
+        assert multiverse.all_passes[name]() is factory()
+
+
+PASSES = sorted(XRELAY_UNIVERSE.all_passes.items())
+
+
+@pytest.mark.parametrize(("name", "factory"), PASSES, ids=[name for name, _ in PASSES])
+class Test_Passes:
+    def test_names_agree(self, name: str, factory: Callable[[], type[ModulePass]]) -> None:
+        """File fuse_ops.py, class FuseOpsPass, pass fuse-ops."""
+        cls = factory()
+        assert cls.name == name
+        assert cls.__module__.rpartition(".")[2] == name.replace("-", "_")
+        assert cls.__name__.removesuffix("Pass").lower() == name.replace("-", "")
+        assert cls.__name__.endswith("Pass")
+
+    def test_options_are_fields(self, name: str, factory: Callable[[], type[ModulePass]]) -> None:
+        """xDSL silently ignores annotations that are no dataclass fields."""
+        cls = factory()
+        annotated = {
+            option
+            for base in cls.__mro__
+            for option in inspect.get_annotations(base)
+            if base is not ModulePass and not option.startswith("_")
+        }
+        options = fields(cls)
+        assert annotated - {"name"} == {option.name for option in options} - {"name"}
+        for option in options:
+            assert hasattr(cls, option.name), f"the option {option.name} has no default"
+
+    def test_docstrings(self, name: str, factory: Callable[[], type[ModulePass]]) -> None:
+        cls = factory()
+        assert cls.__doc__
+        assert not cls.__doc__.startswith(f"{cls.__name__}("), "the doc string is a dataclass's own"
+        module = sys.modules[cls.__module__]
+        assert module.__file__ is not None
+        lines = Path(module.__file__).read_text().splitlines()
+        for option in fields(cls):
+            place = next(
+                i for i, line in enumerate(lines) if line.startswith(f"    {option.name}: ")
+            )
+            assert lines[place + 1].strip().startswith('"""'), f"{option.name} is not documented"
+
+
+def test_modules_survive_the_pipeline(folder: Path) -> None:
+    """Every relay-to-relay pass leaves a module that verifies."""
+    from xrelay.compiler import RELAY_PASSES, context
+
+    module, _ = read_model(folder / "conv.onnx")
+    for each in RELAY_PASSES:
+        each.apply(context(), module)
+        module.verify()
+    assert isinstance(module, ModuleOp)

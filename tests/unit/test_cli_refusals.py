@@ -1,0 +1,524 @@
+"""
+Bad input of `xrelay` gets a sentence and an exit code, never a traceback, and leaves nothing behind.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper
+
+from xrelay.tools import run_model
+from xrelay.tools.errors import BAD_INPUT, FAILED
+
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
+
+Command = Callable[..., Any]
+Snapshot = Callable[[Path], dict[str, bytes | None]]
+MakeModel = Callable[..., ModelProto]
+
+# -- models that cannot be read ---------------------------------------------------------------
+
+
+def write_truncated(folder: Path) -> None:
+    content = (folder / "conv.onnx").read_bytes()
+    (folder / "bad.onnx").write_bytes(content[: len(content) // 2])
+
+
+def write_text(folder: Path) -> None:
+    (folder / "bad.onnx").write_text("This is no model.\n")
+
+
+def write_empty(folder: Path) -> None:
+    (folder / "bad.onnx").touch()
+
+
+def write_directory(folder: Path) -> None:
+    (folder / "bad.onnx").mkdir()
+
+
+def write_nothing(folder: Path) -> None:
+    """The file is missing."""
+
+
+UNREADABLE = {
+    "missing": (write_nothing, "there is no such file"),
+    "truncated": (write_truncated, "cut off"),
+    "text": (write_text, "not an ONNX"),
+    "empty": (write_empty, "the file is empty"),
+    "directory": (write_directory, "it is a directory"),
+}
+ACTIONS = {
+    "run": ["run"],
+    "compile": ["compile", "-o", "out.so"],
+    "explain": ["explain"],
+}
+
+
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder, as working directory."""
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_unreadable_model(
+    cmd: Command, inside: Path, action: str, kind: str, files: Snapshot
+) -> None:
+    write, reason = UNREADABLE[kind]
+    write(inside)
+    before = files(inside)
+    result = cmd(*ACTIONS[action], "bad.onnx")
+    result.refused("cannot read model 'bad.onnx'", reason)
+    assert result.err.count("\n") == 1
+    assert files(inside) == before
+
+
+def test_truncated_anywhere(cmd: Command, inside: Path) -> None:
+    """A cut may leave a model that is only shorter; then something is missing in it."""
+    content = (inside / "conv.onnx").read_bytes()
+    for end in range(1, len(content), 37):
+        (inside / "bad.onnx").write_bytes(content[:end])
+        cmd("explain", "bad.onnx").refused("bad.onnx")
+
+
+def test_unsupported_operators_are_listed_at_once(
+    cmd: Command, inside: Path, files: Snapshot, model_of: MakeModel
+) -> None:
+    nodes = [
+        helper.make_node("Frobnicate", ["x"], ["a"], "first"),
+        helper.make_node("Relu", ["x"], ["b"], "fine"),
+        helper.make_node("Twist", ["b"], ["c"], "second", domain="com.example"),
+        helper.make_node("Concat", ["a", "b", "c"], ["y"], "last", axis=0),
+    ]
+    model = model_of(nodes, {"x": (np.float32, [4])}, ["y"])
+    model.opset_import.append(helper.make_opsetid("com.example", 7))
+    onnx.save(model, inside / "bad.onnx")
+    before = files(inside)
+    for arguments in ACTIONS.values():
+        result = cmd(*arguments, "bad.onnx")
+        result.refused(
+            "2 nodes are not supported",
+            "node 'first': op type Frobnicate, domain 'ai.onnx', opset 13: ",
+            "node 'second': op type Twist, domain 'com.example', opset 7: ",
+        )
+        assert "fine" not in result.err
+    assert files(inside) == before
+
+
+@pytest.mark.parametrize("opset", [1, 9999])
+def test_unsupported_opset(cmd: Command, inside: Path, opset: int, model_of: MakeModel) -> None:
+    nodes = [helper.make_node("Dropout", ["x"], ["y"], "drop")]
+    if opset == 1:
+        nodes = [helper.make_node("PRelu", ["x", "x"], ["y"], "drop")]
+    onnx.save(model_of(nodes, {"x": (np.float32, [4])}, ["y"], opset=opset), inside / "bad.onnx")
+    reason = f"node 'drop': op type {nodes[0].op_type}, domain 'ai.onnx', opset {opset}: "
+    cmd("run", "bad.onnx").refused(reason)
+
+
+def test_symbolic_dimension_without_a_shape(cmd: Command, inside: Path, files: Snapshot) -> None:
+    before = files(inside)
+    for arguments in ACTIONS.values():
+        cmd(*arguments, "symbolic.onnx").refused(
+            "input 'x' has the unknown dimension 0 ('batch'), 2 ('side'), 3 ('side')"
+        )
+    assert files(inside) == before
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("x", "--shape is 'x', expected NAME=1,3,224,224"),
+        ("x=", "--shape is 'x=', expected NAME=1,3,224,224"),
+        ("=1", "--shape is '=1', expected NAME=1,3,224,224"),
+        ("x=1,a", "--shape of 'x' is '1,a', expected numbers"),
+        ("x=1,,2", "--shape of 'x' is '1,,2', expected numbers"),
+        ("x=-1,3,8,8", "expected no negative number"),
+        ("x=1,3,8", "the shape [1, 3, 8] of rank 3, the model states [batch, 3, side, side]"),
+        ("x=1,4,8,8", "dimension 1 is 3"),
+        ("x=1,3,8,9", "symbol 'side'"),
+        ("z=1,3,8,8", "'z', which is not an input"),
+        ("x=1,3,9223372036854775807,9223372036854775807", "x"),
+    ],
+)
+def test_bad_shapes(cmd: Command, inside: Path, option: str, reason: str) -> None:
+    cmd("run", "symbolic.onnx", "--shape", option).refused(reason)
+
+
+def test_a_shape_is_given_once(cmd: Command, inside: Path) -> None:
+    result = cmd("run", "symbolic.onnx", "--shape", "x=1,3,8,8", "--shape", "x=2,3,8,8")
+    result.refused("--shape names 'x' twice")
+
+
+def test_a_program_states_its_shapes(cmd: Command, inside: Path) -> None:
+    cmd("run", "add.mlir", "--shape", "x=2,4").refused("states its own")
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("../secret.bin", "contains '..', which is not allowed"),
+        ("/etc/hostname", "is an absolute path, which is not allowed"),
+        ("link.bin", "leads out of the folder of the model"),
+        ("absent.bin", "there is no file 'absent.bin' beside the model"),
+    ],
+)
+def test_external_data_stay_inside(
+    cmd: Command, inside: Path, location: str, reason: str, files: Snapshot
+) -> None:
+    model = onnx.load(inside / "conv.onnx")
+    weight = model.graph.initializer[0]
+    data = weight.raw_data
+    weight.ClearField("raw_data")
+    weight.data_location = TensorProto.EXTERNAL
+    entry = weight.external_data.add()
+    entry.key, entry.value = "location", location
+    (inside / "models").mkdir()
+    (inside / "secret.bin").write_bytes(data)
+    (inside / "models" / "link.bin").symlink_to(inside / "secret.bin")
+    (inside / "models" / "conv.onnx").write_bytes(model.SerializeToString())
+    before = files(inside)
+    result = cmd("compile", "models/conv.onnx", "-o", "out.so")
+    result.refused("external data of tensor 'w'", reason)
+    assert files(inside) == before
+
+
+# -- programs that cannot be read -------------------------------------------------------------
+
+BAD_PROGRAMS = {
+    "does not parse": ("func.func @main(%x: tensor<2xf32> {", ["bad.mlir:1:"]),
+    "is empty": ("", ["bad.mlir:1:1"]),
+    "is cut in a string": (
+        'func.func @main(%x: tensor<2xf32> {onnx.name = "a name that is long and never ends',
+        ["'bad.mlir', line 1: expected a complete string literal"],
+    ),
+    "meets an assertion of the parser": (
+        "func.func @main(%x: tensor<2xf32>) { %0 = relay.tuple %x, }",
+        ["bad.mlir"],
+    ),
+    "has an unknown operation": (
+        "func.func @main() {\n  relay.frobnicate\n  func.return\n}",
+        ["bad.mlir:", "relay.frobnicate is not registered"],
+    ),
+    "does not verify": (
+        """\
+        func.func @main(%x: tensor<2xf32>) -> tensor<3xf32> {
+          %0 = relay.nn.relu %x : (tensor<2xf32>) -> tensor<3xf32>
+          func.return %0 : tensor<3xf32>
+        }
+        """,
+        ["'bad.mlir' does not verify: ", "tensor<3xf32>"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_PROGRAMS)
+def test_bad_program(cmd: Command, inside: Path, kind: str, files: Snapshot) -> None:
+    text, parts = BAD_PROGRAMS[kind]
+    (inside / "bad.mlir").write_text(text)
+    before = files(inside)
+    for arguments in ACTIONS.values():
+        cmd(*arguments, "bad.mlir").refused(*parts)
+    assert files(inside) == before
+
+
+def test_program_without_a_function(cmd: Command, inside: Path) -> None:
+    (inside / "bad.mlir").write_text("builtin.module {}")
+    cmd("run", "bad.mlir").refused("no function 'main' to lower; the module has none", code=FAILED)
+
+
+def test_program_that_is_no_text(cmd: Command, inside: Path) -> None:
+    (inside / "bad.mlir").write_bytes(bytes(range(256)))
+    cmd("run", "bad.mlir").refused("cannot read 'bad.mlir': it is not a text file")
+    cmd("run", "absent.mlir").refused("'absent.mlir': No such file or directory")
+
+
+def test_program_cut_off_anywhere(cmd: Command, inside: Path) -> None:
+    assert cmd("compile", "conv.onnx", "-o", "whole.mlir").code == 0
+    text = (inside / "whole.mlir").read_text()
+    for end in range(1, len(text) - 2, 53):
+        (inside / "bad.mlir").write_text(text[:end])
+        cmd("explain", "bad.mlir").refused("bad.mlir")
+
+
+def test_what_cannot_be_lowered_fails_to_compile(
+    cmd: Command, inside: Path, files: Snapshot, program: str
+) -> None:
+    (inside / "dynamic.mlir").write_text(program.replace("2x4", "?x4"))
+    before = files(inside)
+    for arguments in (["run"], ["compile", "-o", "out.o"]):
+        result = cmd(*arguments, "dynamic.mlir")
+        result.refused("?x4", code=FAILED)
+    assert files(inside) == before
+
+
+def test_program_without_its_weights(cmd: Command, inside: Path) -> None:
+    assert cmd("compile", "conv.onnx", "-o", "p.mlir").code == 0
+    (inside / "p.mlir.weights.npz").unlink()
+    parts = "the bytes of 1 constants are missing", "NAME.mlir.weights.npz"
+    cmd("run", "p.mlir").refused(*parts)
+    cmd("compile", "p.mlir", "-o", "p.ll").refused(*parts)
+    assert cmd("explain", "p.mlir").code == 0
+
+
+def test_damaged_weights(cmd: Command, inside: Path) -> None:
+    assert cmd("compile", "conv.onnx", "-o", "p.mlir").code == 0
+    weights = inside / "p.mlir.weights.npz"
+    whole = weights.read_bytes()
+    for start in range(0, len(whole), 23):
+        damaged = bytearray(whole)
+        damaged[start] ^= 0x55
+        weights.write_bytes(damaged)
+        result = cmd("run", "p.mlir")
+        # A few bytes, such as dates, say nothing about the content.
+        if result.code:
+            result.refused("weights")
+    for end in (0, 1, len(whole) // 2, len(whole) - 1):
+        weights.write_bytes(whole[:end])
+        cmd("run", "p.mlir").refused("cannot read the weights in 'p.mlir.weights")
+    weights.write_bytes(whole)
+    assert cmd("run", "p.mlir").code == 0
+
+
+# -- inputs of `run` --------------------------------------------------------------------------
+
+
+def save_array(path: Path, array: Any) -> None:
+    np.save(path, array)
+
+
+def save_zip(path: Path, array: Any) -> None:
+    with path.open("wb") as file:
+        np.savez(file, array)
+
+
+def save_cut_off(path: Path, array: Any) -> None:
+    np.save(path, array)
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def save_text(path: Path, array: Any) -> None:
+    path.write_text("1 2 3")
+
+
+def save_objects(path: Path, array: Any) -> None:
+    np.save(path, np.array([{}], object), allow_pickle=True)
+
+
+def save_broken_header(path: Path, array: Any) -> None:
+    np.save(path, array)
+    path.write_bytes(path.read_bytes().replace(b"(2, 4)", b"(2, 4("))
+
+
+X = np.zeros((2, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("save", "array", "parts"),
+    [
+        (save_array, X[:1], ["input 'x' is float32[1, 4], expected 'x' float32[2, 4]"]),
+        (save_array, X.astype(np.float64), ["is float64[2, 4], expected 'x' float32[2, 4]"]),
+        (save_array, X.astype(">f4"), ["input 'x' is >f4[2, 4], expected 'x' float32[2, 4]"]),
+        (save_array, np.array(["a", "b"]), ["input 'x' is <U1[2], expected"]),
+        (save_zip, X, ["'x.npy' is not a .npy file"]),
+        (save_cut_off, X, ["'x.npy' is not a .npy file"]),
+        (save_text, X, ["'x.npy' is not a .npy file"]),
+        (save_objects, X, ["'x.npy' is not a .npy file", "Object arrays"]),
+        (save_broken_header, X, ["'x.npy' is not a .npy file: its header is damaged"]),
+    ],
+)
+def test_bad_array(
+    cmd: Command,
+    inside: Path,
+    save: Callable[..., None],
+    array: Any,
+    parts: list[str],
+    files: Snapshot,
+) -> None:
+    save(inside / "x.npy", array)
+    before = files(inside)
+    result = cmd("run", "add.mlir", "--input", "x=x.npy", "--output-dir", "out")
+    result.refused(*parts)
+    assert result.err.count("\n") == 1
+    assert files(inside) == before
+
+
+def test_array_that_is_no_file(cmd: Command, inside: Path) -> None:
+    result = cmd("run", "add.mlir", "--input", "x=absent.npy")
+    result.refused("'absent.npy': No such file or directory")
+    cmd("run", "add.mlir", "--input", "x=.").refused("'.': Is a directory")
+
+
+def test_unknown_input_name(cmd: Command, inside: Path) -> None:
+    np.save(inside / "x.npy", X)
+    cmd("run", "add.mlir", "--input", "z=x.npy").refused(
+        "unknown input 'z'; the model takes 'x' float32[2, 4], 'y' float32[2, 4]"
+    )
+
+
+@pytest.mark.parametrize("option", ["x", "x=", "=x.npy", ""])
+def test_bad_input_option(cmd: Command, inside: Path, option: str) -> None:
+    result = cmd("run", "add.mlir", "--input", option)
+    result.refused(f"--input is '{option}', expected NAME=FILE.npy")
+
+
+def test_an_input_is_given_once(cmd: Command, inside: Path) -> None:
+    np.save(inside / "x.npy", X)
+    result = cmd("run", "add.mlir", "--input", "x=x.npy", "--input", "x=x.npy")
+    result.refused("--input names 'x' twice")
+
+
+def test_tensors_that_do_not_fit_into_memory(
+    cmd: Command, inside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(run_model, "complete_inputs", refuse)
+    cmd("run", "add.mlir").refused("not enough memory")
+
+
+# -- options ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["run", "compile"])
+def test_unknown_target(cmd: Command, inside: Path, action: str) -> None:
+    result = cmd(*ACTIONS[action], "add.mlir", "--target", "z80")
+    known = "known targets are native, x86-64, x86-64-v3, x86-64-v4"
+    result.refused(f"unknown target 'z80', {known}")
+
+
+@pytest.mark.parametrize("action", ["run", "compile"])
+@pytest.mark.parametrize("threads", [0, 2, -1])
+def test_threads(cmd: Command, inside: Path, action: str, threads: int) -> None:
+    result = cmd(*ACTIONS[action], "add.mlir", "--threads", threads)
+    result.refused(f"threads is {threads}")
+
+
+@pytest.mark.parametrize("option", ["--threads", "--seed"])
+def test_options_that_are_numbers(cmd: Command, inside: Path, option: str) -> None:
+    result = cmd("run", "add.mlir", option, "many")
+    assert result.code == BAD_INPUT
+    assert f"argument {option}: invalid int value: 'many'" in result.err
+
+
+def test_negative_seed(cmd: Command, inside: Path) -> None:
+    cmd("run", "add.mlir", "--seed", "-1").refused("--seed is -1")
+
+
+# -- outputs that cannot be written -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["ll", "o", "mlir", pytest.param("so", marks=needs_cc)])
+class Test_Unwritable:
+    def test_missing_folder(self, cmd: Command, inside: Path, suffix: str) -> None:
+        result = cmd("compile", "conv.onnx", "-o", f"absent/out.{suffix}")
+        result.refused(f"cannot write 'absent/out.{suffix}': no folder 'absent'")
+
+    def test_directory(self, cmd: Command, inside: Path, suffix: str, files: Snapshot) -> None:
+        (inside / f"out.{suffix}").mkdir()
+        before = files(inside)
+        result = cmd("compile", "conv.onnx", "-o", f"out.{suffix}")
+        result.refused(f"cannot write 'out.{suffix}': it is a directory")
+        assert files(inside) == before
+
+    def test_folder_that_takes_no_files(self, cmd: Command, inside: Path, suffix: str) -> None:
+        """/proc refuses files even to the superuser, whom permissions do not stop."""
+        if not Path("/proc/self").exists():
+            pytest.skip("there is no /proc")
+        result = cmd("compile", "conv.onnx", "-o", f"/proc/out.{suffix}")
+        result.refused(f"/proc/out.{suffix}'")
+        assert result.err.count("\n") == 1
+
+    def test_companion_that_cannot_be_written(
+        self, cmd: Command, inside: Path, suffix: str, files: Snapshot
+    ) -> None:
+        """Header or weights cannot be written: the output is not, either."""
+        names = {"ll": "out.ll.weights", "mlir": "out.mlir.weights.npz"}
+        (inside / names.get(suffix, "out.h")).mkdir()
+        before = files(inside)
+        result = cmd("compile", "conv.onnx", "-o", f"out.{suffix}")
+        result.refused("Is a directory")
+        assert files(inside) == before
+
+
+def test_failed_compile_keeps_the_old_output(cmd: Command, inside: Path, program: str) -> None:
+    (inside / "out.so").write_text("old")
+    (inside / "dynamic.mlir").write_text(program.replace("2x4", "?x4"))
+    assert cmd("compile", "dynamic.mlir", "-o", "out.so").code == FAILED
+    assert (inside / "out.so").read_text() == "old"
+
+
+@pytest.mark.parametrize("output", ["out", "out.txt", "out.onnx", "", "."])
+def test_unknown_suffix(cmd: Command, inside: Path, output: str) -> None:
+    result = cmd("compile", "conv.onnx", "-o", output)
+    result.refused("expected a name that ends with .mlir, .ll, .o, .so")
+
+
+def test_emit_after_needs_text_and_a_known_stage(cmd: Command, inside: Path) -> None:
+    result = cmd("compile", "conv.onnx", "-o", "out.so", "--emit-after", "fuse-ops")
+    result.refused("--emit-after goes with an output that ends with .mlir")
+    result = cmd("compile", "conv.onnx", "-o", "out.mlir", "--emit-after", "lunch")
+    result.refused("--emit-after is 'lunch', expected import, ", "fuse-ops")
+
+
+def test_output_folder_is_a_file(cmd: Command, inside: Path) -> None:
+    result = cmd("run", "add.mlir", "--output-dir", "conv.onnx")
+    result.refused("cannot write into 'conv.onnx': it is not a directory")
+    result = cmd("run", "add.mlir", "--output-dir", "conv.onnx/deeper")
+    result.refused("conv.onnx")
+
+
+def test_outputs_are_written_together(
+    cmd: Command, inside: Path, files: Snapshot, model_of: MakeModel
+) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["b"])]
+    onnx.save(model_of(nodes, {"x": (np.float32, [2])}, ["a", "b"]), inside / "two.onnx")
+    (inside / "out" / "b.npy").mkdir(parents=True)
+    before = files(inside)
+    result = cmd("run", "two.onnx", "--output-dir", "out")
+    result.refused("b.npy': Is a directory")
+    assert files(inside) == before
+
+
+# -- saved models that cannot be loaded -------------------------------------------------------
+
+
+@needs_cc
+def test_library_that_is_no_model(cmd: Command, inside: Path) -> None:
+    assert CC is not None
+    (inside / "empty.c").write_text("int nothing;\n")
+    subprocess.run([CC, "-shared", "-o", "other.so", "empty.c"], cwd=inside, check=True)
+    cmd("run", "other.so").refused("other.so is not a model saved by xrelay")
+
+
+@needs_cc
+def test_library_that_is_cut_off(cmd: Command, inside: Path) -> None:
+    """Loading one would end the process with a bus error."""
+    assert cmd("compile", "conv.onnx", "-o", "out.so").code == 0
+    content = (inside / "out.so").read_bytes()
+    for end in (0, 3, 40, 64, 1000, len(content) // 2, len(content) - 1):
+        (inside / "bad.so").write_bytes(content[:end])
+        cmd("run", "bad.so").refused("bad.so")
+
+
+def test_library_that_is_none(cmd: Command, inside: Path) -> None:
+    (inside / "text.so").write_text("no library")
+    (inside / "folder.so").mkdir()
+    cmd("run", "text.so").refused("text.so is not a library that can be loaded")
+    cmd("run", "absent.so").refused("no file 'absent.so'")
+    cmd("run", "folder.so").refused("no file 'folder.so'")
+
+
+@pytest.mark.parametrize("options", [["--verify"], ["--shape", "x=1"], ["--target", "x86-64"]])
+def test_options_that_need_the_model(cmd: Command, inside: Path, options: list[str]) -> None:
+    result = cmd("run", "out.so", *options)
+    result.refused("--verify, --shape and --target need the model")

@@ -1,0 +1,188 @@
+"""
+The textual LLVM IR of every kernel is accepted by LLVM: by the one that llvmlite ships, and by the
+`opt` of an installed one.
+
+The kernels are those of every operator example in tests/filecheck/dialects whose shapes are known,
+and of a few fused groups, one for each way to generate code.
+"""
+
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from llvmlite import binding
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.parser import Parser
+
+from xrelay.compiler import build, context
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.relay import Relay
+from xrelay.lowering.program import entry_function, lower_function
+from xrelay.lowering.target import TARGETS
+from xrelay.transforms.fuse_ops import FuseOpsPass
+
+EXAMPLES = Path(__file__).parents[1] / "filecheck" / "dialects"
+OPT = next(filter(None, map(shutil.which, ("opt-19", "opt"))), None)
+
+MORE = """
+func.func @more(%x: tensor<2x5xf32>, %image: tensor<1x3x4x5xf32>, %c: tensor<5xi1>,
+    %t: tuple<tensor<2x5xf32>, tensor<2x5xf32>>) {
+  %0 = relay.zeros_like %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
+  %1 = relay.ones_like %x : (tensor<2x5xf32>) -> tensor<2x5xf32>
+  %2 = relay.nn.global_max_pool2d %image : (tensor<1x3x4x5xf32>) -> tensor<1x3x1x1xf32>
+  %3 = relay.where %c, %x, %x : (tensor<5xi1>, tensor<2x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
+  %4 = relay.concatenate %t {axis = 1 : i64}
+      : (tuple<tensor<2x5xf32>, tensor<2x5xf32>>) -> tensor<2x10xf32>
+  %5 = relay.stack %t {axis = 1 : i64}
+      : (tuple<tensor<2x5xf32>, tensor<2x5xf32>>) -> tensor<2x2x5xf32>
+  func.return
+}"""
+"""Operators whose examples there have unknown dimensions."""
+
+REFERENCES = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relay.ref_create %x : (tensor<4xf32>) -> !relay.ref<tensor<4xf32>>
+  %done = relay.ref_write %0, %y : (!relay.ref<tensor<4xf32>>, tensor<4xf32>) -> tuple<>
+  %1 = relay.ref_read %0 : (!relay.ref<tensor<4xf32>>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}"""
+
+GROUPS = {
+    "convolution with epilogue": """
+func.func @main(%x: tensor<1x8x9x9xf32>, %w: tensor<16x8x3x3xf32>, %b: tensor<16xf32>)
+    -> tensor<1x16x9x9xf32> {
+  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 1, 1, 1, 1>}
+      : (tensor<1x8x9x9xf32>, tensor<16x8x3x3xf32>) -> tensor<1x16x9x9xf32>
+  %1 = relay.nn.bias_add %0, %b : (tensor<1x16x9x9xf32>, tensor<16xf32>) -> tensor<1x16x9x9xf32>
+  %2 = relay.nn.relu %1 : (tensor<1x16x9x9xf32>) -> tensor<1x16x9x9xf32>
+  func.return %2 : tensor<1x16x9x9xf32>
+}""",
+    "product with epilogue": """
+func.func @main(%x: tensor<5x33xf32>, %w: tensor<17x33xf32>, %b: tensor<17xf32>)
+    -> tensor<5x17xf32> {
+  %0 = relay.nn.dense %x, %w : (tensor<5x33xf32>, tensor<17x33xf32>) -> tensor<5x17xf32>
+  %1 = relay.add %0, %b : (tensor<5x17xf32>, tensor<17xf32>) -> tensor<5x17xf32>
+  %2 = relay.tanh %1 : (tensor<5x17xf32>) -> tensor<5x17xf32>
+  func.return %2 : tensor<5x17xf32>
+}""",
+    "chain of elements": """
+func.func @main(%x: tensor<3x37xf32>, %y: tensor<37xf32>) -> tensor<3x37xf32> {
+  %0 = relay.multiply %x, %y : (tensor<3x37xf32>, tensor<37xf32>) -> tensor<3x37xf32>
+  %1 = relay.exp %0 : (tensor<3x37xf32>) -> tensor<3x37xf32>
+  %2 = relay.sigmoid %1 : (tensor<3x37xf32>) -> tensor<3x37xf32>
+  %3 = relay.erf %2 : (tensor<3x37xf32>) -> tensor<3x37xf32>
+  func.return %3 : tensor<3x37xf32>
+}""",
+    "movement": """
+func.func @main(%x: tensor<2x3x4xf32>) -> tensor<4x6xf32> {
+  %0 = relay.transpose %x {axes = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %1 = relay.negative %0 : (tensor<4x2x3xf32>) -> tensor<4x2x3xf32>
+  %2 = relay.reshape %1 {newshape = array<i64: 4, 6>} : (tensor<4x2x3xf32>) -> tensor<4x6xf32>
+  func.return %2 : tensor<4x6xf32>
+}""",
+    "reduction of a chain": """
+func.func @main(%x: tensor<4x50xf32>) -> tensor<4xf32> {
+  %0 = relay.abs %x : (tensor<4x50xf32>) -> tensor<4x50xf32>
+  %1 = relay.sum %0 {axis = array<i64: 1>} : (tensor<4x50xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}""",
+}
+
+
+def parse(text: str) -> ModuleOp:
+    """A module that verifies."""
+    module = Parser(context(), text).parse_module()
+    module.verify()
+    return module
+
+
+def is_static(type_: Attribute) -> bool:
+    """Whether code can be generated for a value of this type."""
+    if isinstance(type_, TupleType):
+        return all(map(is_static, type_.types.data))
+    return isinstance(type_, TensorType) and type_.has_static_shape()
+
+
+def is_valid(path: Path) -> bool:
+    """Whether a test of the dialect is one of programs that verify."""
+    return "invalid" not in path.stem
+
+
+@cache
+def examples() -> tuple[Operation, ...]:
+    """The relay operations of the dialect's tests whose types are known."""
+
+    texts = [path.read_text() for path in sorted(EXAMPLES.glob("*.mlir")) if is_valid(path)]
+    return tuple(
+        op
+        for text in (*texts, MORE)
+        for op in parse(text).walk()
+        if isinstance(op, RelayOp)
+        and not isinstance(op, ConstantOp)
+        and len(op.results) == 1
+        and all(is_static(value.type) for value in (*op.operands, *op.results))
+    )
+
+
+def alone(op: Operation) -> ModuleOp:
+    """A program of one operation, on parameters."""
+    block = Block(arg_types=[operand.type for operand in op.operands])
+    copy = op.clone()
+    for i, arg in enumerate(block.args):
+        copy.operands[i] = arg
+    block.add_ops([copy, func.ReturnOp(*copy.results)])
+    type_ = FunctionType.from_lists(block.arg_types, [result.type for result in copy.results])
+    return ModuleOp([func.FuncOp("main", type_, Region(block))])
+
+
+def llvm_ir(module: ModuleOp, target: str) -> str:
+    """The textual LLVM IR of a program."""
+    cpu = TARGETS[target]
+    code, _ = build(lower_function(entry_function(module), cpu), "kernel", cpu)
+    return code.llvm_ir
+
+
+def accept(text: str) -> None:
+    """Checks that LLVM accepts a module: llvmlite's, and an installed one."""
+    binding.parse_assembly(text).verify()
+    if OPT is not None:
+        command = [OPT, "-passes=verify", "-disable-output", "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_operator_has_an_example() -> None:
+    names = {op.name for op in examples()}
+    without = {op.name for op in Relay.operations if issubclass(op, RelayOp)} - names
+    assert without == {"relay.constant", "relay.ref_create", "relay.ref_read", "relay.ref_write"}
+
+
+@pytest.mark.parametrize("name", sorted({op.name for op in examples()}))
+def test_kernels_of_an_operator(name: str) -> None:
+    for op in examples():
+        if op.name == name:
+            module = alone(op)
+            module.verify()
+            for target in TARGETS:
+                accept(llvm_ir(module, target))
+
+
+def test_kernels_of_references() -> None:
+    """They make no sense alone."""
+    for target in TARGETS:
+        accept(llvm_ir(parse(REFERENCES), target))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", GROUPS)
+def test_kernels_of_fused_groups(name: str, target: str) -> None:
+    module = parse(GROUPS[name])
+    FuseOpsPass().apply(context(), module)
+    fused = [op for op in module.walk() if op.name == "relay.fused"]
+    assert len(fused) == 1
+    accept(llvm_ir(module, target))

@@ -1,0 +1,132 @@
+"""`xrelay-opt`, in this process: ONNX input, our passes, errors without tracebacks."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from onnx import ModelProto
+
+from xrelay.tools.errors import BAD_INPUT, FAILED
+
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
+
+Command = Callable[..., Any]
+Snapshot = Callable[[Path], dict[str, bytes | None]]
+MakeModel = Callable[..., ModelProto]
+
+# -- xrelay-opt -------------------------------------------------------------------------------
+
+
+def test_opt_reads_onnx(opt_cmd: Command, inside: Path) -> None:
+    result = opt_cmd("conv.onnx", "-p", "fuse-ops")
+    assert (result.code, result.err) == (0, "")
+    for part in ("relay.fused", "relay.nn.conv2d", "relay.nn.relu"):
+        assert part in result.out
+
+
+def test_opt_runs_the_whole_pipeline(opt_cmd: Command, inside: Path) -> None:
+    passes = "fuse-ops,convert-relay-to-kernels{target=x86-64-v3},convert-kernels-to-llvm"
+    result = opt_cmd("conv.onnx", "-p", passes, "-t", "llvm")
+    assert result.code == 0
+    assert "define void" in result.out
+    assert "<8 x float>" in result.out
+
+
+def test_opt_help_and_version(opt_cmd: Command) -> None:
+    result = opt_cmd("--help")
+    assert result.code == 0
+    assert "fuse-ops" in result.out
+    assert opt_cmd("--version").out.startswith("xrelay-opt 0.")
+
+
+def test_opt_writes_whole_files(opt_cmd: Command, inside: Path, files: Snapshot) -> None:
+    result = opt_cmd("add.mlir", "-p", "fuse-ops", "-o", "out.mlir")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert "relay.fused" in (inside / "out.mlir").read_text()
+    before = files(inside)
+    (inside / "bad.mlir").write_text("func.func")
+    assert opt_cmd("bad.mlir", "-o", "out.mlir").code == BAD_INPUT
+    assert opt_cmd("bad.mlir", "-o", "new.mlir").code == BAD_INPUT
+    (inside / "bad.mlir").unlink()
+    assert files(inside) == before
+
+
+def test_opt_reads_standard_input(
+    opt_cmd: Command, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "xrelay.tools.opt", "-p", "fuse-ops"],
+        input=program,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "relay.fused" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["absent.mlir"], "'absent.mlir': No such file or directory"),
+        (["."], "'.': Is a directory"),
+        (["notes.txt"], "cannot read 'notes.txt': Unrecognized file extension 'txt'"),
+        (["broken.mlir"], "broken.mlir:1:"),
+        (["string.mlir"], "'string.mlir', line 1: expected a complete string literal"),
+        (["binary.mlir"], "cannot read 'binary.mlir': it is not a text file"),
+        (["broken.onnx"], "cannot read model 'broken.onnx'"),
+        (["symbolic.onnx"], "unknown dimension"),
+        (["-f", "onnx"], "an ONNX model is read from a file"),
+        (["conv.onnx", "--split-input-file"], "an ONNX model is read from a file"),
+        (["add.mlir", "-p", "frobnicate"], "frobnicate"),
+        (["add.mlir", "-p", "fuse-ops{frobnicate=1}"], "frobnicate"),
+        (["add.mlir", "-p", "fuse-ops{opt-level=high}"], "opt"),
+        (["add.mlir", "-p", "fuse-ops{"], "fuse-ops"),
+        (["add.mlir", "-p", "convert-relay-to-kernels{target=z80}"], "unknown target 'z80'"),
+        (["add.mlir", "-p", "convert-kernels-to-llvm"], "relay"),
+        (["add.mlir", "-o", "absent/out.mlir"], "'absent/out.mlir"),
+        (["add.mlir", "-o", "models"], "Is a directory"),
+        (["add.mlir", "-t", "frobnicate"], "frobnicate"),
+    ],
+)
+def test_opt_refuses(
+    opt_cmd: Command, inside: Path, arguments: list[str], reason: str, files: Snapshot
+) -> None:
+    (inside / "notes.txt").write_text("text")
+    (inside / "broken.mlir").write_text("func.func @f(")
+    (inside / "string.mlir").write_text('"a string that is long enough and is never closed')
+    (inside / "binary.mlir").write_bytes(bytes(range(128, 256)))
+    (inside / "broken.onnx").write_text("text")
+    (inside / "models").mkdir()
+    before = files(inside)
+    result = opt_cmd(*arguments)
+    assert result.code == BAD_INPUT
+    assert "xrelay-opt: error: " in result.err or "error: argument" in result.err
+    assert reason in result.err
+    assert files(inside) == before
+
+
+def test_opt_pass_that_fails(opt_cmd: Command, inside: Path, program: str) -> None:
+    (inside / "dynamic.mlir").write_text(program.replace("2x4", "?x4"))
+    result = opt_cmd("dynamic.mlir", "-p", "convert-relay-to-kernels")
+    assert result.code in (FAILED, BAD_INPUT)
+    assert result.err.startswith("xrelay-opt: error: ")
+
+
+def test_opt_prints_diagnostics_for_tests(opt_cmd: Command, inside: Path) -> None:
+    (inside / "bad.mlir").write_text(
+        dedent("""\
+        func.func @f(%x: tensor<2xf32>) -> tensor<3xf32> {
+          %0 = relay.nn.relu %x : (tensor<2xf32>) -> tensor<3xf32>
+          func.return %0 : tensor<3xf32>
+        }
+        """)
+    )
+    result = opt_cmd("bad.mlir", "--verify-diagnostics")
+    assert result.code == 0
+    assert "tensor<3xf32>" in result.out
