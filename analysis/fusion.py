@@ -39,10 +39,12 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, TensorType, TupleType, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import TensorType, TupleType, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
 from xrelay.dialects.annotation import StopFusionOp
 from xrelay.dialects.core import (
     CORE_OPS,
@@ -72,13 +74,14 @@ OUT_EWISE_FUSABLE = OpPatternKind.OUT_EWISE_FUSABLE
 TUPLE = OpPatternKind.TUPLE
 OPAQUE = OpPatternKind.OPAQUE
 
-UNFUSED_FUNCTIONS = ("Compiler", "Extern", "SkipOptimization", "Primitive")
-"""Attributes of functions that fusion leaves alone."""
-
 
 @dataclass(frozen=True)
 class FusionOptions:
-    """What a fusion plan depends on besides the block."""
+    """
+    What a fusion plan depends on besides the block.
+
+    Numbers out of range raise PassFailedException.
+    """
 
     opt_level: int
     """At level 0 every operator is a function of its own; from level 1 on operators fuse."""
@@ -86,6 +89,12 @@ class FusionOptions:
     """The largest number of nodes in a group. Constants, tuples and projections count."""
     link_params: bool = False
     """Whether constants of all shapes move into the functions that use them."""
+
+    def __post_init__(self) -> None:
+        if self.opt_level < 0:
+            raise PassFailedException(f"'opt-level' is {self.opt_level}, expected at least 0")
+        if self.max_depth < 1:
+            raise PassFailedException(f"'max-depth' is {self.max_depth}, expected at least 1")
 
 
 @dataclass(frozen=True)
@@ -227,15 +236,6 @@ def fusion_blocks(op: Operation) -> Iterator[Block]:
                 yield block
                 nested.extend(child for child in block.ops if child.regions)
         pending.extend(reversed(nested))
-
-
-def has_flag(op: Operation, names: Sequence[str]) -> bool:
-    """Whether one of some attributes of `op` is set, to something other than 0 or false."""
-    for name in names:
-        value = op.attributes.get(name)
-        if value is not None and not (isinstance(value, IntegerAttr) and value.value.data == 0):
-            return True
-    return False
 
 
 def is_operator(op: Operation) -> bool:

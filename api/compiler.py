@@ -69,6 +69,10 @@ def read_model(
     Raises DiagnosticException that says what is wrong with the file.
     """
     if isinstance(model, ModuleOp):
+        try:
+            model.verify()
+        except VerifyException as error:
+            raise CompileError(f"the module does not verify: {error}") from error
         return model.clone(), "model"
     if isinstance(model, str | Path):
         path = Path(model)
@@ -253,7 +257,8 @@ def build(
         tuple(map(tensor_spec, program.outputs)),
         program.constant_bytes,
         program.workspace_bytes,
-        target.name,
+        target.name if target.name != NATIVE else target.cpu,
+        target.required,
     )
     return ModelCode(str(llvm_module), machine, constants), signature
 

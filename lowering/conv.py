@@ -23,10 +23,7 @@ from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.position import Position
 from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
-from xrelay.lowering.windows import Window, prepare_image, row_tiles
-
-UNROLLED_TAPS = 9
-"""Windows of at most this many taps are unrolled whole, larger ones row by row."""
+from xrelay.lowering.windows import Window, fold_taps, prepare_image, row_tiles
 
 
 def _window(op: Conv2DOp) -> Window:
@@ -71,38 +68,30 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         loaded = [lanes if image.overrun else width for width in widths]
         starts = [sum(widths[:v]) for v in range(len(widths))]
 
-        def add_taps(
-            c: Index, y_taps: Sequence[int], weight_row: Index, totals: Sequence[SSAValue]
-        ) -> Sequence[SSAValue]:
-            totals = list(totals)
+        def input_channel(c: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
             base = b.add(image.row_start(n, b.add(first_input, c), row), start)
             pixels = b.address(image.buffer.pointer, base, kind.storage)
-            numbers = b.address(weight.pointer, weight_row, weight_kind.storage)
-            for y in y_taps:
-                for x in range(taps_x):
-                    offset = image.tap_offset(y, x)
-                    data = [
-                        b.load(pixels, offset + starts[v], kind, width)
-                        for v, width in enumerate(loaded)
-                    ]
-                    for o in range(channels):
-                        where = o * depth * taps_y * taps_x + (y - y_taps[0]) * taps_x + x
-                        number = b.load(numbers, where, weight_kind, 1)
-                        number = convert(b, number, weight_kind, kind)
-                        for v, width in enumerate(loaded):
-                            i = o * len(loaded) + v
-                            factor = b.splat(number, width)
-                            totals[i] = multiply_add(b, data[v], factor, totals[i], kind)
-            return totals
+            plane = b.mul(b.add(b.mul(channel, depth), c), taps_y * taps_x)
+            numbers = b.address(weight.pointer, plane, weight_kind.storage)
 
-        def input_channel(c: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            plane = b.add(b.mul(channel, depth), c)
-            weights = b.mul(plane, taps_y * taps_x)
-            if taps_y * taps_x <= UNROLLED_TAPS:
-                return add_taps(c, range(taps_y), weights, totals)
-            for y in range(taps_y):
-                totals = add_taps(c, [y], b.add(weights, y * taps_x), totals)
-            return totals
+            def add_tap(y: Index, x: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                offset, tap = image.tap_offset(y, x), b.add(b.mul(y, taps_x), x)
+                data = [
+                    b.load(pixels, b.add(offset, starts[v]), kind, width)
+                    for v, width in enumerate(loaded)
+                ]
+                result: list[SSAValue] = []
+                for o in range(channels):
+                    where = b.add(tap, o * depth * taps_y * taps_x)
+                    number = b.load(numbers, where, weight_kind, 1)
+                    number = convert(b, number, weight_kind, kind)
+                    for v, width in enumerate(loaded):
+                        total = sums[o * len(loaded) + v]
+                        factor = b.splat(number, width)
+                        result.append(multiply_add(b, data[v], factor, total, kind))
+                return result
+
+            return fold_taps(b, (taps_y, taps_x), totals, add_tap)
 
         zeros = [b.constant(kind.compute, 0, width) for _ in range(channels) for width in loaded]
         totals = b.fold(0, depth, 1, zeros, input_channel)

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
 from xrelay.lowering.program import entry_function, lower_function
-from xrelay.lowering.target import NATIVE, named_target
+from xrelay.lowering.target import NATIVE, check_target_name, named_target
 
 WORKSPACE_ATTRIBUTE = "xrelay.workspace_bytes"
 CONSTANTS_ATTRIBUTE = "xrelay.constant_bytes"
@@ -37,6 +37,9 @@ class ConvertRelayToKernelsPass(ModulePass):
     """The CPU: native, x86-64, x86-64-v3 or x86-64-v4."""
     function: str | None = None
     """The function to lower; by default `main`, or the only one of the module."""
+
+    def __post_init__(self) -> None:
+        check_target_name(self.target)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = entry_function(op, self.function)

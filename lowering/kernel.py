@@ -9,6 +9,7 @@ The anchor is the last operator with a strategy, when every operator between it 
 works element by element: then what remains of the group runs on its registers.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
@@ -18,12 +19,14 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.binary import BINARY_OPS
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.norm import BatchNormOp, BiasAddOp
 from xrelay.dialects.transform import WhereOp
 from xrelay.dialects.unary import UNARY_OPS
 from xrelay.lowering.builder import Index, KernelBuilder
+from xrelay.lowering.core import source_leaf
 from xrelay.lowering.elements import Element, element, leaf_types
 from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.group import Group
@@ -42,6 +45,12 @@ SCRATCH_ATTRIBUTE = "xrelay.scratch_bytes"
 ELEMENTWISE = (*UNARY_OPS, *BINARY_OPS, WhereOp, BiasAddOp)
 """Operators whose result elements depend on operand elements at the same index."""
 BROADCASTING = (*ELEMENTWISE, BatchNormOp)
+
+PASSING_ON = (TupleOp, TupleGetItemOp, AnnotationOp)
+"""Operators whose result is what they are given."""
+
+MAX_POSITIONS = 4
+"""A value that is wanted at more positions at once is computed into scratch memory first."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +102,16 @@ def _emit_group(ctx: KernelContext, group: Group, results: list[Buffer]) -> None
     anchor = complex_ops[-1] if complex_ops and len(results) == 1 else None
     if anchor is not None and not _keeps_indices(anchor, group):
         anchor = None
-    for op in complex_ops:
-        if op is not anchor:
+    repeated = _often_wanted(group)
+    for op in group.ops:
+        if op is not anchor and type(op) in STRATEGIES:
             _materialize(ctx, op)
+            continue
+        for leaf in _leaves(op.results[0]):
+            if leaf in repeated:
+                kept = ctx.scratch(leaf_element(leaf), leaf_shape(leaf))
+                _emit_on_demand(ctx, group, leaf, kept)
+                ctx.ev.buffers[leaf] = kept
     if anchor is None:
         for number, buffer in enumerate(results):
             _emit_on_demand(ctx, group, (group.result, number), buffer)
@@ -141,6 +157,45 @@ def _keeps_indices(anchor: Operation, group: Group) -> bool:
             return False
         depends.add(op.results[0])
     return result in depends
+
+
+def _leaves(value: SSAValue) -> list[Leaf]:
+    return [(value, number) for number in range(len(leaf_types(value.type)))]
+
+
+def _often_wanted(group: Group) -> set[Leaf]:
+    """
+    Tensors that would be computed at more than MAX_POSITIONS unrelated positions for each element
+    of the result, because operators that move elements ask for them again and again. Computed
+    on demand, a chain of such operators would grow exponentially.
+    """
+    wanted: dict[Leaf, set[Hashable]] = {
+        leaf: {leaf} for leaf in map(source_leaf, _leaves(group.result))
+    }
+    often: set[Leaf] = set()
+
+    def want(leaf: Leaf, positions: set[Hashable]) -> None:
+        known = wanted.setdefault(source_leaf(leaf), set())
+        if len(known) <= MAX_POSITIONS:
+            known |= positions
+
+    for op in reversed(group.ops):
+        if isinstance(op, PASSING_ON):
+            continue
+        for leaf in _leaves(op.results[0]):
+            positions, own = wanted.get(leaf, set()), set[Hashable]((leaf,))
+            if type(op) in STRATEGIES:
+                positions = own
+            elif len(positions) > MAX_POSITIONS and op.operands:
+                often.add(leaf)
+                positions = own
+            for operand in op.operands:
+                for source in _leaves(operand):
+                    if isinstance(op, BROADCASTING):
+                        want(source, positions)
+                    else:
+                        want(source, {(leaf, source, each) for each in positions})
+    return often
 
 
 def _emit_on_demand(ctx: KernelContext, group: Group, leaf: Leaf, buffer: Buffer) -> None:

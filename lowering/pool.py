@@ -1,4 +1,6 @@
-"""Kernel code of pooling: vectors run along the output row, taps are unrolled."""
+"""Kernel code of pooling: vectors run along the output row."""
+
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
@@ -13,7 +15,7 @@ from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.position import at
 from xrelay.lowering.reduction import MAXIMUM, SUM, Reducer, average, sum_kind
 from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
-from xrelay.lowering.windows import Window, prepare_image
+from xrelay.lowering.windows import Window, fold_taps, prepare_image
 
 COUNT = element(i64)
 
@@ -42,16 +44,18 @@ def _taps_inside(
         return b.constant(i64, value, lanes)
 
     scaled = b.insert(arith.MuliOp(place, number(window.strides[axis]))).result
-    total = number(0)
-    for tap in range(window.taps[axis]):
-        shift = number(tap * window.dilation[axis] - window.pads[axis])
-        coordinate = b.insert(arith.AddiOp(scaled, shift)).result
+
+    def count(_: Index, tap: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shift = b.sub(b.mul(tap, window.dilation[axis]), window.pads[axis])
+        coordinate = b.insert(arith.AddiOp(scaled, b.splat(b.index(shift), lanes))).result
         inside = b.both(
             b.compare_integers(coordinate, "sge", number(limits[0])),
             b.compare_integers(coordinate, "slt", number(limits[1])),
         )
-        total = b.select(inside, b.insert(arith.AddiOp(total, number(1))).result, total)
-    return total
+        more = b.insert(arith.AddiOp(totals[0], number(1))).result
+        return [b.select(inside, more, totals[0])]
+
+    return fold_taps(b, (1, window.taps[axis]), [number(0)], count)[0]
 
 
 def _divisor(
@@ -103,12 +107,14 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
                 loaded = lanes if image.overrun else width
                 pixels = b.address(image.buffer.pointer, b.add(start, x), kind.storage)
 
-                total = b.constant(kind.compute, reducer.neutral(kind), loaded)
-                for y_tap in range(window.taps[0]):
-                    for x_tap in range(window.taps[1]):
-                        offset = image.tap_offset(y_tap, x_tap)
-                        tap = b.load(pixels, offset, kind, loaded)
-                        total = reducer.combine(b, total, tap, kind)
+                def add_tap(
+                    y_tap: Index, x_tap: Index, totals: Sequence[SSAValue]
+                ) -> Sequence[SSAValue]:
+                    tap = b.load(pixels, image.tap_offset(y_tap, x_tap), kind, loaded)
+                    return [reducer.combine(b, totals[0], tap, kind)]
+
+                neutral = b.constant(kind.compute, reducer.neutral(kind), loaded)
+                total = fold_taps(b, window.taps, [neutral], add_tap)[0]
                 value = b.first_lanes(total, width)
                 if mean:
                     assert isinstance(op, AvgPool2DOp)

@@ -255,6 +255,11 @@ class _Lowering:
             source = _origin_step(*leaf)
             if source is None:
                 return leaf
+            if _leaf_bytes(source) != _leaf_bytes(leaf):
+                raise DiagnosticException(
+                    f"{leaf[0].type} and {source[0].type} are one tensor in memory, but differ "
+                    "in size"
+                )
             leaf = source
 
     def locate(self, leaf: Leaf) -> _Storage:
@@ -304,7 +309,7 @@ class _Lowering:
                 self.copy_leaves(op.ref, op.result, self.result_storage(op))
             case RefWriteOp():
                 count = len(_value_types(op.value.type))
-                cell = tuple(self.storage[op.ref, i] for i in range(count))
+                cell = tuple(self.locate((op.ref, i)) for i in range(count))
                 self.copy_leaves(op.value, op.value, cell)
             case CompositeOp():
                 for inner in op.block.ops:
@@ -320,9 +325,7 @@ class _Lowering:
     def copy_leaves(self, source: SSAValue, like: SSAValue, places: Sequence[_Storage]) -> None:
         """Copies every tensor of a value, or of the cell of a reference."""
         for i, type_ in enumerate(_value_types(like.type)):
-            leaf = (source, i)
-            held = self.storage[leaf] if isinstance(source.type, RefType) else self.locate(leaf)
-            self.copy(held, places[i], _byte_size(type_))
+            self.copy(self.locate((source, i)), places[i], _byte_size(type_))
 
     def copy(self, source: _Storage, place: _Storage, size: int) -> None:
         """Adds a copy."""
@@ -452,6 +455,10 @@ class _EntryWriter:
             llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
         )
         self.block.add_op(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", [*args, volatile], []))
+
+
+def _leaf_bytes(leaf: Leaf) -> int:
+    return _byte_size(_value_types(leaf[0].type)[leaf[1]])
 
 
 def _terminator(block: Block) -> Operation:

@@ -24,6 +24,8 @@ class Target:
     """Whether fused multiply-add is an instruction. Where it is not, it would be a call."""
     f16c: bool
     """Whether conversion between f16 and f32 is an instruction. Where it is not, likewise."""
+    required: tuple[str, ...] = ()
+    """The features, in LLVM's names, without which its code does not run."""
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
     triple: str = "x86_64-unknown-linux-gnu"
@@ -34,8 +36,20 @@ class Target:
 
 
 GENERIC = Target("x86-64", "x86-64", "", 16, 16, fma=False, f16c=False)
-AVX2 = Target("x86-64-v3", "x86-64-v3", "", 32, 16, fma=True, f16c=True)
-AVX512 = Target("x86-64-v4", "x86-64-v4", "", 64, 32, fma=True, f16c=True, l2_bytes=1024 * 1024)
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+AVX2 = Target("x86-64-v3", "x86-64-v3", "", 32, 16, fma=True, f16c=True, required=_V3)
+AVX512 = Target(
+    "x86-64-v4",
+    "x86-64-v4",
+    "",
+    64,
+    32,
+    fma=True,
+    f16c=True,
+    required=_V4,
+    l2_bytes=1024 * 1024,
+)
 
 TARGETS = {target.name: target for target in (GENERIC, AVX2, AVX512)}
 NATIVE = "native"
@@ -47,12 +61,15 @@ def named_target(name: str) -> Target:
 
     Raises DiagnosticException for an unknown name. `native` is resolved by `host_target`.
     """
-    if name == NATIVE:
-        return host_target()
-    if name not in TARGETS:
+    check_target_name(name)
+    return host_target() if name == NATIVE else TARGETS[name]
+
+
+def check_target_name(name: str) -> None:
+    """Raises DiagnosticException for the name of no target."""
+    if name != NATIVE and name not in TARGETS:
         known = ", ".join([NATIVE, *TARGETS])
         raise DiagnosticException(f"unknown target '{name}', known targets are {known}")
-    return TARGETS[name]
 
 
 def host_target() -> Target:
@@ -62,9 +79,9 @@ def host_target() -> Target:
 
     features = binding.get_host_cpu_features()
     has = {feature for feature, present in features.items() if present}
-    if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= has:
+    if set(AVX512.required) <= has:
         base = AVX512
-    elif {"avx2", "fma"} <= has:
+    elif set(AVX2.required) <= has:
         base = AVX2
     else:
         base = GENERIC
@@ -76,6 +93,7 @@ def host_target() -> Target:
         base.vector_registers,
         fma=base.fma,
         f16c="f16c" in has,
+        required=tuple(sorted(has)),
         l1_bytes=base.l1_bytes,
         l2_bytes=base.l2_bytes,
         triple=binding.get_default_triple(),

@@ -1,6 +1,7 @@
 """Kernel code of the operators that move, repeat or select elements."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import cast
 
@@ -12,7 +13,7 @@ from xrelay.dialects import transform
 from xrelay.dialects.pool import UpsamplingOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.lowering.builder import Index, KernelBuilder
-from xrelay.lowering.elements import Element
+from xrelay.lowering.elements import Element, leaf_types
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
@@ -101,67 +102,85 @@ def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
     return (yield from ev.mapped((op.data, 0), position, source, contiguous=same))
 
 
+FieldRule = Callable[[int, Position], Rule]
+"""Computes elements of one field of a tuple."""
+
+
 def _choose(
-    ev: Evaluator,
-    index: Index,
-    choices: Sequence[tuple[int, Demand]],
+    b: KernelBuilder, index: Index, choices: Sequence[tuple[int, Callable[[], Rule]]]
 ) -> Rule:
-    """The first choice whose bound is above `index`; the last one otherwise."""
-    b = ev.b
-    (bound, demand), *others = choices
+    """The first choice whose bound is above `index`, found by halving; the last one otherwise."""
+    if len(choices) == 1:
+        return (yield from choices[0][1]())
+    middle = len(choices) // 2
+    bound = choices[middle - 1][0]
     if isinstance(index, int):
-        for limit, chosen in choices:
-            if index < limit:
-                return (yield chosen)
-        return (yield choices[-1][1])
-    if not others:
-        return (yield demand)
+        half = choices[:middle] if index < bound else choices[middle:]
+        return (yield from _choose(b, index, half))
     condition = b.compare_index(index, "slt", bound)
     then, otherwise = Block(), Block()
     with b.inside(then):
-        first = yield demand
+        low = yield from _choose(b, index, choices[:middle])
     with b.inside(otherwise):
-        rest = yield from _choose(ev, index, others)
-    return b.join(condition, (then, first), (otherwise, rest))
+        high = yield from _choose(b, index, choices[middle:])
+    return b.join(condition, (then, low), (otherwise, high))
 
 
-def _join_fields(
-    ev: Evaluator, position: Position, data: SSAValue, axis: int, starts: Sequence[int], new: bool
+def join_fields(
+    b: KernelBuilder,
+    position: Position,
+    shapes: Sequence[tuple[int, ...]],
+    axis: int,
+    field_rule: FieldRule,
+    *,
+    new_axis: bool = False,
 ) -> Rule:
-    """Elements of fields that stand one after the other along `axis` (`new`: one each)."""
-    b = ev.b
+    """
+    Elements of fields of the given shapes that stand one after the other along `axis`; with
+    `new_axis` each is one element there.
+    """
     if position.lanes > 1 and (axis == len(position.shape) - 1 or not position.in_row):
         parts: list[SSAValue] = []
         for i in range(position.lanes):
-            parts.append(
-                (yield from _join_fields(ev, position.lane(b, i), data, axis, starts, new))
-            )
+            lane = position.lane(b, i)
+            rule = join_fields(b, lane, shapes, axis, field_rule, new_axis=new_axis)
+            parts.append((yield from rule))
         return b.from_lanes(parts)
     coords = position.coords(b)
-    choices: list[tuple[int, Demand]] = []
-    for field, start in enumerate(starts):
-        shape = leaf_shape((data, field))
-        if 0 in shape and len(starts) > 1:
-            continue
-        own = coords[:axis] if new else (*coords[:axis], b.sub(coords[axis], start))
-        demand = Demand((data, field), at(shape, (*own, *coords[axis + 1 :]), position.lanes))
-        choices.append((start + (1 if new else shape[axis]), demand))
-    return (yield from _choose(ev, coords[axis], choices))
+    choices: list[tuple[int, Callable[[], Rule]]] = []
+    start = 0
+    for field, shape in enumerate(shapes):
+        first, start = start, start + (1 if new_axis else shape[axis])
+        if start == first:
+            continue  # an empty field has no element to choose
+        middle = () if new_axis else (b.sub(coords[axis], first),)
+        place = at(shape, (*coords[:axis], *middle, *coords[axis + 1 :]), position.lanes)
+        choices.append((start, partial(field_rule, field, place)))
+    return (yield from _choose(b, coords[axis], choices))
+
+
+def _field_of(data: SSAValue) -> FieldRule:
+    def rule(field: int, place: Position) -> Rule:
+        return (yield Demand((data, field), place))
+
+    return rule
+
+
+def field_shapes(data: SSAValue) -> list[tuple[int, ...]]:
+    """The shapes of the tensors in a tuple."""
+    return [tuple(type_.get_shape()) for type_ in leaf_types(data.type)]
 
 
 def _concatenate(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.ConcatenateOp)
-    axis = op.normalized_axis
-    starts = [0]
-    for field in op.joined_fields()[:-1]:
-        starts.append(starts[-1] + field.get_shape()[axis])
-    return (yield from _join_fields(ev, position, op.data, axis, starts, False))
+    shapes, rule = field_shapes(op.data), _field_of(op.data)
+    return (yield from join_fields(ev.b, position, shapes, op.normalized_axis, rule))
 
 
 def _stack(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.StackOp)
-    starts = range(len(op.joined_fields()))
-    return (yield from _join_fields(ev, position, op.data, op.normalized_axis, starts, True))
+    shapes, rule, axis = field_shapes(op.data), _field_of(op.data), op.normalized_axis
+    return (yield from join_fields(ev.b, position, shapes, axis, rule, new_axis=True))
 
 
 def _split(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:

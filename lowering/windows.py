@@ -7,13 +7,13 @@ number modulo the stride: what one tap of the window meets at neighbouring outpu
 lies side by side.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.windows import Pads
-from xrelay.lowering.builder import Index
+from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import Buffer, element_of, shape_of
@@ -49,6 +49,33 @@ class Window:
         return self.taps == (1, 1) and self.strides == (1, 1) and not any(self.pads)
 
 
+UNROLLED_TAPS = 9
+"""Rows and windows of at most this many taps are unrolled; code for larger ones has loops."""
+
+
+def fold_taps(
+    b: KernelBuilder,
+    taps: tuple[int, int],
+    initial: Sequence[SSAValue],
+    body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
+) -> Sequence[SSAValue]:
+    """Carries values through all taps (y, x) of a window, row by row."""
+
+    def row(y: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        if taps[1] > UNROLLED_TAPS:
+            return b.fold(0, taps[1], 1, values, lambda x, inner: body(y, x, inner))
+        for x in range(taps[1]):
+            values = body(y, x, values)
+        return values
+
+    if taps[0] * taps[1] > UNROLLED_TAPS:
+        return b.fold(0, taps[0], 1, initial, row)
+    values = initial
+    for y in range(taps[0]):
+        values = row(y, values)
+    return values
+
+
 @dataclass(frozen=True)
 class WindowedImage:
     """An image [N, C, H, W] in memory, ready for a window."""
@@ -73,15 +100,15 @@ class WindowedImage:
             b.mul(row, self.window.strides[0] * self.pitch),
         )
 
-    def tap_offset(self, y: int, x: int) -> int:
+    def tap_offset(self, y: Index, x: Index) -> Index:
         """What tap (y, x) adds to the offset of a row start and an output column."""
-        column = x * self.window.dilation[1]
-        sorted_row = self.pitch // self.phases
-        return (
-            y * self.window.dilation[0] * self.pitch
-            + (column % self.phases) * sorted_row
-            + column // self.phases
+        b = self.ctx.b
+        column = b.mul(x, self.window.dilation[1])
+        in_row = b.add(
+            b.mul(b.mod(column, self.phases), self.pitch // self.phases),
+            b.div(column, self.phases),
         )
+        return b.add(b.mul(y, self.window.dilation[0] * self.pitch), in_row)
 
 
 def prepare_image(

@@ -62,6 +62,12 @@ def emit_object(llvm_ir: str, machine: Machine, assembly: Sequence[str] = ()) ->
         raise ModelError(f"LLVM does not accept the generated code: {error}") from error
 
 
+def missing_features(features: Iterable[str]) -> tuple[str, ...]:
+    """Those of some CPU features, in LLVM's names, that this processor lacks."""
+    host = binding.get_host_cpu_features()
+    return tuple(feature for feature in features if not host.get(feature))
+
+
 class LoadedCode:
     """Machine code in this process. It stays valid as long as this object lives."""
 
@@ -98,21 +104,31 @@ class LoadedLibrary:
     def __init__(self, path: Path):
         if is_cut_off(path):
             raise ModelError(f"{path} is cut off")
+        self._path = path
         try:
-            self._library = ctypes.CDLL(str(path.resolve()))
-            metadata = ctypes.string_at(self.address("xrelay_metadata"))
+            # The loader knows libraries by their names: a name of its own makes sure that a file
+            # that was saved again is read again.
+            with tempfile.TemporaryDirectory() as folder:
+                name = Path(folder, "model.so")
+                name.symlink_to(path.resolve())
+                self._library = ctypes.CDLL(str(name))
         except OSError as error:
             raise ModelError(f"{path} is not a library that can be loaded: {error}") from error
-        except ValueError as error:
-            raise ModelError(f"{path} is not a model saved by xrelay") from error
-        self.metadata = metadata.decode()
-
-    def _symbol(self, name: str) -> ctypes.c_char:
-        return ctypes.c_char.in_dll(self._library, name)
+        try:
+            self.metadata = ctypes.string_at(self.address("xrelay_metadata")).decode()
+        except UnicodeDecodeError as error:
+            raise ModelError(f"the description of the model in {path} is damaged") from error
 
     def address(self, name: str) -> int:
-        """The address of a symbol."""
-        return ctypes.addressof(self._symbol(name))
+        """
+        The address of a symbol.
+
+        Raises ModelError when the library does not have it.
+        """
+        try:
+            return ctypes.addressof(ctypes.c_char.in_dll(self._library, name))
+        except ValueError as error:
+            raise ModelError(f"{self._path} is not a model saved by xrelay: no {name}") from error
 
     def function(self, name: str) -> RunFunction:
         """The entry function."""

@@ -7,8 +7,9 @@ import re
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from xrelay.runtime.machine_code import (
     RunFunction,
     emit_object,
     link_shared_library,
+    missing_features,
 )
 from xrelay.runtime.signature import Signature, TensorSpec
 
@@ -59,12 +61,23 @@ class Model:
         self._code = code
         self._workspaces: deque[npt.NDArray[np.uint8]] = deque()
 
+    @cached_property
+    def missing_features(self) -> tuple[str, ...]:
+        """The CPU features, in LLVM's names, that the code needs and this processor lacks."""
+        return missing_features(self.signature.features)
+
     def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
         """
         Runs the model on named arrays and returns named arrays.
 
-        Raises ModelError that names the input, what was found and what is expected.
+        Raises ModelError that names the input, what was found and what is expected; and when
+        the model was compiled for a processor that this one is not.
         """
+        if self.missing_features:
+            raise ModelError(
+                f"the model was compiled for {self.signature.target}; this processor lacks "
+                f"{', '.join(self.missing_features)}"
+            )
         arrays = check_inputs(self.signature.inputs, inputs)
         outputs = {spec.name: np.empty(spec.shape, spec.dtype) for spec in self.signature.outputs}
         try:
@@ -111,13 +124,17 @@ def _address_table(arrays: list[Array]) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
 
 
-def check_inputs(specs: tuple[TensorSpec, ...], inputs: Mapping[str, npt.ArrayLike]) -> list[Array]:
+def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     """
     The arrays of all inputs in order, contiguous and aligned.
 
-    Raises ModelError for missing or unknown names and for other shapes or dtypes.
+    Raises ModelError for anything but a mapping, for missing or unknown names, and for other
+    shapes or dtypes.
     """
     expected = ", ".join(map(str, specs)) or "none"
+    if not isinstance(inputs, Mapping):
+        raise ModelError(f"the inputs are a {type(inputs).__name__}, not a mapping of {expected}")
+    inputs = cast(Mapping[str, npt.ArrayLike], inputs)
     known = {spec.name for spec in specs}
     unknown = [name for name in inputs if name not in known]
     missing = [spec.name for spec in specs if spec.name not in inputs]

@@ -40,6 +40,8 @@ class Signature:
     constant_bytes: int
     workspace_bytes: int
     target: str
+    features: tuple[str, ...]
+    """The CPU features, in LLVM's names, that the code may use."""
 
     def to_json(self) -> str:
         """As text that `from_json` reads."""
@@ -58,6 +60,7 @@ class Signature:
                 "constant_bytes": self.constant_bytes,
                 "workspace_bytes": self.workspace_bytes,
                 "target": self.target,
+                "features": self.features,
             }
         )
 
@@ -88,6 +91,7 @@ class Signature:
                 int(data["constant_bytes"]),
                 int(data["workspace_bytes"]),
                 data["target"],
+                tuple(data["features"]),
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ModelError(f"the model's description is damaged: {error}") from error

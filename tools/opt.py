@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import ArgSpecParseError, PassFailedException
+from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xrelay.compiler import parse_program
@@ -58,6 +58,25 @@ class XRelayOptMain(xDSLOptMain):
             message = f"cannot read '{self.args.input_file}': {error}, expected {known}"
             raise CommandFailed(message, BAD_INPUT) from error
 
+    def parse_chunk(
+        self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
+    ) -> ModuleOp | None:
+        module = super().parse_chunk(chunk, file_extension, start_offset)
+        if module is not None and not self.args.disable_verify:
+            module.verify()
+        return module
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        if self.args.verify_diagnostics:
+            super().apply_passes(prog)
+            return
+        with failing_with(FAILED):
+            super().apply_passes(prog)
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        with failing_with(FAILED):
+            return super().output_resulting_program(prog)
+
     def run(self) -> None:
         """Runs the tool. An output file is written whole or not at all."""
         if self.args.output_file is None:
@@ -73,10 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def command() -> int:
         with failing_with(BAD_INPUT):
-            try:
-                XRelayOptMain(argv).run()
-            except PassFailedException as error:
-                raise CommandFailed(str(error), FAILED) from error
+            XRelayOptMain(argv).run()
         return 0
 
     return run_command("xrelay-opt", command)

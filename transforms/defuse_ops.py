@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from xrelay.analysis.fusion import has_flag
+from xrelay.analysis.scopes import has_flag
 from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp
 
 

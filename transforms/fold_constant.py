@@ -5,7 +5,8 @@
     %1 = relay.sqrt %0 : (tensor<f32>) -> tensor<f32>   ──►   %1 = relay.constant dense<2.0> : tensor<f32>
 
 Leaves alone: operators without operands (`relay.zeros` is smaller than its elements), operators
-with side effects, the bodies of `relay.fused`, constants whose bytes did not come with the text,
+with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other
+compilers, constants whose bytes did not come with the text,
 and results over `max-bytes` that are larger than what they are computed from.
 
 Source: Relay's FoldConstant.
@@ -23,12 +24,12 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 from xdsl.traits import is_side_effect_free
 
+from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
     BlobAttr,
     ConstantOp,
-    FusedOp,
     TupleGetItemOp,
     TupleOp,
 )
@@ -53,7 +54,7 @@ class FoldOperator(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
             return
-        if isinstance(op, TupleOp | AnnotationOp) or isinstance(op.parent_op(), FusedOp):
+        if isinstance(op, TupleOp | AnnotationOp) or is_kept(op):
             return
         if isinstance(op, TupleGetItemOp) and isinstance(op.tuple_value.owner, TupleOp):
             fields = op.tuple_value.owner.fields

@@ -38,16 +38,15 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.fusion import (
     FusionGroup,
     FusionOptions,
     fusion_blocks,
-    has_flag,
     is_operator,
     plan_fusion,
 )
+from xrelay.analysis.scopes import has_flag
 from xrelay.dialects.annotation import StopFusionOp
 from xrelay.dialects.core import ConstantOp, FusedOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly
@@ -163,10 +162,6 @@ class FuseOpsPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.opt_level < 0:
-            raise PassFailedException(f"'opt-level' is {self.opt_level}, expected at least 0")
-        if self.max_depth < 1:
-            raise PassFailedException(f"'max-depth' is {self.max_depth}, expected at least 1")
         link_params = self.link_params
         if link_params is None:
             link_params = has_flag(op, ("link-params",))

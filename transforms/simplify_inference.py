@@ -9,7 +9,8 @@
     %1 = relay.tuple_get_item %0[0]   ──►   %x
 
 Scale and shift are constants after `fold-constant`, when the statistics are. The statistics that a
-batch normalisation returns, and a dropout's mask, keep their operator.
+batch normalisation returns, and a dropout's mask, keep their operator. The bodies of
+`relay.fused` and `relay.composite` and functions for other compilers stay as they are.
 
 Source: Relay's SimplifyInference.
 """
@@ -33,6 +34,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
+from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp
 from xrelay.dialects.norm import BatchNormOp, DropoutOp
@@ -46,7 +48,7 @@ class ScaleAndShift(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TupleGetItemOp, rewriter: PatternRewriter, /) -> None:
         norm = op.tuple_value.owner
-        if not isinstance(norm, BatchNormOp) or op.index.value.data != 0:
+        if not isinstance(norm, BatchNormOp) or op.index.value.data != 0 or is_kept(op):
             return
         dtype = norm.data.type.element_type
         assert isinstance(dtype, AnyFloat)
@@ -86,7 +88,7 @@ class SkipDropout(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TupleGetItemOp, rewriter: PatternRewriter, /) -> None:
         dropout = op.tuple_value.owner
-        if not isinstance(dropout, DropoutOp) or op.index.value.data != 0:
+        if not isinstance(dropout, DropoutOp) or op.index.value.data != 0 or is_kept(op):
             return
         rewriter.replace(op, (), (dropout.data,))
         if not dropout.result.uses:

@@ -88,7 +88,6 @@ def test_opt_reads_standard_input(
         (["add.mlir", "-p", "fuse-ops{opt-level=high}"], "opt"),
         (["add.mlir", "-p", "fuse-ops{"], "fuse-ops"),
         (["add.mlir", "-p", "convert-relay-to-kernels{target=z80}"], "unknown target 'z80'"),
-        (["add.mlir", "-p", "convert-kernels-to-llvm"], "relay"),
         (["add.mlir", "-o", "absent/out.mlir"], "'absent/out.mlir"),
         (["add.mlir", "-o", "models"], "Is a directory"),
         (["add.mlir", "-t", "frobnicate"], "frobnicate"),
@@ -109,6 +108,12 @@ def test_opt_refuses(
     assert "xrelay-opt: error: " in result.err or "error: argument" in result.err
     assert reason in result.err
     assert files(inside) == before
+
+
+def test_opt_kernels_are_missing(opt_cmd: Command, inside: Path) -> None:
+    result = opt_cmd("add.mlir", "-p", "convert-kernels-to-llvm")
+    assert result.code == FAILED
+    assert "relay.add is not part of kernel IR" in result.err
 
 
 def test_opt_pass_that_fails(opt_cmd: Command, inside: Path, program: str) -> None:

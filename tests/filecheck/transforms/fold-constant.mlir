@@ -94,3 +94,23 @@ func.func @keep_fused() -> tensor<f32> {
   }
   return %0 : tensor<f32>
 }
+
+// CHECK-LABEL: func.func @keep_composite
+// CHECK: relay.composite
+// CHECK: relay.exp
+func.func @keep_composite() -> tensor<f32> {
+  %0 = relay.composite "dnnl.exp" : () -> tensor<f32> {
+    %1 = relay.constant dense<0.0> : tensor<f32>
+    %2 = relay.exp %1 : (tensor<f32>) -> tensor<f32>
+    relay.yield %2 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @keep_function_of_a_compiler
+// CHECK: relay.exp
+func.func @keep_function_of_a_compiler() -> tensor<f32> attributes {Compiler = "dnnl"} {
+  %0 = relay.constant dense<0.0> : tensor<f32>
+  %1 = relay.exp %0 : (tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}

@@ -65,3 +65,24 @@ func.func @keep_mask(%x: tensor<2xf32>) -> tensor<2xf32> {
   %1 = relay.tuple_get_item %0[1] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
+
+// CHECK-LABEL: func.func @keep_composite
+// CHECK: relay.composite
+// CHECK: relay.nn.dropout
+func.func @keep_composite(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.composite "dnnl.dropout" %x : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%p: tensor<2xf32>):
+    %1 = relay.nn.dropout %p : (tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+    %2 = relay.tuple_get_item %1[0] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+    relay.yield %2 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @keep_function_of_a_compiler
+// CHECK: relay.nn.batch_norm
+func.func @keep_function_of_a_compiler(%x: tensor<2x4xf32>, %c: tensor<4xf32>) -> tensor<2x4xf32> attributes {Compiler = "dnnl"} {
+  %0 = relay.nn.batch_norm %x, %c, %c, %c, %c : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}

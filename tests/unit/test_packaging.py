@@ -1,0 +1,174 @@
+"""What is installed is what is in the tree: package lists, type links, and a wheel that works."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+FOLDERS: dict[str, str] = SETUPTOOLS["package-dir"]
+"""The folder of each package that is not where its name says."""
+
+
+def packages() -> dict[str, Path]:
+    """Every folder with Python files below those of the project, by its import name."""
+    found: dict[str, Path] = {}
+    for name, folder in FOLDERS.items():
+        for path in (ROOT / folder, *(ROOT / folder).rglob("*/")):
+            if any(path.glob("*.py")):
+                parts = path.relative_to(ROOT / folder).parts
+                found[".".join((name, *parts))] = path
+    return found
+
+
+def test_project_names_every_package() -> None:
+    assert sorted(SETUPTOOLS["packages"]) == sorted(packages())
+
+
+def test_every_package_is_one() -> None:
+    for path in packages().values():
+        assert (path / "__init__.py").is_file(), f"{path} has no __init__.py"
+
+
+def test_no_folder_hides_the_package() -> None:
+    """Python started at the top of the tree would import it instead."""
+    assert not (ROOT / "xrelay").exists()
+
+
+def test_tools_know_every_folder() -> None:
+    folders = set(FOLDERS.values())
+    tools = PROJECT["tool"]
+    assert set(tools["pyright"]["include"]) == folders
+    banned = set(tools["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"])
+    assert banned == folders - {"api"}
+
+
+def test_types_are_linked() -> None:
+    """pyright finds the packages through typings/xrelay."""
+    links = ROOT / "typings" / "xrelay"
+    expected = {path.name: path for path in (ROOT / "api").glob("*.py")}
+    expected.update({folder: ROOT / folder for folder in FOLDERS.values() if folder != "api"})
+    assert {path.name for path in links.iterdir()} == set(expected)
+    for name, target in expected.items():
+        link = links / name
+        assert link.is_symlink()
+        assert not Path(os.readlink(link)).is_absolute()
+        assert link.resolve() == target.resolve()
+
+
+def test_version_has_one_source() -> None:
+    assert version("xrelay") == PROJECT["project"]["version"]
+
+
+# -- the wheel ----------------------------------------------------------------------------------
+
+
+def build_isolation() -> list[str]:
+    """Without a new enough setuptools beside it, pip fetches one."""
+    try:
+        major = int(version("setuptools").partition(".")[0])
+    except LookupError:
+        return []
+    return ["--no-build-isolation"] if major >= 77 else []
+
+
+def pip(*arguments: object) -> None:
+    """Runs pip; skips the test where pip needs a network and has none."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    done = subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    if "No matching distribution found for setuptools" in done.stderr:
+        pytest.skip("there is no network to fetch setuptools from")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel that is built from a copy: building leaves files in the tree."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    for folder in set(FOLDERS.values()):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, tree / folder, ignore=ignored)
+    output = tmp_path_factory.mktemp("wheel")
+    pip("wheel", "--no-deps", *build_isolation(), "--wheel-dir", output, tree)
+    (path,) = output.iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel, and nothing else, installed."""
+    folder = tmp_path_factory.mktemp("site")
+    pip("install", "--no-deps", "--no-index", "--target", folder, wheel)
+    return folder
+
+
+def test_wheel_holds_the_package_only(wheel: Path) -> None:
+    names = [Path(name) for name in ZipFile(wheel).namelist()]
+    metadata = f"xrelay-{version('xrelay')}.dist-info"
+    assert {name.parts[0] for name in names} == {"xrelay", metadata}
+    sources = {
+        Path(package.replace(".", "/"), path.name)
+        for package, folder in packages().items()
+        for path in folder.glob("*.py")
+    }
+    found = {name for name in names if name.parts[0] == "xrelay"}
+    assert found == sources | {Path("xrelay/py.typed")}
+    assert Path(metadata, "licenses", "LICENSE") in names
+
+
+def run_installed(installed: Path, folder: Path, *command: object) -> str:
+    """Runs a command outside of the tree, with the installed wheel before everything else."""
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_wheel_passes_lit_tests_with_the_stock_tool(installed: Path, tmp_path: Path) -> None:
+    """`xdsl-opt` finds dialect and passes by the entry points of the installed wheel."""
+    assert {path.name for path in installed.iterdir()} <= {
+        "xrelay",
+        f"xrelay-{version('xrelay')}.dist-info",
+        "bin",
+    }
+    show = "import xrelay.tools.universe as u; print(u.__file__)"
+    place = run_installed(installed, tmp_path, sys.executable, "-c", show)
+    assert Path(place.strip()).is_relative_to(installed)
+
+    suite = tmp_path / "suite"
+    (suite / "transforms").mkdir(parents=True)
+    (suite / "lowering").mkdir()
+    source = ROOT / "tests" / "filecheck"
+    shutil.copy(source / "lit.cfg.py", suite)
+    tests = [*source.glob("transforms/fuse-ops*.mlir"), source / "lowering" / "pipeline.mlir"]
+    for path in tests:
+        shutil.copy(path, suite / path.relative_to(source))
+    lit = Path(sys.executable).with_name("lit")
+    report = run_installed(installed, tmp_path, lit, "-v", suite)
+    assert report.count("PASS: ") == len(tests) > 5
+
+
+def test_installed_commands_work(installed: Path, tmp_path: Path) -> None:
+    assert {"xrelay", "xrelay-opt"} <= {path.name for path in (installed / "bin").iterdir()}
+    shown = run_installed(installed, tmp_path, installed / "bin" / "xrelay", "--version")
+    assert shown == f"xrelay {version('xrelay')}\n"
