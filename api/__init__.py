@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xrelay.compiler import CompileError
     from xrelay.compiler import compile_model as compile
+    from xrelay.frontends.onnx import OnnxImportError
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
 
-__all__ = ["CompileError", "Model", "ModelError", "compile", "load"]
+__all__ = ["CompileError", "Model", "ModelError", "OnnxImportError", "compile", "load"]
 
 _HOMES = {
     "CompileError": ("xrelay.compiler", "CompileError"),
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
+    "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),
     "compile": ("xrelay.compiler", "compile_model"),
     "load": ("xrelay.runtime.model", "load"),
 }

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+from xdsl.utils.hints import isa
 
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.lowering.program import Port, Program, entry_function, lower_function
+from xrelay.lowering.program import (
+    CONSTANTS_ATTRIBUTE,
+    Port,
+    Program,
+    entry_function,
+    lower_function,
+)
 from xrelay.lowering.target import NATIVE, Target, named_target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.runtime.machine_code import Machine
@@ -81,8 +89,13 @@ def read_model(
                 raise CompileError(f"shapes apply to ONNX models; '{path}' states its own")
             return read_mlir(path), path.stem
         name = path.stem
-    else:
+    elif type(model).__name__ == "ModelProto":
         name = model.graph.name or "model"
+    else:
+        raise CompileError(
+            f"the model is a {type(model).__name__}, expected the path of an .onnx or .mlir file, "
+            "an onnx.ModelProto or an xDSL module"
+        )
     from xrelay.frontends.onnx import import_model
 
     return import_model(model, shapes=shapes), name
@@ -156,6 +169,16 @@ def attach_weights(module: ModuleOp, weights: Mapping[str, bytes | memoryview]) 
     for op, blob in missing_weights(module):
         blob.data = weights.get(blob.key)
         op.verify()
+
+
+def supplied_weights(module: ModuleOp) -> dict[str, bytes | memoryview]:
+    """The bytes of the large constants of a relay module or a lowered one, by digest."""
+    values: list[Attribute] = [op.value for op in module.walk() if isinstance(op, ConstantOp)]
+    table = module.attributes.get(CONSTANTS_ATTRIBUTE)
+    if isa(table, ArrayAttr[DictionaryAttr]):
+        values.extend(entry.data["value"] for entry in table.data)
+    blobs = [value.data for value in values if isinstance(value, BlobAttr)]
+    return {blob.key: blob.data for blob in blobs if blob.data is not None}
 
 
 def missing_weights(module: ModuleOp) -> list[tuple[ConstantOp, Blob]]:

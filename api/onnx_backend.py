@@ -108,6 +108,7 @@ class XRelayBackend(Backend):
 
 
 prepare = XRelayBackend.prepare
+is_compatible = XRelayBackend.is_compatible
 run_model = XRelayBackend.run_model
 run_node = XRelayBackend.run_node
 supports_device = XRelayBackend.supports_device

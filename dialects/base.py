@@ -51,9 +51,16 @@ class RelayOp(IRDLOperation, ABC):
         """
 
     def verify_(self) -> None:
-        inferred, stated = self.infer_type(), self.results[0].type
+        hint = self.results[0].name_hint
+        what = f"{self.name} %{hint}" if hint else self.name
+        try:
+            inferred, stated = self.infer_type(), self.results[0].type
+        except VerifyException as error:
+            raise VerifyException(f"{what}: {error}") from error
         if not compatible(inferred, stated):
-            raise VerifyException(f"result type is {stated}, but the operands give {inferred}")
+            raise VerifyException(
+                f"{what}: result type is {stated}, but the operands give {inferred}"
+            )
 
 
 def tensor_operand_def() -> SSAValue[TensorType[Attribute]]:

@@ -63,6 +63,10 @@ INLINE_ELEMENTS = 16
 """Constants with at most this many elements, and splats, are printed with their values."""
 
 
+ONNX_NAME = "onnx.name"
+"""The argument and result attribute that keeps the name of a tensor in its ONNX model."""
+
+
 class Blob:
     """
     The bytes of a large constant: little-endian elements in row-major order, kept once.

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    Signedness,
     StringAttr,
     TensorType,
     TupleType,
@@ -157,18 +156,6 @@ def normalize_axes(axes: Iterable[int], rank: int, what: str = "axis") -> tuple[
 def is_float(dtype: Attribute) -> bool:
     """Whether an element type is a floating-point type."""
     return isinstance(dtype, AnyFloat)
-
-
-def is_unsigned(dtype: Attribute) -> bool:
-    """Whether an element type is an unsigned integer or a bool."""
-    return is_integer_type(dtype) and (
-        dtype.signedness.data == Signedness.UNSIGNED or dtype.width.data == 1
-    )
-
-
-def dtype_of(value: SSAValue, what: str) -> Attribute:
-    """The element type of a tensor value."""
-    return tensor_type(value, what).element_type
 
 
 def int_array(values: Iterable[int]) -> DenseArrayBase[IntegerType]:

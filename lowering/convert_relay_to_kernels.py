@@ -10,21 +10,20 @@ becomes
     func.func private @fused_exp(%p0: !llvm.ptr, %out: !llvm.ptr, %scratch: !llvm.ptr) { loops }
     func.func @main(%inputs, %outputs, %constants, %workspace) { call @fused_exp(…) }
 
-Run it after `fuse-ops`; operators outside of `relay.fused` get kernels of their own. Weights stay
-outside: the entry function gets their address.
+Run it after `fuse-ops`; operators outside of `relay.fused` get kernels of their own. The entry
+function gets the addresses of the inputs, the outputs, the constants and the workspace. Module
+attributes say what the caller provides: `xrelay.workspace_bytes`, `xrelay.constant_bytes`, and
+`xrelay.constants`, the value expected at each offset of the constants.
 """
 
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xrelay.lowering.program import entry_function, lower_function
-from xrelay.lowering.target import NATIVE, check_target_name, named_target
-
-WORKSPACE_ATTRIBUTE = "xrelay.workspace_bytes"
-CONSTANTS_ATTRIBUTE = "xrelay.constant_bytes"
+from xrelay.lowering.target import NATIVE, named_target
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,6 @@ class ConvertRelayToKernelsPass(ModulePass):
     function: str | None = None
     """The function to lower; by default `main`, or the only one of the module."""
 
-    def __post_init__(self) -> None:
-        check_target_name(self.target)
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = entry_function(op, self.function)
         program = lower_function(function, named_target(self.target))
@@ -50,5 +46,4 @@ class ConvertRelayToKernelsPass(ModulePass):
         for new in list(program.module.body.block.ops):
             new.detach()
             op.body.block.add_op(new)
-        op.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(program.workspace_bytes, i64)
-        op.attributes[CONSTANTS_ATTRIBUTE] = IntegerAttr(program.constant_bytes, i64)
+        op.attributes.update(program.module.attributes)

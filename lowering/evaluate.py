@@ -121,11 +121,6 @@ class Evaluator:
             values.append((yield Demand(leaf, position)))
         return self.b.from_lanes(values)
 
-    def lanes_apart(self, demand: Demand) -> Rule:
-        """The same elements, asked for one by one."""
-        positions = [demand.position.lane(self.b, i) for i in range(demand.position.lanes)]
-        return (yield from self.each_lane(demand.leaf, positions))
-
     def broadcast(self, operand: SSAValue, position: Position) -> Rule:
         """The elements of `operand` that broadcasting pairs with a position of the result."""
         shape = shape_of(operand)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 ALIGNMENT = 64
+"""Bytes that the constants, the workspace and every buffer in them are aligned to."""
 
 
 @dataclass(frozen=True)

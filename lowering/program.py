@@ -19,6 +19,7 @@ from math import prod
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     BoolAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
@@ -38,6 +39,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
+    ONNX_NAME,
     BlobAttr,
     CompositeOp,
     ConstantOp,
@@ -60,8 +62,11 @@ from xrelay.lowering.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.lowering.target import Target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE
 
-ONNX_NAME = "onnx.name"
-"""The argument and result attribute that keeps the name of a tensor in its model."""
+WORKSPACE_ATTRIBUTE = "xrelay.workspace_bytes"
+CONSTANT_BYTES_ATTRIBUTE = "xrelay.constant_bytes"
+CONSTANTS_ATTRIBUTE = "xrelay.constants"
+"""What a caller has to provide: module attributes of a lowered program. The last one lists where
+in the constants which value is expected."""
 
 
 @dataclass(frozen=True)
@@ -372,6 +377,14 @@ class _Lowering:
         plan = plan_memory(lifetimes)
         entry = self.entry(plan.offsets)
         module = ModuleOp([*(kernel.function for kernel in self.kernels.values()), entry])
+        module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(plan.size, i64)
+        module.attributes[CONSTANT_BYTES_ATTRIBUTE] = IntegerAttr(self.constant_bytes, i64)
+        module.attributes[CONSTANTS_ATTRIBUTE] = ArrayAttr(
+            [
+                DictionaryAttr({"offset": IntegerAttr(each.offset, i64), "value": each.op.value})
+                for each in self.constants.values()
+            ]
+        )
         return Program(
             entry.sym_name.data,
             module,

@@ -20,11 +20,9 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
+from xrelay.lowering.memory_plan import ALIGNMENT
 from xrelay.lowering.position import Position, linear
 from xrelay.lowering.target import Target
-
-ALIGNMENT = 64
-"""Bytes that every buffer is aligned to."""
 
 Sink: TypeAlias = Callable[[Position, SSAValue], None]
 """Takes finished elements of the operator's result, each exactly once."""

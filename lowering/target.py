@@ -61,15 +61,12 @@ def named_target(name: str) -> Target:
 
     Raises DiagnosticException for an unknown name. `native` is resolved by `host_target`.
     """
-    check_target_name(name)
-    return host_target() if name == NATIVE else TARGETS[name]
-
-
-def check_target_name(name: str) -> None:
-    """Raises DiagnosticException for the name of no target."""
-    if name != NATIVE and name not in TARGETS:
+    if name == NATIVE:
+        return host_target()
+    if name not in TARGETS:
         known = ", ".join([NATIVE, *TARGETS])
         raise DiagnosticException(f"unknown target '{name}', known targets are {known}")
+    return TARGETS[name]
 
 
 def host_target() -> Target:

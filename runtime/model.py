@@ -120,6 +120,11 @@ class Model:
         return self._code
 
 
+def _symbols(name: str) -> list[str]:
+    """Assembly that gives data that follow a name other files can use."""
+    return [f".globl {name}", f".type {name}, @object", f"{name}:"]
+
+
 def _address_table(arrays: list[Array]) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
 
@@ -206,13 +211,14 @@ class ModelCode:
             labels = dict.fromkeys([f"{name}_metadata"] + ["xrelay_metadata"] * library)
             lines = [
                 ".section .rodata",
-                f".globl {name}_constants",
                 f".balign {ALIGNMENT}",
-                f"{name}_constants:",
+                *_symbols(f"{name}_constants"),
                 f'.incbin "{weights}"',
-                *(f".globl {label}" for label in labels),
-                *(f"{label}:" for label in labels),
+                # An executable that uses the library copies what these sizes say.
+                f".size {name}_constants, . - {name}_constants",
+                *(line for label in labels for line in _symbols(label)),
                 f'.incbin "{metadata}"',
+                *(f".size {label}, . - {label}" for label in labels),
                 '.section .note.GNU-stack,"",@progbits',
             ]
             return emit_object(self.llvm_ir, self.machine, lines)

@@ -15,8 +15,8 @@ from xrelay.compiler import (
     read_model,
     require_weights,
     run_passes,
+    supplied_weights,
 )
-from xrelay.dialects.core import BlobAttr, ConstantOp
 from xrelay.lowering.target import Target, named_target
 from xrelay.lowering.to_llvm import convert_module
 from xrelay.runtime.files import whole_file
@@ -91,13 +91,7 @@ def write_module(module: ModuleOp, path: Path) -> None:
     text = StringIO()
     Printer(text).print_op(module)
     text.write("\n")
-    weights = {
-        op.value.data.key: op.value.data.data
-        for op in module.walk()
-        if isinstance(op, ConstantOp)
-        and isinstance(op.value, BlobAttr)
-        and op.value.data.data is not None
-    }
+    weights = supplied_weights(module)
     with whole_file(path) as temporary:
         temporary.write_text(text.getvalue())
         if weights:

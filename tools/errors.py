@@ -51,5 +51,8 @@ def run_command(program: str, command: Callable[[], int]) -> int:
         # The reader of our output has seen enough; what is still buffered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"{program}: error: cannot write: {error.strerror or error}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         return 130

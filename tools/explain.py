@@ -5,7 +5,7 @@ import argparse
 from rich.console import Console
 from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from xrelay.analysis.fusion import (
     Boundary,
@@ -20,20 +20,26 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.progress import stage_progress
 
 
 def explain_model(args: argparse.Namespace) -> int:
     """Runs the command."""
     if args.limit is not None and args.limit < 1:
         raise CommandFailed(f"--limit is {args.limit}, expected at least 1", BAD_INPUT)
-    with failing_with(BAD_INPUT):
-        module, _ = read_model(args.model, arguments.shapes(args.shape))
-    with failing_with(FAILED):
-        if not args.no_simplify:
-            run_passes(module, SIMPLIFICATIONS)
-    options = FusionOptions(args.opt_level, args.max_depth)
+    with stage_progress() as progress:
+        with failing_with(BAD_INPUT):
+            options = FusionOptions(args.opt_level, args.max_depth)
+            progress("read the model")
+            module, _ = read_model(args.model, arguments.shapes(args.shape))
+        with failing_with(FAILED):
+            if not args.no_simplify:
+                run_passes(module, SIMPLIFICATIONS, progress)
     console = Console(soft_wrap=True, highlight=False)
-    for plan in plans(module, options):
+    explained = plans(module, options)
+    if not explained:
+        console.print("nothing to fuse: no operators of the relay dialect outside of relay.fused")
+    for plan in explained:
         print_plan(console, plan, args.limit)
     return 0
 
@@ -44,11 +50,9 @@ def plans(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:
     return [plan for plan in every if any(group.fused for group in plan.groups)]
 
 
-def label(op: Operation) -> str:
-    """An operator as people call it: its name, and the name of its result in the model."""
-    name = op.name.removeprefix("relay.")
-    hint = op.results[0].name_hint if op.results else None
-    return f"{name} %{hint}" if hint else name
+def label(plan: FusionPlan, op: Operation) -> str:
+    """An operator as explanations call it: its name and its number in the block."""
+    return f"{op.name.removeprefix('relay.')} #{plan.nodes[op].index}"
 
 
 def print_plan(console: Console, plan: FusionPlan, limit: int | None) -> None:
@@ -81,19 +85,24 @@ def _print_group(
     console.print(
         Text.assemble(
             (f"group {number}", "bold"),
-            f": {label(root)} -> {root.results[0].type}, kind {group.kind.label}",
+            f": {label(plan, root)} -> {root.results[0].type}, kind {group.kind.label}",
         )
     )
     for op in group.members:
         anchor = ", anchor" if op is group.anchor else ""
-        operands = ", ".join(map(_operand, op.operands))
-        console.print(Text(f"  {label(op)}({operands})  [{plan.nodes[op].kind.label}{anchor}]"))
+        operands = ", ".join(_operand(plan, operand) for operand in op.operands)
+        kind = plan.nodes[op].kind.label
+        console.print(Text(f"  {label(plan, op)}({operands})  [{kind}{anchor}]"))
     for boundary in borders:
         console.print(
-            Text(f"  ends before {label(boundary.consumer)}: {boundary.refusal}", style="dim")
+            Text(f"  ends before {label(plan, boundary.consumer)}: {boundary.refusal}", style="dim")
         )
 
 
-def _operand(value: SSAValue) -> str:
+def _operand(plan: FusionPlan, value: SSAValue) -> str:
+    """The number of the operator that computes a value, or its name in the model; its type."""
+    node = plan.nodes.get(value.owner) if isinstance(value, OpResult) else None
+    if node is not None and not isinstance(node.op, ConstantOp):
+        return f"#{node.index}"
     hint = f"%{value.name_hint}: " if value.name_hint else ""
     return f"{hint}{value.type}"

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xrelay.compiler import parse_program
+from xrelay.compiler import parse_program, supplied_weights
 from xrelay.runtime.files import whole_file
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
 
@@ -21,6 +22,8 @@ class XRelayOptMain(xDSLOptMain):
     version_format = f"xrelay-opt {version('xrelay')}, built on xdsl {{xdsl_version}}"
 
     def __init__(self, args: Sequence[str] | None = None):
+        self.weights: dict[str, bytes | memoryview] = {}
+        """The bytes of the large constants that the output file names."""
         super().__init__("xDSL's optimiser with relay passes and ONNX input", args)
 
     def register_all_frontends(self) -> None:
@@ -74,17 +77,28 @@ class XRelayOptMain(xDSLOptMain):
             super().apply_passes(prog)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
+        if self.args.output_file is not None and parse_spec(self.args.target).name == "mlir":
+            self.weights.update(supplied_weights(prog))
         with failing_with(FAILED):
-            return super().output_resulting_program(prog)
+            try:
+                return super().output_resulting_program(prog)
+            except NotImplementedError as error:
+                message = f"-t {self.args.target} does not take this program: {error}"
+                raise CommandFailed(message, FAILED) from error
 
     def run(self) -> None:
         """Runs the tool. An output file is written whole or not at all."""
         if self.args.output_file is None:
             super().run()
             return
-        with whole_file(Path(self.args.output_file)) as temporary:
+        output = Path(self.args.output_file)
+        with whole_file(output) as temporary:
             self.args.output_file = str(temporary)
             super().run()
+            if self.weights:
+                from xrelay.runtime.weights import weights_path, write_weights
+
+                write_weights(weights_path(output), self.weights)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """The ONNX importer."""
 
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer import ONNX_NAME, import_model
+from xrelay.frontends.onnx.importer import import_model
 from xrelay.frontends.onnx.loading import load_model
 
-__all__ = ["ONNX_NAME", "OnnxImportError", "import_model", "load_model"]
+__all__ = ["OnnxImportError", "import_model", "load_model"]

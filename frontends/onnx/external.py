@@ -19,7 +19,9 @@ def read_external(tensor: TensorProto, base_dir: Path | None, size: int) -> byte
     """
     what = f"external data of tensor '{tensor.name}'"
     if base_dir is None:
-        raise OnnxImportError(f"{what} needs the folder of the model: pass base_dir=")
+        raise OnnxImportError(
+            f"{what} lies in a file beside the model: import the model from its file, or pass base_dir= to import_model"
+        )
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     offset = _number(entries.get("offset", "0"), "offset", what)

@@ -25,7 +25,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core import ONNX_NAME, ConstantOp
 from xrelay.dialects.shapes import tensor_type
 from xrelay.frontends.onnx.converters import CONVERTERS, NEWEST_OPSET
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
@@ -34,9 +34,6 @@ from xrelay.frontends.onnx.loading import check_model, load_model
 from xrelay.frontends.onnx.names import identifier
 from xrelay.frontends.onnx.node import Builder, Converter, Node
 from xrelay.frontends.onnx.tensors import element_type_of, tensor_array
-
-ONNX_NAME = "onnx.name"
-"""The argument and result attribute of `@main` that holds the ONNX name of an input or output."""
 
 
 def import_model(

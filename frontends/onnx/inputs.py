@@ -1,6 +1,7 @@
 """The types of the graph's inputs: what the model states, completed by the caller's shapes."""
 
 from collections.abc import Mapping, Sequence
+from operator import index
 
 from onnx import ValueInfoProto
 from xdsl.dialects.builtin import TensorType
@@ -41,7 +42,8 @@ def input_types(
     for value, (element_type, _), dims in zip(inputs, declared, fixed, strict=True):
         if dims is None:
             unknown.append(
-                f"input '{value.name}' has no shape: use shapes={{\"{value.name}\": […]}}"
+                f"input '{value.name}' has no shape: use shapes={{\"{value.name}\": […]}}, "
+                f"or --shape {value.name}=… on the command line"
             )
             continue
         lengths = [symbols[dim][0] if dim in symbols else dim for dim in dims]
@@ -82,7 +84,12 @@ def _completed(
     symbols: dict[str, tuple[int, str]],
 ) -> Sequence[int]:
     """`given`, after a check against the stated dimensions. Enters lengths of symbols."""
-    given = list(given)
+    try:
+        given = [index(length) for length in given]
+    except TypeError:
+        raise OnnxImportError(
+            f"shapes= gives input '{name}' {given!r}, expected a list of whole numbers"
+        ) from None
     if any(length < 0 for length in given):
         raise OnnxImportError(
             f"shapes= gives input '{name}' the shape {given}, expected no negative number"
@@ -122,5 +129,5 @@ def _unknown_message(name: str, dims: Sequence[Dimension]) -> str:
     example = ", ".join(str(dim) or "…" for dim in dims)
     return (
         f"input '{name}' has the unknown dimension {unknown}: "
-        f'use shapes={{"{name}": [{example}]}}'
+        f'use shapes={{"{name}": [{example}]}}, or --shape {name}=… on the command line'
     )

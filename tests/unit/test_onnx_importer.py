@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp, NameLoc
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from xrelay.dialects.core import ConstantOp
-from xrelay.frontends.onnx import ONNX_NAME, OnnxImportError, import_model, load_model
+from xrelay.dialects.core import ONNX_NAME, ConstantOp
+from xrelay.frontends.onnx import OnnxImportError, import_model, load_model
 from xrelay.frontends.onnx.converters import NEWEST_OPSET
 from xrelay.interpreters.relay import interpret
 

@@ -87,7 +87,6 @@ def test_opt_reads_standard_input(
         (["add.mlir", "-p", "fuse-ops{frobnicate=1}"], "frobnicate"),
         (["add.mlir", "-p", "fuse-ops{opt-level=high}"], "opt"),
         (["add.mlir", "-p", "fuse-ops{"], "fuse-ops"),
-        (["add.mlir", "-p", "convert-relay-to-kernels{target=z80}"], "unknown target 'z80'"),
         (["add.mlir", "-o", "absent/out.mlir"], "'absent/out.mlir"),
         (["add.mlir", "-o", "models"], "Is a directory"),
         (["add.mlir", "-t", "frobnicate"], "frobnicate"),
@@ -110,10 +109,27 @@ def test_opt_refuses(
     assert files(inside) == before
 
 
-def test_opt_kernels_are_missing(opt_cmd: Command, inside: Path) -> None:
-    result = opt_cmd("add.mlir", "-p", "convert-kernels-to-llvm")
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["-p", "convert-kernels-to-llvm"], "relay.add is not part of kernel IR"),
+        (["-p", "convert-relay-to-kernels{target=z80}"], "unknown target 'z80'"),
+        (["-p", "fuse-ops{max-depth=0}"], "'max-depth' is 0, expected at least 1"),
+        (["-t", "llvm"], "-t llvm does not take this program"),
+    ],
+)
+def test_opt_passes_that_refuse(
+    opt_cmd: Command, inside: Path, arguments: list[str], reason: str
+) -> None:
+    result = opt_cmd("add.mlir", *arguments)
     assert result.code == FAILED
-    assert "relay.add is not part of kernel IR" in result.err
+    assert reason in result.err
+
+
+def test_opt_writes_weights_beside_the_output(opt_cmd: Command, cmd: Command, inside: Path) -> None:
+    assert opt_cmd("conv.onnx", "-p", "fuse-ops", "-o", "fused.mlir").code == 0
+    assert (inside / "fused.mlir.weights.npz").exists()
+    assert cmd("run", "fused.mlir", "--verify").code == 0
 
 
 def test_opt_pass_that_fails(opt_cmd: Command, inside: Path, program: str) -> None:

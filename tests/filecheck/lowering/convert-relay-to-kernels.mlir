@@ -13,7 +13,7 @@ func.func @main(%x: tensor<1x2x4x16xf32>, %w: tensor<1x2x1x1xf32>, %b: tensor<1x
   func.return %2 : tensor<1x1x4x16xf32>
 }
 
-// CHECK-LABEL: builtin.module attributes {xrelay.workspace_bytes = {{[0-9]+}} : i64, xrelay.constant_bytes = 0 : i64}
+// CHECK-LABEL: builtin.module attributes {xrelay.workspace_bytes = {{[0-9]+}} : i64, xrelay.constant_bytes = 0 : i64, xrelay.constants = []}
 // CHECK-NEXT:    func.func private @fused_nn_conv2d_nn_bias_add_nn_relu(%0: !llvm.ptr, %1: !llvm.ptr, %2: !llvm.ptr, %3: !llvm.ptr, %4: !llvm.ptr) attributes {xrelay.kernel,
 // CHECK-NOT:       llvm.store
 // CHECK:           scf.for
@@ -130,7 +130,7 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   func.return %3 : tensor<64x64xf32>
 }
 
-// CHECK-LABEL: builtin.module attributes {{.*}}xrelay.constant_bytes = 16384 : i64}
+// CHECK-LABEL: builtin.module attributes {{.*}}xrelay.constant_bytes = 16384 : i64, xrelay.constants = [{offset = 0 : i64, value = dense<2.000000e+00> : tensor<64x64xf32>}]}
 // CHECK:         func.func private @fused_nn_softmax(
 // CHECK-NOT:     func.func private @fused_nn_softmax
 // CHECK:         func.func private @fused_nn_dense(

@@ -1,0 +1,44 @@
+"""The documentation says what the code does."""
+
+import re
+from pathlib import Path
+
+import xrelay.tools.universe
+from xrelay.frontends.onnx.converters import CONVERTERS
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_onnx_operators_are_listed():
+    text = (ROOT / "docs" / "onnx.md").read_text()
+    section = text.partition("## Operators")[2].partition("`tests/")[0]
+    assert re.findall(r"\w+", section) == sorted(CONVERTERS)
+
+
+def test_passes_are_listed():
+    listed = re.findall(
+        r"^\| `([\w-]+)(?:{[^}]*})?` \|", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    assert sorted(listed) == sorted(xrelay.tools.universe.XRELAY_UNIVERSE.all_passes)
+
+
+def test_fusion_rules_are_complete():
+    rules = re.findall(r"^\| (\d+) \|", (ROOT / "docs" / "fusion.md").read_text(), re.MULTILINE)
+    assert list(map(int, rules)) == list(range(1, 36))
+
+
+def test_readme_program_fuses_into_one_function_of_five_operators():
+    from xdsl.parser import Parser
+
+    from xrelay.compiler import context
+    from xrelay.dialects.core import ConstantOp, FusedOp, YieldOp
+    from xrelay.transforms.fuse_ops import FuseOpsPass
+
+    (text,) = re.findall(r"```mlir\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    module = Parser(context(), text).parse_module()
+    module.verify()
+    FuseOpsPass().apply(context(), module)
+    (fused,) = [op for op in module.walk() if isinstance(op, FusedOp)]
+    inside = [op for op in fused.block.ops if not isinstance(op, ConstantOp | YieldOp)]
+    assert len(inside) == 5
+    assert [str(arg.name_hint) for arg in fused.args] == ["x", "w", "c"]
