@@ -12,6 +12,7 @@ from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
+from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
 
@@ -23,6 +24,7 @@ Relay = Dialect(
         *UNARY_OPS,
         *BINARY_OPS,
         *REDUCTION_OPS,
+        *RESHAPE_OPS,
         *TRANSFORM_OPS,
         *CREATION_OPS,
         *CONV_OPS,

@@ -90,6 +90,11 @@ def element_count(shape: Shape) -> int:
     return DYNAMIC_INDEX if DYNAMIC_INDEX in shape else prod(shape)
 
 
+def dimension_product(shape: Sequence[int]) -> int:
+    """The product of dimensions, DYNAMIC_INDEX when one is unknown."""
+    return DYNAMIC_INDEX if DYNAMIC_INDEX in shape else prod(shape)
+
+
 def same_dimension(lhs: int, rhs: int) -> bool:
     """Whether two dimensions can be equal: unknown ones agree with all."""
     return lhs == rhs or DYNAMIC_INDEX in (lhs, rhs)

@@ -38,6 +38,7 @@ from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
+from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
 
@@ -52,6 +53,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     PoolFunctions,
     QnnFunctions,
     ReductionFunctions,
+    ReshapeFunctions,
     TransformFunctions,
     UnaryFunctions,
 )

@@ -1,7 +1,5 @@
 """Operators that move, repeat or select elements in NumPy."""
 
-from math import prod
-
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.interpreter import (
@@ -13,9 +11,7 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects import transform
-from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.slicing import Slice, resolve_slices
-from xrelay.dialects.transform import apply_reshape
 from xrelay.interpreters.arrays import Array
 
 
@@ -74,35 +70,6 @@ class TransformFunctions(InterpreterFunctions):
     One method for each operator of `xrelay.dialects.transform`. Shapes are those of the arrays:
     types may not know them. Results may share memory with operands.
     """
-
-    @impl(transform.ReshapeOp)
-    def run_reshape(
-        self, interpreter: Interpreter, op: transform.ReshapeOp, args: PythonValues
-    ) -> PythonValues:
-        codes, allowzero = op.newshape.get_values(), bool(op.allowzero.value.data)
-        return (args[0].reshape(apply_reshape(args[0].shape, codes, allowzero)),)
-
-    @impl(transform.BatchFlattenOp)
-    def run_batch_flatten(
-        self, interpreter: Interpreter, op: transform.BatchFlattenOp, args: PythonValues
-    ) -> PythonValues:
-        first, *rest = args[0].shape
-        return (args[0].reshape(first, prod(rest)),)
-
-    @impl(transform.SqueezeOp)
-    def run_squeeze(
-        self, interpreter: Interpreter, op: transform.SqueezeOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.squeeze(args[0], None if op.axis is None else op.axis.get_values()),)
-
-    @impl(transform.ExpandDimsOp)
-    def run_expand_dims(
-        self, interpreter: Interpreter, op: transform.ExpandDimsOp, args: PythonValues
-    ) -> PythonValues:
-        shape = args[0].shape
-        axis = normalize_axis(op.axis.value.data, len(shape) + 1)
-        ones = (1,) * op.num_newaxis.value.data
-        return (args[0].reshape(shape[:axis] + ones + shape[axis:]),)
 
     @impl(transform.TransposeOp)
     def run_transpose(

@@ -11,6 +11,7 @@ from xrelay.lowering import (
     pool,
     qnn,
     reduction,
+    reshape,
     transform,
     unary,
 )
@@ -21,6 +22,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **core.RULES,
     **unary.RULES,
     **binary.RULES,
+    **reshape.RULES,
     **transform.RULES,
     **norm.RULES,
     **qnn.RULES,

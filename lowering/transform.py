@@ -28,12 +28,6 @@ from xrelay.lowering.position import Position, at, linear
 Coords = tuple[Index, ...]
 
 
-def _reshape(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    offset = position.offset(ev.b)
-    shape = shape_of(op.operands[0])
-    return (yield Demand((op.operands[0], 0), linear(shape, offset, position.lanes)))
-
-
 def _transpose(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.TransposeOp)
     permutation = op.permutation
@@ -347,10 +341,6 @@ def varies_along_row(op: Operation) -> bool:
 
 
 RULES: dict[type[Operation], RuleFunction] = {
-    transform.ReshapeOp: _reshape,
-    transform.BatchFlattenOp: _reshape,
-    transform.SqueezeOp: _reshape,
-    transform.ExpandDimsOp: _reshape,
     transform.TransposeOp: _transpose,
     transform.BroadcastToOp: _broadcast_to,
     transform.TileOp: _tile,

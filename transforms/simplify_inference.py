@@ -38,7 +38,7 @@ from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp
 from xrelay.dialects.norm import BatchNormOp, DropoutOp
-from xrelay.dialects.transform import ExpandDimsOp
+from xrelay.dialects.reshape import ExpandDimsOp
 from xrelay.dialects.unary import NegativeOp, SqrtOp
 
 

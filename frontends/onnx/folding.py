@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import binary, reduction, transform, unary
+from xrelay.dialects import binary, reduction, reshape, transform, unary
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import INLINE_ELEMENTS, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import element_count, is_tensor_type
@@ -90,7 +90,7 @@ def _evaluate(op: RelayOp, known: Known) -> Array | None:
         case unary.CastOp(), [x]:
             # What NumPy makes of numbers that an integer cannot hold depends on the machine.
             return x if x.dtype.kind != "f" or bool(np.all(np.abs(x) < 2**31)) else None
-        case transform.ReshapeFamilyOp() | transform.ExpandDimsOp(), [x]:
+        case reshape.ReshapeFamilyOp() | reshape.ExpandDimsOp(), [x]:
             return x
         case transform.TransposeOp(), [x]:
             return np.transpose(x, op.permutation)

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
-from xrelay.dialects.transform import ReshapeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
 from xrelay.frontends.onnx.folding import fold
 from xrelay.frontends.onnx.names import identifier

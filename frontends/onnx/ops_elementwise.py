@@ -34,8 +34,9 @@ from xrelay.dialects.binary import (
     RightShiftOp,
     SubtractOp,
 )
+from xrelay.dialects.reshape import ExpandDimsOp
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.transform import ExpandDimsOp, WhereOp
+from xrelay.dialects.transform import WhereOp
 from xrelay.dialects.unary import (
     AbsOp,
     CastOp,

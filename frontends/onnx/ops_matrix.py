@@ -7,8 +7,9 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.binary import AddOp, MultiplyOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.norm import BiasAddOp
+from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import broadcast_shapes, is_float
-from xrelay.dialects.transform import BroadcastToOp, ReshapeOp
+from xrelay.dialects.transform import BroadcastToOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
 

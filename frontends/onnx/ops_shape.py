@@ -6,16 +6,13 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core import TupleGetItemOp, TupleOp
+from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis
 from xrelay.dialects.transform import (
-    BatchFlattenOp,
     BroadcastToOp,
     ConcatenateOp,
-    ExpandDimsOp,
     PadOp,
-    ReshapeOp,
     SplitOp,
-    SqueezeOp,
     StridedSliceOp,
     TakeOp,
     TileOp,

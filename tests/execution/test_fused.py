@@ -12,7 +12,18 @@ import pytest
 from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import binary, conv, core, dense, norm, pool, reduction, transform, unary
+from xrelay.dialects import (
+    binary,
+    conv,
+    core,
+    dense,
+    norm,
+    pool,
+    reduction,
+    reshape,
+    transform,
+    unary,
+)
 
 Graph: TypeAlias = Any  # tests/execution/conftest.py
 Case: TypeAlias = Callable[[Graph], None]
@@ -144,7 +155,7 @@ def injective_producers(g: Graph) -> None:
 
     def tuple_result(b: Graph, x: SSAValue, y: SSAValue) -> SSAValue:
         total = b.op(binary.AddOp(x, y))
-        flat = b.op(transform.ReshapeOp(total, [-1]))
+        flat = b.op(reshape.ReshapeOp(total, [-1]))
         fields = [b.op(unary.AbsOp(total)), y, flat, b.constant(g.numbers("int8", 20)), total]
         return b.op(core.TupleOp([b.op(core.TupleOp(fields)), total]))
 
@@ -155,17 +166,17 @@ def injective_producers(g: Graph) -> None:
 def reshapes_and_transposes_in_chains(g: Graph) -> None:
     def body(b: Graph, x: SSAValue, y: SSAValue) -> SSAValue:
         # Rows of 5 become rows of 3, to which a vector of 3 is added.
-        z = b.op(transform.ReshapeOp(b.op(unary.NegativeOp(x)), [-1, 3]))
+        z = b.op(reshape.ReshapeOp(b.op(unary.NegativeOp(x)), [-1, 3]))
         z = b.op(binary.AddOp(z, y))
-        z = b.op(transform.ReshapeOp(z, [2, 9, 5]))
+        z = b.op(reshape.ReshapeOp(z, [2, 9, 5]))
         z = b.op(transform.TransposeOp(z, [0, 2, 1]))
-        return b.op(transform.ReshapeOp(b.op(unary.ReluOp(z)), [-1]))
+        return b.op(reshape.ReshapeOp(b.op(unary.ReluOp(z)), [-1]))
 
     g.returns(g.fused([g.input(g.small("float32", 2, 9, 5)), g.input(g.small("float32", 3))], body))
 
     def biased(b: Graph, x: SSAValue, y: SSAValue, axis: int) -> SSAValue:
-        z = b.op(norm.BiasAddOp(b.op(transform.ReshapeOp(x, [2, 3, 15])), y, axis=axis))
-        return b.op(transform.ReshapeOp(z, [6, 15]))
+        z = b.op(norm.BiasAddOp(b.op(reshape.ReshapeOp(x, [2, 3, 15])), y, axis=axis))
+        return b.op(reshape.ReshapeOp(z, [6, 15]))
 
     for axis, length in enumerate((2, 3, 15)):
         x, y = g.input(g.small("float32", 90)), g.input(g.small("float32", length))
@@ -173,7 +184,7 @@ def reshapes_and_transposes_in_chains(g: Graph) -> None:
 
     def gathered(b: Graph, x: SSAValue, indices: SSAValue) -> SSAValue:
         z = b.op(transform.TakeOp(b.op(unary.AbsOp(x)), indices, axis=0))
-        z = b.op(transform.ReshapeOp(z, [-1, 7]))
+        z = b.op(reshape.ReshapeOp(z, [-1, 7]))
         return b.op(reduction.SumOp(b.op(transform.TransposeOp(z)), [1]))
 
     indices = g.input(g.small("int32", 7, low=0, high=4))
@@ -191,7 +202,7 @@ def operators_around_anchors(g: Graph) -> None:
 
     def flattened(b: Graph, x: SSAValue) -> SSAValue:
         y = b.op(pool.AvgPool2DOp(x, (3, 3), padding=(1, 1), count_include_pad=True))
-        return b.op(unary.ReluOp(b.op(transform.BatchFlattenOp(y))))
+        return b.op(unary.ReluOp(b.op(reshape.BatchFlattenOp(y))))
 
     def upsampled(b: Graph, x: SSAValue) -> SSAValue:
         y = b.op(pool.UpsamplingOp(b.op(pool.MaxPool2DOp(x, (2, 2), strides=(2, 2))), 2, 2))
@@ -275,7 +286,7 @@ class RandomGraph:
             return g.op(transform.TransposeOp(x, [int(a) for a in self.rng.permutation(rank)]))
         if kind == 6:
             factors = [dim for dim in (1, 2, 3, 5, 8, 17) if size % dim == 0]
-            return g.op(transform.ReshapeOp(x, [self.choose(factors), -1]))
+            return g.op(reshape.ReshapeOp(x, [self.choose(factors), -1]))
         if kind == 7:
             axes = [axis for axis in range(rank) if self.rng.random() < 0.5]
             keep = bool(self.rng.random() < 0.5)

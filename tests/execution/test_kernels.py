@@ -28,6 +28,7 @@ from xrelay.dialects import (
     pool,
     qnn,
     reduction,
+    reshape,
     transform,
     unary,
 )
@@ -358,10 +359,10 @@ def arg_reductions(g: Graph, dtype: str) -> None:
 
 @cases(
     (
-        transform.ReshapeOp,
-        transform.BatchFlattenOp,
-        transform.SqueezeOp,
-        transform.ExpandDimsOp,
+        reshape.ReshapeOp,
+        reshape.BatchFlattenOp,
+        reshape.SqueezeOp,
+        reshape.ExpandDimsOp,
         transform.TransposeOp,
     ),
     ("float16", "float32", "float64", "int8", "uint64", "bool"),
@@ -369,15 +370,15 @@ def arg_reductions(g: Graph, dtype: str) -> None:
 def shapes(g: Graph, dtype: str) -> None:
     x = g.input(g.numbers(dtype, 2, 3, 5, 4))
     for codes in ([-1], [0, -1], [-3, -2], [2, -4, 3, 1, -2], [4, 30], [1, 120, 1]):
-        g.show(transform.ReshapeOp(x, codes), BITS)
-    g.show(transform.ReshapeOp(g.input(g.numbers(dtype, 0, 4)), [4, 0], allowzero=True), BITS)
-    g.show(transform.ReshapeOp(g.input(g.numbers(dtype)), [1, 1]), BITS)
-    g.show(transform.BatchFlattenOp(x), BITS)
+        g.show(reshape.ReshapeOp(x, codes), BITS)
+    g.show(reshape.ReshapeOp(g.input(g.numbers(dtype, 0, 4)), [4, 0], allowzero=True), BITS)
+    g.show(reshape.ReshapeOp(g.input(g.numbers(dtype)), [1, 1]), BITS)
+    g.show(reshape.BatchFlattenOp(x), BITS)
     thin = g.input(g.numbers(dtype, 1, 3, 1, 5))
     for axis in (None, [0], [2], [-2, 0]):
-        g.show(transform.SqueezeOp(thin, axis), BITS)
+        g.show(reshape.SqueezeOp(thin, axis), BITS)
     for axis, count in ((0, 1), (2, 2), (-1, 1), (4, 0)):
-        g.show(transform.ExpandDimsOp(x, axis, num_newaxis=count), BITS)
+        g.show(reshape.ExpandDimsOp(x, axis, num_newaxis=count), BITS)
     for axes in (None, [0, 2, 3, 1], [1, 0, 2, 3], [3, 2, 1, 0], [0, 1, 2, 3], [-2, -1, 0, 1]):
         g.show(transform.TransposeOp(x, axes), BITS)
     g.show(transform.TransposeOp(g.input(g.numbers(dtype))), BITS)
@@ -812,12 +813,12 @@ def results_that_are_no_kernel(g: Graph) -> None:
     g.returns(x, BITS)
     g.returns(y)
     g.returns(y)
-    g.show(transform.ReshapeOp(x, [5, 3]), BITS)
-    g.show(transform.ReshapeOp(y, [15]))
-    g.show(transform.ExpandDimsOp(g.op(transform.ReshapeOp(y, [1, 15])), 0))
+    g.show(reshape.ReshapeOp(x, [5, 3]), BITS)
+    g.show(reshape.ReshapeOp(y, [15]))
+    g.show(reshape.ExpandDimsOp(g.op(reshape.ReshapeOp(y, [1, 15])), 0))
     constant = g.constant(g.numbers("int16", 4, 9))
     g.returns(constant, BITS)
-    g.show(transform.SqueezeOp(g.op(transform.ReshapeOp(constant, [36, 1]))), BITS)
+    g.show(reshape.SqueezeOp(g.op(reshape.ReshapeOp(constant, [36, 1]))), BITS)
 
 
 @case(core.RefCreateOp, core.RefReadOp, core.RefWriteOp)
@@ -872,7 +873,7 @@ def bodies_that_only_reshape(g: Graph) -> None:
     x = g.input(g.numbers("float32", 3, 5))
 
     def body(b: Graph, x: SSAValue) -> SSAValue:
-        return b.op(transform.ExpandDimsOp(b.op(transform.ReshapeOp(x, [5, 3])), 1))
+        return b.op(reshape.ExpandDimsOp(b.op(reshape.ReshapeOp(x, [5, 3])), 1))
 
     y = g.fused([x], body, reshape_only=True)
     g.returns(y, BITS)

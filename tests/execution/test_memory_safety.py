@@ -20,7 +20,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import binary, conv, core, dense, norm, pool, reduction, transform, unary
+from xrelay.dialects import (
+    binary,
+    conv,
+    core,
+    dense,
+    norm,
+    pool,
+    reduction,
+    reshape,
+    transform,
+    unary,
+)
 from xrelay.interpreters.arrays import Array
 from xrelay.runtime.model import ALIGNMENT, Model
 
@@ -59,7 +70,7 @@ def moves(g: Graph) -> None:
     for axis in (None, 0, 1, 2):
         for mode in ("clip", "wrap"):
             g.show(transform.TakeOp(x, far, axis=axis, mode=mode))
-    g.show(transform.GatherNDOp(x, g.op(transform.ReshapeOp(far, [1, 5]))))
+    g.show(transform.GatherNDOp(x, g.op(reshape.ReshapeOp(far, [1, 5]))))
     g.show(transform.TileOp(x, [2, 1, 3]))
     g.show(transform.SplitOp(x, [2, 3], axis=1))
 
@@ -129,7 +140,7 @@ def network(g: Graph) -> None:
     x = g.op(binary.AddOp(block(x, 9, 9, 1), x))
     left, right = block(x, 9, 5, 1), g.op(conv.Conv2DOp(x, weights(7, 9, 1, 1)))
     x = g.op(transform.ConcatenateOp(g.op(core.TupleOp([left, right])), axis=1))
-    x = g.op(transform.BatchFlattenOp(g.op(pool.GlobalAvgPool2DOp(x))))
+    x = g.op(reshape.BatchFlattenOp(g.op(pool.GlobalAvgPool2DOp(x))))
     x = g.op(dense.DenseOp(x, weights(11, 12)))
     g.returns(x, 256)
     g.show(norm.SoftmaxOp(x), 256)

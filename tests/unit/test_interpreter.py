@@ -35,6 +35,7 @@ from xrelay.dialects import (
     norm,
     pool,
     reduction,
+    reshape,
     transform,
     unary,
 )
@@ -632,7 +633,7 @@ def test_creation():
 )
 def test_reshape(shape: list[int], newshape: list[int], allowzero: bool, expected: tuple[int, ...]):
     x = np.arange(math.prod(shape), dtype=np.int32).reshape(shape)
-    found = evaluate(lambda v: transform.ReshapeOp(v, newshape, allowzero=allowzero), x)
+    found = evaluate(lambda v: reshape.ReshapeOp(v, newshape, allowzero=allowzero), x)
     same(found, x.reshape(expected))
     if all(code >= -1 for code in newshape):
         same(found, reference("Reshape", x, np.array(newshape, np.int64), allowzero=allowzero))
@@ -646,15 +647,15 @@ def test_shape_changes(seed: int, shape: list[int], data: st.DataObject):
     axis, count = data.draw(st.integers(-rank - 1, rank)), data.draw(st.integers(0, 3))
     position = axis % (rank + 1)
     expected = x.reshape([*shape[:position], *[1] * count, *shape[position:]])
-    same(evaluate(lambda v: transform.ExpandDimsOp(v, axis, num_newaxis=count), x), expected)
-    same(evaluate(transform.SqueezeOp, x), np.squeeze(x))
+    same(evaluate(lambda v: reshape.ExpandDimsOp(v, axis, num_newaxis=count), x), expected)
+    same(evaluate(reshape.SqueezeOp, x), np.squeeze(x))
     ones = [i for i, dim in enumerate(shape) if dim == 1]
     named = data.draw(st.lists(st.sampled_from(ones), unique=True)) if ones else []
     expected = x.reshape([dim for i, dim in enumerate(shape) if i not in named])
-    same(evaluate(lambda v: transform.SqueezeOp(v, [i - rank for i in named]), x), expected)
+    same(evaluate(lambda v: reshape.SqueezeOp(v, [i - rank for i in named]), x), expected)
     if shape:
         flat = x.reshape(shape[0], math.prod(shape[1:]))
-        same(evaluate(transform.BatchFlattenOp, x), flat)
+        same(evaluate(reshape.BatchFlattenOp, x), flat)
     axes = data.draw(st.permutations(range(rank)))
     oracle = reference("Transpose", x, perm=axes) if rank else x
     same(evaluate(lambda v: transform.TransposeOp(v, axes), x), oracle)
@@ -1319,7 +1320,7 @@ def test_shapes_that_only_the_arrays_know():
     unknown = TensorType(builtin.f32, [DYNAMIC_INDEX, DYNAMIC_INDEX])
     x = sample(1, (4, 6), F32)
     for build, expected in (
-        (lambda v: transform.ReshapeOp(v, [0, 2, -1]), x.reshape(4, 2, 3)),
+        (lambda v: reshape.ReshapeOp(v, [0, 2, -1]), x.reshape(4, 2, 3)),
         (lambda v: transform.StridedSliceOp(v, [-2], [100]), x[-2:]),
         (lambda v: transform.BroadcastToOp(v, [2, -1, -1]), np.stack([x, x])),
         (lambda v: transform.TakeOp(v, constant_op(np.array(9)), axis=1), x[:, 5]),
