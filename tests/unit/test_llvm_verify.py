@@ -27,7 +27,7 @@ from xrelay.lowering.target import TARGETS
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 EXAMPLES = Path(__file__).parents[1] / "filecheck" / "dialects"
-OPT = next(filter(None, map(shutil.which, ("opt-19", "opt"))), None)
+OPT = shutil.which("opt-19")
 
 MORE = """
 func.func @more(%x: tensor<2x5xf32>, %image: tensor<1x3x4x5xf32>, %c: tensor<5xi1>,
