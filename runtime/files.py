@@ -8,6 +8,17 @@ from errno import EISDIR
 from pathlib import Path
 
 
+def _umask() -> int:
+    """The permissions that new files do not get. Linux tells without changing them meanwhile."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
 @contextmanager
 def whole_file(path: Path) -> Generator[Path]:
     """
@@ -31,9 +42,7 @@ def whole_file(path: Path) -> Generator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        temporary.chmod(0o666 & ~_umask())
         temporary.replace(place)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -42,7 +51,7 @@ def whole_file(path: Path) -> Generator[Path]:
 
 
 def write_files(contents: Mapping[Path, bytes | memoryview]) -> None:
-    """Writes files that belong together: when one cannot be written, none is."""
+    """Writes files that belong together: none takes its place before all have their data."""
     with ExitStack() as files:
         places = [files.enter_context(whole_file(path)) for path in contents]
         for place, data in zip(places, contents.values(), strict=True):

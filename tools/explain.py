@@ -92,7 +92,8 @@ def _print_group(
         anchor = ", anchor" if op is group.anchor else ""
         operands = ", ".join(_operand(plan, operand) for operand in op.operands)
         kind = plan.nodes[op].kind.label
-        console.print(Text(f"  {label(plan, op)}({operands})  [{kind}{anchor}]"))
+        type_ = op.results[0].type
+        console.print(Text(f"  {label(plan, op)}({operands}) -> {type_}  [{kind}{anchor}]"))
     for boundary in borders:
         console.print(
             Text(f"  ends before {label(plan, boundary.consumer)}: {boundary.refusal}", style="dim")
