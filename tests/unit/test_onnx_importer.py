@@ -1,104 +1,32 @@
 """The ONNX importer: order and names of the program, shapes of inputs, and what it refuses."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
-from xdsl.dialects.builtin import ModuleOp, NameLoc
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx_models import (
+    Samples,
+    build,
+    by_import,
+    longs,
+    main,
+    one_node,
+    operations,
+    untyped,
+    value_info,
+)
+from xdsl.dialects.builtin import NameLoc
 
 from xrelay.dialects.core import ONNX_NAME, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model, load_model
 from xrelay.frontends.onnx.converters import NEWEST_OPSET
 from xrelay.interpreters.relay import interpret
 
-Array = np.ndarray
-RANDOM = np.random.default_rng(11)
-
-
-def floats(*shape: int, dtype: str = "float32") -> Array:
-    return RANDOM.standard_normal(shape).astype(dtype)
-
-
-def integers(*shape: int, low: int = -9, high: int = 9, dtype: str = "int64") -> Array:
-    return RANDOM.integers(low, high, shape).astype(dtype)
-
-
-def bools(*shape: int) -> Array:
-    return RANDOM.integers(0, 2, shape).astype(bool)
-
-
-def longs(*values: int) -> Array:
-    return np.array(values, np.int64)
-
-
-def value_info(name: str, array: Array) -> ValueInfoProto:
-    return helper.make_tensor_value_info(
-        name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-    )
-
-
-def untyped(name: str) -> ValueInfoProto:
-    return ValueInfoProto(name=name)
-
-
-def build(
-    nodes: Sequence[NodeProto],
-    inputs: Sequence[ValueInfoProto],
-    outputs: Sequence[ValueInfoProto],
-    initializers: Sequence[TensorProto] = (),
-    opset: int = 13,
-) -> ModelProto:
-    graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
-    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
-
-
-def one_node(
-    op: str,
-    data: Sequence[Array | None],
-    constants: Sequence[Array | None] = (),
-    opset: int = 13,
-    outputs: int = 1,
-    **attributes: Any,
-) -> ModelProto:
-    """A model of one node whose first inputs are graph inputs, the others initializers."""
-    names: list[str] = []
-    inputs: list[ValueInfoProto] = []
-    initializers: list[TensorProto] = []
-    for i, array in enumerate([*data, *constants]):
-        names.append("" if array is None else f"in{i}")
-        if array is None:
-            continue
-        if i < len(data):
-            inputs.append(value_info(f"in{i}", array))
-        else:
-            initializers.append(numpy_helper.from_array(array, f"in{i}"))
-    results = [f"out{i}" for i in range(outputs)]
-    node = helper.make_node(op, names, results, "the_node", **attributes)
-    return build([node], inputs, [untyped(name) for name in results], initializers, opset)
-
-
-def by_import(model: ModelProto, data: Sequence[Array], **options: Any) -> tuple[Array, ...]:
-    module = import_model(model, **options)
-    module.verify()
-    return interpret(module, list(data))
-
-
-def operations(module: ModuleOp) -> list[Operation]:
-    """The operations of @main without the return."""
-    function = main(module)
-    return list(function.body.block.ops)[:-1]
-
-
-def main(module: ModuleOp) -> FuncOp:
-    function = module.body.block.first_op
-    assert isinstance(function, FuncOp)
-    return function
+SAMPLES = Samples(11)
+floats, integers, bools = SAMPLES.floats, SAMPLES.integers, SAMPLES.bools
 
 
 def kinds(model: ModelProto, **options: Any) -> list[str]:

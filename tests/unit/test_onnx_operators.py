@@ -6,80 +6,26 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from onnx import ModelProto, TensorProto, defs, helper, numpy_helper
+from onnx_models import (
+    Array,
+    Samples,
+    build,
+    by_import,
+    longs,
+    one_node,
+    operations,
+    untyped,
+    value_info,
+)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
 from xrelay.dialects.core import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.converters import CONVERTERS
-from xrelay.interpreters.relay import interpret
 
-Array = np.ndarray
-RANDOM = np.random.default_rng(7)
-
-
-def floats(*shape: int, dtype: str = "float32") -> Array:
-    return RANDOM.standard_normal(shape).astype(dtype)
-
-
-def integers(*shape: int, low: int = -9, high: int = 9, dtype: str = "int64") -> Array:
-    return RANDOM.integers(low, high, shape).astype(dtype)
-
-
-def bools(*shape: int) -> Array:
-    return RANDOM.integers(0, 2, shape).astype(bool)
-
-
-def longs(*values: int) -> Array:
-    return np.array(values, np.int64)
-
-
-def value_info(name: str, array: Array) -> ValueInfoProto:
-    return helper.make_tensor_value_info(
-        name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-    )
-
-
-def untyped(name: str) -> ValueInfoProto:
-    return ValueInfoProto(name=name)
-
-
-def build(
-    nodes: Sequence[NodeProto],
-    inputs: Sequence[ValueInfoProto],
-    outputs: Sequence[ValueInfoProto],
-    initializers: Sequence[TensorProto] = (),
-    opset: int = 13,
-) -> ModelProto:
-    graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
-    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
-
-
-def one_node(
-    op: str,
-    data: Sequence[Array | None],
-    constants: Sequence[Array | None] = (),
-    opset: int = 13,
-    outputs: int = 1,
-    **attributes: Any,
-) -> ModelProto:
-    """A model of one node whose first inputs are graph inputs, the others initializers."""
-    names: list[str] = []
-    inputs: list[ValueInfoProto] = []
-    initializers: list[TensorProto] = []
-    for i, array in enumerate([*data, *constants]):
-        names.append("" if array is None else f"in{i}")
-        if array is None:
-            continue
-        if i < len(data):
-            inputs.append(value_info(f"in{i}", array))
-        else:
-            initializers.append(numpy_helper.from_array(array, f"in{i}"))
-    results = [f"out{i}" for i in range(outputs)]
-    node = helper.make_node(op, names, results, "the_node", **attributes)
-    return build([node], inputs, [untyped(name) for name in results], initializers, opset)
+SAMPLES = Samples(7)
+floats, integers, bools = SAMPLES.floats, SAMPLES.integers, SAMPLES.bools
 
 
 def by_onnxruntime(model: ModelProto, data: Sequence[Array]) -> list[Array]:
@@ -91,12 +37,6 @@ def by_onnxruntime(model: ModelProto, data: Sequence[Array]) -> list[Array]:
     )
     names = [value.name for value in session.get_inputs()]
     return session.run(None, dict(zip(names, data, strict=True)))
-
-
-def by_import(model: ModelProto, data: Sequence[Array], **options: Any) -> tuple[Array, ...]:
-    module = import_model(model, **options)
-    module.verify()
-    return interpret(module, list(data))
 
 
 def require_equal(results: Sequence[Array], expected: Sequence[Array]) -> None:
@@ -123,18 +63,6 @@ def check(
     require_equal(
         by_import(model, given), [expected] if isinstance(expected, np.ndarray) else expected
     )
-
-
-def operations(module: ModuleOp) -> list[Operation]:
-    """The operations of @main without the return."""
-    function = main(module)
-    return list(function.body.block.ops)[:-1]
-
-
-def main(module: ModuleOp) -> FuncOp:
-    function = module.body.block.first_op
-    assert isinstance(function, FuncOp)
-    return function
 
 
 def kinds(model: ModelProto, **options: Any) -> list[str]:
@@ -816,7 +744,7 @@ def identity_of(tensor: TensorProto) -> ModelProto:
 @pytest.mark.parametrize("shape", [(), (3,), (5, 7), (0, 2)])
 @pytest.mark.parametrize("raw", [True, False])
 def test_initializers(dtype: str, shape: tuple[int, ...], raw: bool):
-    array = np.array(RANDOM.integers(0, 2 if dtype == "bool" else 100, shape)).astype(dtype)
+    array = np.array(SAMPLES.random.integers(0, 2 if dtype == "bool" else 100, shape)).astype(dtype)
     if raw:
         tensor = numpy_helper.from_array(array)
     else:
