@@ -13,7 +13,7 @@ help:
 	@echo "make unit    the pytest tests only"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
-	@echo "make bench   times of the light models beside onnxruntime's"
+	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
 demo: $(VENV)/installed
 	$(BIN)/python -m xrelay.tools.demo
@@ -34,8 +34,11 @@ lint: $(VENV)/installed-test
 types: $(VENV)/installed-test
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-bench: $(VENV)/installed-test
-	$(BIN)/python benchmarks/light_models.py
+# Options of the benchmark: `make bench BENCH="--models resnet50 --threads 1"`.
+BENCH ?= --markdown docs/performance.md --chart docs/performance.svg --json build/bench.json
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks $(BENCH)
 
 # The stamps hold as long as the project's requirements stay the same.
 $(VENV)/installed: pyproject.toml
@@ -46,6 +49,11 @@ $(VENV)/installed: pyproject.toml
 $(VENV)/installed-test: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,dev]"
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-bench: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@ $(VENV)/installed
 
 clean:

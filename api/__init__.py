@@ -12,20 +12,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xrelay.compiler import CompileError
-    from xrelay.compiler import compile_model as compile
+    from xrelay.cached import compile_model as compile
     from xrelay.frontends.onnx import OnnxImportError
+    from xrelay.options import CompileError
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
 
 __all__ = ["CompileError", "Model", "ModelError", "OnnxImportError", "compile", "load"]
 
 _HOMES = {
-    "CompileError": ("xrelay.compiler", "CompileError"),
+    "CompileError": ("xrelay.options", "CompileError"),
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),
-    "compile": ("xrelay.compiler", "compile_model"),
+    "compile": ("xrelay.cached", "compile_model"),
     "load": ("xrelay.runtime.model", "load"),
 }
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
@@ -22,37 +22,29 @@ from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
+from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import (
     CONSTANTS_ATTRIBUTE,
     Port,
     Program,
+    Step,
     entry_function,
     lower_function,
 )
-from xrelay.lowering.target import NATIVE, Target, named_target
+from xrelay.lowering.target import NATIVE, named_target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.runtime.code import ModelCode
+from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.machine_code import Machine
-from xrelay.runtime.model import Model, ModelCode, aligned_bytes, symbol_name
-from xrelay.runtime.signature import Signature, TensorSpec
-from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.runtime.model import symbol_name
+from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
+from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
-from xrelay.transforms.simplify_inference import SimplifyInferencePass
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-Shapes = Mapping[str, Sequence[int]]
-Progress = Callable[[str], None]
-"""Told the name of each stage as it begins."""
-
-
-class CompileError(DiagnosticException):
-    """A model cannot be read or compiled."""
-
-
-def silent(stage: str) -> None:
-    """Progress that nobody sees."""
-    del stage
 
 
 def context() -> Context:
@@ -203,30 +195,14 @@ def require_weights(module: ModuleOp) -> None:
         )
 
 
-@dataclass(frozen=True)
-class CompileOptions:
-    """What `xrelay.compile` takes beside the model."""
-
-    threads: int = 1
-    target: str = NATIVE
-
-    def __post_init__(self) -> None:
-        if self.threads != 1:
-            raise CompileError(
-                f"threads is {self.threads}; compiled models run on 1 thread in this version"
-            )
+def preparation(target: str) -> tuple[ModulePass, ...]:
+    """What happens to a relay module before it is fused, in order."""
+    return cpu_pipeline(named_target(target).lanes(4))
 
 
-SIMPLIFICATIONS: tuple[ModulePass, ...] = (
-    # Normalisation becomes arithmetic that fuses with what is before it,
-    SimplifyInferencePass(),
-    # whose scales and shifts are computed now.
-    FoldConstantPass(),
-)
-"""What happens to a relay module before it is fused, in order."""
-
-RELAY_PASSES: tuple[ModulePass, ...] = (*SIMPLIFICATIONS, FuseOpsPass())
-"""What happens to a relay module before its code is generated, in order."""
+def relay_passes(target: str) -> tuple[ModulePass, ...]:
+    """What happens to a relay module before its code is generated, in order."""
+    return (*preparation(target), FuseOpsPass())
 
 
 def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:
@@ -238,42 +214,41 @@ def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progres
 
 
 @collector_paused()
-def lower(module: ModuleOp, target: Target, progress: Progress = silent) -> Program:
+def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
     """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
-    run_passes(module, RELAY_PASSES, progress)
+    run_passes(module, relay_passes(options.target), progress)
     progress("generate kernels")
-    return lower_function(entry_function(module), target)
+    function = entry_function(module)
+    return lower_function(function, kernel_options(options), profile=options.profile)
+
+
+def kernel_options(options: CompileOptions) -> KernelOptions:
+    """What the code generator takes of the options."""
+    excluded = frozenset[str]() if options.winograd else WINOGRAD_NAMES
+    target = named_target(options.target)
+    return KernelOptions(target, options.threads, excluded, options.tuning)
 
 
 @collector_paused()
 def build(
-    program: Program, name: str, target: Target, progress: Progress = silent
-) -> tuple[ModelCode, Signature]:
-    """The textual LLVM IR and the weights of a lowered program, which is used up."""
+    program: Program, name: str, options: CompileOptions, progress: Progress = silent
+) -> ModelCode:
+    """The LLVM IR and the weights of a lowered program, which is used up."""
     from xdsl.backend.llvm.convert import convert_module as to_llvmlite
 
     progress("convert to LLVM")
+    target = named_target(options.target)
     symbol = symbol_name(name)
     module = program.module
     convert_module(module, target.triple)
+    entry = f"{symbol}_step_all"
     for op in module.ops:
         if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
-            op.sym_name = StringAttr(f"{symbol}_run")
+            op.sym_name = StringAttr(entry)
     llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
     for function in llvm_module.functions:
-        if not function.is_declaration and function.name != f"{symbol}_run":
+        if not function.is_declaration and function.name != entry:
             function.linkage = "internal"
-    constants = aligned_bytes(program.constant_bytes)
-    for constant in program.constants:
-        data = np.frombuffer(constant.data, np.uint8)
-        if constant.op.result.type.element_type == i1:
-            # A dense attribute writes true as 0xff.
-            data = (data != 0).view(np.uint8)
-        place = constants[constant.offset : constant.offset + constant.size]
-        if data.size:
-            # A splat may keep the bytes of one element only.
-            place.reshape(-1, data.size)[:] = data
-    machine = Machine(target.triple, target.cpu, target.features)
     signature = Signature(
         symbol,
         tuple(map(tensor_spec, program.inputs)),
@@ -282,8 +257,36 @@ def build(
         program.workspace_bytes,
         target.name if target.name != NATIVE else target.cpu,
         target.required,
+        options.threads,
+        tuple(map(step_spec, program.steps)),
+        options.profile,
     )
-    return ModelCode(str(llvm_module), machine, constants), signature
+    machine = Machine(target.triple, target.cpu, target.features)
+    return ModelCode(signature, str(llvm_module).encode(), machine, packed_constants(program))
+
+
+def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
+    """The constants of a program, each in the order of elements that the kernels expect."""
+    constants = aligned_bytes(program.constant_bytes)
+    for constant in program.constants:
+        data = np.frombuffer(constant.data, np.uint8)
+        type_ = constant.op.result.type
+        if type_.element_type == i1:
+            # A dense attribute writes true as 0xff.
+            data = (data != 0).view(np.uint8)
+        place = constants[constant.offset : constant.offset + constant.size]
+        if constant.packing is not None:
+            dtype, shape = dtype_of(type_.element_type), type_.get_shape()
+            elements = data.view(dtype)
+            weights = (
+                elements.reshape(shape) if elements.size > 1 else np.broadcast_to(elements, shape)
+            )
+            packed = constant.packing.pack(weights)
+            place.view(dtype).reshape(packed.shape)[...] = packed
+        elif data.size:
+            # A splat may keep the bytes of one element only.
+            place.reshape(-1, data.size)[:] = data
+    return constants
 
 
 def tensor_spec(port: Port) -> TensorSpec:
@@ -295,27 +298,17 @@ def tensor_spec(port: Port) -> TensorSpec:
     )
 
 
-def compile_model(
-    model: str | Path | ModelProto | ModuleOp,
-    *,
-    shapes: Shapes | None = None,
-    threads: int = 1,
-    target: str = NATIVE,
-    progress: Progress = silent,
-) -> Model:
-    """
-    Compiles a model into machine code in this process.
+def step_spec(step: Step) -> StepSpec:
+    """A step as the run time describes it."""
+    return StepSpec(step.name, step.flops, step.bytes, ", ".join(step.implementations))
 
-    `model` is the path of an `.onnx` or `.mlir` file, an ONNX ModelProto, or an xDSL module (left
-    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `target` names a CPU:
-    "native", "x86-64", "x86-64-v3" or "x86-64-v4".
 
-    Raises DiagnosticException (CompileError, OnnxImportError, …) for what a user can mend.
+def compile_code(
+    module: ModuleOp, name: str, options: CompileOptions, progress: Progress = silent
+) -> ModelCode:
     """
-    options = CompileOptions(threads, target)
-    cpu = named_target(options.target)
-    progress("read the model")
-    module, name = read_model(model, shapes)
-    code, signature = build(lower(module, cpu, progress), name, cpu, progress)
-    progress("generate machine code")
-    return code.load(signature)
+    The LLVM IR and the weights of a relay module, which is used up.
+
+    Raises DiagnosticException for what has no code.
+    """
+    return build(lower(module, options, progress), name, options, progress)

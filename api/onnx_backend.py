@@ -16,7 +16,7 @@ from onnx.backend.base import Backend, BackendRep, Device, DeviceType
 from onnx.defs import onnx_opset_version
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.compiler import compile_model
+from xrelay.cached import compile_model
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model
 

@@ -1,5 +1,6 @@
-"""Two-dimensional convolution."""
+"""Convolution, and its transposition."""
 
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
@@ -21,7 +22,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.layout import block_count, image_lanes, image_shape
 from xrelay.dialects.shapes import (
+    dimension_product,
     element_type,
     int_array,
     integer,
@@ -31,54 +34,115 @@ from xrelay.dialects.shapes import (
     string,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
-from xrelay.dialects.windows import expand_padding, positive_pair, require_layout, window_output
+from xrelay.dialects.windows import (
+    expand_padding,
+    line_padding,
+    positive_numbers,
+    positive_pair,
+    require_layout,
+    transposed_window_output,
+    window_output,
+)
 
 
-def _times(dim: int, factor: int) -> int:
-    return DYNAMIC_INDEX if dim == DYNAMIC_INDEX else dim * factor
-
-
-@irdl_op_definition
-class Conv2DOp(RelayOp):
+class ConvolutionOp(RelayOp, ABC):
     """
-    Cross-correlation of `data` [N, C, H, W] with `weight` [O, C / groups, KH, KW]:
-    result[n, o, y, x] = sum over c, i, j of
-    data[n, g * C / groups + c, y * sh + i * dh - top, x * sw + j * dw - left] * weight[o, c, i, j],
-    where g is the group of o, and elements outside of `data` are 0.
-
-    `padding` holds one, two (vertical, horizontal) or four (top, left, bottom, right) numbers.
+    What the convolutions share: `data` and `weight`, whose channels are divided into `groups`.
     `channels` and `kernel_size`, when given, must agree with `weight`. Products are summed in
     `out_dtype`, by default the dtype of `data`.
-
-    Source: Relay's `nn.conv2d`, ONNX's Conv.
     """
-
-    name = "relay.nn.conv2d"
 
     data = tensor_operand_def()
     weight = tensor_operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
     groups = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
     channels = opt_prop_def(IntegerAttr.constr(i64))
     kernel_size = opt_prop_def(DenseArrayBase.constr(i64))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
     out_layout = prop_def(StringAttr, default_value=string(""))
     out_dtype = opt_prop_def(TypeAttribute)
     result = tensor_result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
     assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
 
+    def group_count(self) -> int:
+        """The number of groups."""
+        groups = self.groups.value.data
+        if groups < 1:
+            raise VerifyException(f"'groups' is {groups}, expected at least 1")
+        return groups
+
+    def sum_type(self) -> Attribute:
+        """The element type of the result."""
+        dtype, other = self.data.type.element_type, self.weight.type.element_type
+        if dtype != other:
+            raise VerifyException(f"'data' has elements of type {dtype}, 'weight' of {other}")
+        return element_type(self.out_dtype or dtype, "out_dtype")
+
+    def require_weight(self, out_channels: int, kernel: Sequence[int]) -> None:
+        """Raises unless `channels` and `kernel_size` agree with what `weight` has."""
+        if self.channels is not None and not same_dimension(self.channels.value.data, out_channels):
+            raise VerifyException(
+                f"'channels' is {self.channels.value.data}, 'weight' has {out_channels}"
+            )
+        if self.kernel_size is not None:
+            stated = self.kernel_size.get_values()
+            if len(stated) != len(kernel) or not all(map(same_dimension, stated, kernel)):
+                raise VerifyException(
+                    f"'kernel_size' is {list(stated)}, 'weight' has {shape_text(kernel)}"
+                )
+
+    def correlated_channels(self, in_channels: int, lanes: int | None = None) -> int:
+        """
+        The output channels of a cross-correlation with `weight` [O, C / groups, …].
+
+        Raises VerifyException unless `in_channels`, counted in blocks of `lanes`, fit.
+        """
+        out_channels, group_channels, *kernel = self.weight.type.get_shape()
+        groups = self.group_count()
+        taken = block_count(dimension_product((group_channels, groups)), lanes)
+        if not same_dimension(in_channels, taken):
+            unit = "channels" if lanes is None else f"blocks of {lanes} channels"
+            raise VerifyException(
+                f"'data' has {in_channels} {unit}, 'weight' takes {group_channels} "
+                f"in each of {groups} groups"
+            )
+        if out_channels != DYNAMIC_INDEX and out_channels % groups:
+            raise VerifyException(
+                f"'weight' has {out_channels} output channels, not a multiple of {groups} groups"
+            )
+        self.require_weight(out_channels, kernel)
+        return out_channels
+
+
+@irdl_op_definition
+class Conv1DOp(ConvolutionOp):
+    """
+    Cross-correlation of `data` [N, C, W] with `weight` [O, C / groups, KW]:
+    result[n, o, x] = sum over c, j of
+    data[n, g * C / groups + c, x * stride + j * dilation - left] * weight[o, c, j],
+    where g is the group of o, and elements outside of `data` are 0.
+
+    `padding` holds one number, or two: (left, right). `channels` and `kernel_size`, when given,
+    must agree with `weight`. Products are summed in `out_dtype`, by default the dtype of `data`.
+
+    Source: Relay's `nn.conv1d`, ONNX's Conv.
+    """
+
+    name = "relay.nn.conv1d"
+
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
+    data_layout = prop_def(StringAttr, default_value=string("NCW"))
+    kernel_layout = prop_def(StringAttr, default_value=string("OIW"))
+
     def __init__(
         self,
         data: Value,
         weight: Value,
         *,
-        strides: Sequence[int] = (1, 1),
+        strides: Sequence[int] = (1,),
         padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
+        dilation: Sequence[int] = (1,),
         groups: int = 1,
         out_dtype: TypeAttribute | None = None,
     ):
@@ -94,50 +158,186 @@ class Conv2DOp(RelayOp):
         )
 
     def infer_type(self) -> Attribute:
-        require_layout("data_layout", self.data_layout, "NCHW")
+        require_layout("data_layout", self.data_layout, "NCW")
+        require_layout("kernel_layout", self.kernel_layout, "OIW")
+        require_layout("out_layout", self.out_layout, "NCW", "")
+        batch, in_channels, width = ranked(self.data, "'data'", 3).get_shape()
+        _, _, taps = ranked(self.weight, "'weight'", 3).get_shape()
+        out_channels = self.correlated_channels(in_channels)
+        (stride,) = positive_numbers(self.strides, "strides", 1)
+        (dilation,) = positive_numbers(self.dilation, "dilation", 1)
+        left, right = line_padding(self.padding.get_values())
+        # A line is an image of height 1.
+        _, positions = window_output(
+            (1, width), (1, taps), (1, stride), (1, dilation), (0, left, 0, right)
+        )
+        return TensorType(self.sum_type(), [batch, out_channels, positions])
+
+
+@irdl_op_definition
+class Conv2DOp(ConvolutionOp):
+    """
+    Cross-correlation of `data` [N, C, H, W] with `weight` [O, C / groups, KH, KW]:
+    result[n, o, y, x] = sum over c, i, j of
+    data[n, g * C / groups + c, y * sh + i * dh - top, x * sw + j * dw - left] * weight[o, c, i, j],
+    where g is the group of o, and elements outside of `data` are 0.
+
+    `padding` holds one, two (vertical, horizontal) or four (top, left, bottom, right) numbers.
+    `channels` and `kernel_size`, when given, must agree with `weight`. Products are summed in
+    `out_dtype`, by default the dtype of `data`.
+
+    In `data_layout` NCHW{x}c `data` is [N, C / x rounded up, H, W, x], in blocks of x channels;
+    lanes after the last channel are never read. `out_layout` likewise, by default that of `data`;
+    lanes after the last channel of the result are not specified (the interpreter gives 0).
+
+    Source: Relay's `nn.conv2d` and `nn.contrib_conv2d_NCHWc`, ONNX's Conv.
+    """
+
+    name = "relay.nn.conv2d"
+
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
+    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        *,
+        strides: Sequence[int] = (1, 1),
+        padding: Sequence[int] = (0, 0),
+        dilation: Sequence[int] = (1, 1),
+        groups: int = 1,
+        data_layout: str = "NCHW",
+        out_layout: str = "",
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, weight],
+            {
+                "strides": int_array(strides),
+                "padding": int_array(padding),
+                "dilation": int_array(dilation),
+                "groups": integer(groups),
+                "data_layout": string(data_layout),
+                "out_layout": string(out_layout),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    @property
+    def data_lanes(self) -> int | None:
+        """How many channels a block of `data` has; None when it is not blocked."""
+        return image_lanes(self.data_layout, "data_layout")
+
+    @property
+    def out_lanes(self) -> int | None:
+        """How many channels a block of the result has; None when it is not blocked."""
+        if not self.out_layout.data:
+            return self.data_lanes
+        return image_lanes(self.out_layout, "out_layout")
+
+    def infer_type(self) -> Attribute:
         require_layout("kernel_layout", self.kernel_layout, "OIHW")
-        require_layout("out_layout", self.out_layout, "NCHW", "")
-        data = ranked(self.data, "'data'", 4)
-        weight = ranked(self.weight, "'weight'", 4)
-        if data.element_type != weight.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, "
-                f"'weight' of {weight.element_type}"
-            )
-        batch, in_channels, *image = data.get_shape()
-        out_channels, group_channels, *kernel = weight.get_shape()
-        groups = self.groups.value.data
-        if groups < 1:
-            raise VerifyException(f"'groups' is {groups}, expected at least 1")
-        if not same_dimension(in_channels, _times(group_channels, groups)):
-            raise VerifyException(
-                f"'data' has {in_channels} channels, 'weight' takes {group_channels} "
-                f"in each of {groups} groups"
-            )
-        if out_channels != DYNAMIC_INDEX and out_channels % groups:
-            raise VerifyException(
-                f"'weight' has {out_channels} output channels, not a multiple of {groups} groups"
-            )
-        if self.channels is not None and not same_dimension(self.channels.value.data, out_channels):
-            raise VerifyException(
-                f"'channels' is {self.channels.value.data}, 'weight' has {out_channels}"
-            )
-        if self.kernel_size is not None:
-            stated = self.kernel_size.get_values()
-            if len(stated) != 2 or not all(map(same_dimension, stated, kernel)):
-                raise VerifyException(
-                    f"'kernel_size' is {list(stated)}, 'weight' has {shape_text(kernel)}"
-                )
-        pads = expand_padding(self.padding.get_values())
-        shape = window_output(
+        batch, in_channels, image = image_shape(self.data, "'data'", self.data_lanes)
+        _, _, *kernel = ranked(self.weight, "'weight'", 4).get_shape()
+        out_channels = self.correlated_channels(in_channels, self.data_lanes)
+        positions = window_output(
             image,
             kernel,
             positive_pair(self.strides, "strides"),
             positive_pair(self.dilation, "dilation"),
-            pads,
+            expand_padding(self.padding.get_values()),
         )
-        dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
-        return TensorType(dtype, [batch, out_channels, *shape])
+        lanes = self.out_lanes
+        block = [] if lanes is None else [lanes]
+        shape = [batch, block_count(out_channels, lanes), *positions, *block]
+        return TensorType(self.sum_type(), shape)
 
 
-CONV_OPS = (Conv2DOp,)
+@irdl_op_definition
+class Conv2DTransposeOp(ConvolutionOp):
+    """
+    The transpose of a convolution, as its gradient with respect to its input: every element of
+    `data` [N, C, H, W], times `weight`, is added to a window of the result. With the weight as
+    [C, O / groups, KH, KW], the result before `padding` is cut off its borders is
+    full[n, g * O / groups + o, y * sh + i * dh, x * sw + j * dw] +=
+    data[n, c, y, x] * weight[c, o, i, j], where g is the group of c.
+
+    `kernel_layout` "IOHW" states the weight in that order, "OIHW" as [O / groups, C, KH, KW].
+    The result has (H - 1) * sh + (KH - 1) * dh + 1 - top - bottom + `output_padding`[0] rows, and
+    columns likewise: `output_padding` is added at the end, or cut off less there. `channels` is O.
+    `padding` holds one, two (vertical, horizontal) or four (top, left, bottom, right) numbers.
+
+    Source: Relay's `nn.conv2d_transpose`, ONNX's ConvTranspose.
+    """
+
+    name = "relay.nn.conv2d_transpose"
+
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
+    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        *,
+        strides: Sequence[int] = (1, 1),
+        output_padding: Sequence[int] = (0, 0),
+        padding: Sequence[int] = (0, 0),
+        dilation: Sequence[int] = (1, 1),
+        groups: int = 1,
+        kernel_layout: str = "OIHW",
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, weight],
+            {
+                "strides": int_array(strides),
+                "output_padding": int_array(output_padding),
+                "padding": int_array(padding),
+                "dilation": int_array(dilation),
+                "groups": integer(groups),
+                "kernel_layout": string(kernel_layout),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        require_layout("data_layout", self.data_layout, "NCHW")
+        require_layout("kernel_layout", self.kernel_layout, "IOHW", "OIHW")
+        require_layout("out_layout", self.out_layout, "NCHW", "")
+        batch, in_channels, *image = ranked(self.data, "'data'", 4).get_shape()
+        first, second, *kernel = ranked(self.weight, "'weight'", 4).get_shape()
+        given = self.kernel_layout.data == "IOHW"
+        taken, group_channels = (first, second) if given else (second, first)
+        groups = self.group_count()
+        if not same_dimension(in_channels, taken):
+            raise VerifyException(
+                f"'data' has {in_channels} channels, 'weight' takes {taken} "
+                f"('kernel_layout' is \"{self.kernel_layout.data}\")"
+            )
+        if taken != DYNAMIC_INDEX and taken % groups:
+            raise VerifyException(
+                f"'weight' takes {taken} channels, not a multiple of {groups} groups"
+            )
+        out_channels = dimension_product((group_channels, groups))
+        self.require_weight(out_channels, kernel)
+        positions = transposed_window_output(
+            image,
+            kernel,
+            positive_pair(self.strides, "strides"),
+            positive_pair(self.dilation, "dilation"),
+            expand_padding(self.padding.get_values()),
+            self.output_padding.get_values(),
+        )
+        return TensorType(self.sum_type(), [batch, out_channels, *positions])
+
+
+CONV_OPS = (Conv1DOp, Conv2DOp, Conv2DTransposeOp)

@@ -1,8 +1,18 @@
 """Normalisation, softmax, dropout and bias."""
 
 from abc import ABC
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, TensorType, TupleType, f64, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    TupleType,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -17,6 +27,7 @@ from xrelay.dialects.shapes import (
     ranked,
     real,
     same_dimension,
+    shape_text,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -26,6 +37,22 @@ def _require_float(type_: TensorType[Attribute]) -> None:
         raise VerifyException(
             f"'data' has elements of type {type_.element_type}, expected floating point"
         )
+
+
+def _require_channels(op: "BatchNormOp | StandardizingOp", axis: int, names: Sequence[str]) -> None:
+    """Checks that operands are vectors like axis `axis` of `data`."""
+    data = op.data.type
+    channels = data.get_shape()[axis]
+    for name in names:
+        type_ = ranked(getattr(op, name), f"'{name}'", 1)
+        if not same_dimension(type_.get_shape()[0], channels):
+            raise VerifyException(
+                f"'{name}' has {type_.get_shape()[0]} elements, axis {axis} of 'data' {channels}"
+            )
+        if type_.element_type != data.element_type:
+            raise VerifyException(
+                f"'data' has elements of type {data.element_type}, '{name}' of {type_.element_type}"
+            )
 
 
 @irdl_op_definition
@@ -127,20 +154,155 @@ class BatchNormOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         _require_float(self.data.type)
-        channels = self.data.type.get_shape()[self.channel_axis]
-        for name in ("gamma", "beta", "moving_mean", "moving_var"):
-            type_ = ranked(getattr(self, name), f"'{name}'", 1)
-            if not same_dimension(type_.get_shape()[0], channels):
-                raise VerifyException(
-                    f"'{name}' has {type_.get_shape()[0]} elements, axis {self.channel_axis} "
-                    f"of 'data' {channels}"
-                )
-            if type_.element_type != self.data.type.element_type:
-                raise VerifyException(
-                    f"'data' has elements of type {self.data.type.element_type}, "
-                    f"'{name}' of {type_.element_type}"
-                )
+        vectors = ("gamma", "beta", "moving_mean", "moving_var")
+        _require_channels(self, self.channel_axis, vectors)
         return tuple_type([self.data.type, self.moving_mean.type, self.moving_var.type])
+
+
+class StandardizingOp(RelayOp, ABC):
+    """
+    Normalisation by statistics of `data` itself: (data - mean) / sqrt(variance + epsilon) * gamma
+    + beta, where the mean and the (biased) variance are over a set of elements that each operator
+    states. `gamma` and `beta` [C] stand along `axis`, which has length C. Without `scale` gamma
+    counts as 1, without `center` beta as 0.
+    """
+
+    data = tensor_operand_def()
+    gamma = tensor_operand_def()
+    beta = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    epsilon = prop_def(FloatAttr.constr(f64), default_value=real(1e-5))
+    center = prop_def(BoolAttr, default_value=boolean(True))
+    scale = prop_def(BoolAttr, default_value=boolean(True))
+    result = tensor_result_def()
+    # Relay registers no kind, as its pipeline decomposes these before fusion.
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$data `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        *,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        **properties: Attribute,
+    ):
+        super().__init__(
+            [data, gamma, beta],
+            {
+                "axis": integer(axis),
+                "epsilon": real(epsilon),
+                "center": boolean(center),
+                "scale": boolean(scale),
+                **properties,
+            },
+        )
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_float(self.data.type)
+        _require_channels(self, self.channel_axis, ("gamma", "beta"))
+        return self.data.type
+
+
+@irdl_op_definition
+class LayerNormOp(StandardizingOp):
+    """
+    Each row of `data` along `axis` has statistics of its own.
+
+    Source: Relay's `nn.layer_norm`, ONNX's LayerNormalization.
+    """
+
+    name = "relay.nn.layer_norm"
+
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+
+    def __init__(
+        self,
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+    ):
+        super().__init__(data, gamma, beta, axis=axis, epsilon=epsilon, center=center, scale=scale)
+
+
+@irdl_op_definition
+class InstanceNormOp(StandardizingOp):
+    """
+    Each channel along `axis` of each example along axis 0 has statistics of its own, over all
+    other axes.
+
+    Source: Relay's `nn.instance_norm`, ONNX's InstanceNormalization.
+    """
+
+    name = "relay.nn.instance_norm"
+
+    @property
+    def reduced_axes(self) -> tuple[int, ...]:
+        """The axes that the statistics are over, in ascending order."""
+        rank = self.data.type.get_num_dims()
+        return tuple(axis for axis in range(1, rank) if axis != self.channel_axis)
+
+
+@irdl_op_definition
+class GroupNormOp(StandardizingOp):
+    """
+    The channels along `axis` form `num_groups` groups of neighbours. Each group has statistics of
+    its own, over its channels and all axes after `axis`; the axes before are examples.
+
+    Source: Relay's `nn.group_norm`, ONNX's GroupNormalization.
+    """
+
+    name = "relay.nn.group_norm"
+
+    num_groups = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+
+    def __init__(
+        self,
+        data: Value,
+        gamma: Value,
+        beta: Value,
+        *,
+        num_groups: int,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+    ):
+        super().__init__(
+            data,
+            gamma,
+            beta,
+            axis=axis,
+            epsilon=epsilon,
+            center=center,
+            scale=scale,
+            num_groups=integer(num_groups),
+        )
+
+    def infer_type(self) -> Attribute:
+        result = super().infer_type()
+        groups = self.num_groups.value.data
+        channels = self.data.type.get_shape()[self.channel_axis]
+        if groups < 1 or (channels != DYNAMIC_INDEX and channels % groups):
+            raise VerifyException(
+                f"'num_groups' is {groups}, expected a divisor of the "
+                f"{shape_text([channels])[1:-1]} channels along axis {self.channel_axis}"
+            )
+        return result
 
 
 class SoftmaxFamilyOp(RelayOp, ABC):
@@ -271,6 +433,9 @@ NORM_OPS = (
     BatchNormOp,
     BiasAddOp,
     DropoutOp,
+    GroupNormOp,
+    InstanceNormOp,
+    LayerNormOp,
     LogSoftmaxOp,
     LrnOp,
     SoftmaxOp,

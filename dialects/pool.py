@@ -19,16 +19,25 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.layout import image_lanes, image_shape
 from xrelay.dialects.shapes import boolean, int_array, ranked, real, string, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 from xrelay.dialects.windows import expand_padding, positive_pair, require_layout, window_output
+
+
+def pooled_lanes(layout: StringAttr, out_layout: StringAttr) -> int | None:
+    """The channels in a block of `layout`, which images keep; None when it is not blocked."""
+    lanes = image_lanes(layout, "layout")
+    require_layout("out_layout", out_layout, layout.data, "")
+    return lanes
 
 
 class Pool2DOp(RelayOp, ABC):
     """
     Combines the elements of each `pool_size` window of `data` [N, C, H, W]. `padding` holds one,
     two (vertical, horizontal) or four (top, left, bottom, right) numbers; with `ceil_mode` the
-    last windows may reach beyond the padded image.
+    last windows may reach beyond the padded image. In `layout` NCHW{x}c `data` is
+    [N, C / x, H, W, x], and so is the result: every lane is a channel.
     """
 
     data = tensor_operand_def()
@@ -52,6 +61,7 @@ class Pool2DOp(RelayOp, ABC):
         dilation: Sequence[int] = (1, 1),
         padding: Sequence[int] = (0, 0),
         ceil_mode: bool = False,
+        layout: str = "NCHW",
     ):
         super().__init__(
             [data],
@@ -60,15 +70,14 @@ class Pool2DOp(RelayOp, ABC):
                 "strides": int_array(strides),
                 "dilation": int_array(dilation),
                 "padding": int_array(padding),
+                "layout": string(layout),
                 "ceil_mode": boolean(ceil_mode),
             },
         )
 
     def infer_type(self) -> Attribute:
-        require_layout("layout", self.layout, "NCHW")
-        require_layout("out_layout", self.out_layout, "NCHW", "")
-        data = ranked(self.data, "'data'", 4)
-        batch, channels, *image = data.get_shape()
+        lanes = pooled_lanes(self.layout, self.out_layout)
+        batch, channels, image = image_shape(self.data, "'data'", lanes)
         shape = window_output(
             image,
             positive_pair(self.pool_size, "pool_size"),
@@ -77,7 +86,8 @@ class Pool2DOp(RelayOp, ABC):
             expand_padding(self.padding.get_values()),
             ceil_mode=bool(self.ceil_mode.value.data),
         )
-        return with_shape(data, [batch, channels, *shape])
+        block = [] if lanes is None else [lanes]
+        return with_shape(self.data.type, [batch, channels, *shape, *block])
 
 
 @irdl_op_definition
@@ -117,6 +127,7 @@ class AvgPool2DOp(Pool2DOp):
         padding: Sequence[int] = (0, 0),
         ceil_mode: bool = False,
         count_include_pad: bool = False,
+        layout: str = "NCHW",
     ):
         RelayOp.__init__(
             self,
@@ -126,6 +137,7 @@ class AvgPool2DOp(Pool2DOp):
                 "strides": int_array(strides),
                 "dilation": int_array(dilation),
                 "padding": int_array(padding),
+                "layout": string(layout),
                 "ceil_mode": boolean(ceil_mode),
                 "count_include_pad": boolean(count_include_pad),
             },
@@ -133,7 +145,10 @@ class AvgPool2DOp(Pool2DOp):
 
 
 class GlobalPool2DOp(RelayOp, ABC):
-    """Combines all elements of each channel of `data` [N, C, H, W] into [N, C, 1, 1]."""
+    """
+    Combines all elements of each channel of `data` [N, C, H, W] into [N, C, 1, 1]; in `layout`
+    NCHW{x}c those of [N, C / x, H, W, x] into [N, C / x, 1, 1, x].
+    """
 
     data = tensor_operand_def()
     layout = prop_def(StringAttr, default_value=string("NCHW"))
@@ -142,14 +157,14 @@ class GlobalPool2DOp(RelayOp, ABC):
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
     assembly_format = "$data attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, data: Value):
-        super().__init__([data])
+    def __init__(self, data: Value, layout: str = "NCHW"):
+        super().__init__([data], {"layout": string(layout)})
 
     def infer_type(self) -> Attribute:
-        require_layout("layout", self.layout, "NCHW")
-        require_layout("out_layout", self.out_layout, "NCHW", "")
-        data = ranked(self.data, "'data'", 4)
-        return with_shape(data, [*data.get_shape()[:2], 1, 1])
+        lanes = pooled_lanes(self.layout, self.out_layout)
+        batch, channels, _ = image_shape(self.data, "'data'", lanes)
+        block = [] if lanes is None else [lanes]
+        return with_shape(self.data.type, [batch, channels, 1, 1, *block])
 
 
 @irdl_op_definition

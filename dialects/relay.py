@@ -8,6 +8,8 @@ from xrelay.dialects.conv import CONV_OPS
 from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
+from xrelay.dialects.dilate import DILATE_OPS
+from xrelay.dialects.layout import LAYOUT_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
@@ -29,6 +31,8 @@ Relay = Dialect(
         *CREATION_OPS,
         *CONV_OPS,
         *DENSE_OPS,
+        *DILATE_OPS,
+        *LAYOUT_OPS,
         *POOL_OPS,
         *NORM_OPS,
         *QNN_OPS,

@@ -1,5 +1,7 @@
 """Normalisation, softmax, dropout and bias in NumPy."""
 
+from math import prod
+
 import numpy as np
 from xdsl.interpreter import (
     Interpreter,
@@ -22,6 +24,26 @@ def _along(axis: int, values: Array, rank: int) -> Array:
 def _below_largest(x: Array, axis: int) -> Array:
     """x minus the largest element along `axis`."""
     return x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+
+
+def _standardized(
+    op: norm.StandardizingOp, args: PythonValues, data: Array, axes: tuple[int, ...]
+) -> Array:
+    """
+    `data`, the wide first operand in any shape, normalised by its statistics over `axes`, then
+    scaled and shifted in the shape of the operand.
+    """
+    count = data.dtype.type(prod(data.shape[axis] for axis in axes))
+    centered = data - data.sum(axes, keepdims=True) / count
+    variance = np.square(centered).sum(axes, keepdims=True) / count
+    result = centered / np.sqrt(variance + data.dtype.type(op.epsilon.value.data))
+    result = result.reshape(args[0].shape)
+    gamma, beta = (_along(op.channel_axis, widen(values), result.ndim) for values in args[1:])
+    if op.scale.value.data:
+        result = result * gamma
+    if op.center.value.data:
+        result = result + beta
+    return narrow(result, args[0].dtype)
 
 
 @register_impls
@@ -52,6 +74,31 @@ class NormFunctions(InterpreterFunctions):
         if op.center.value.data:
             result = result + beta
         return ((narrow(result, args[0].dtype), args[3], args[4]),)
+
+    @impl(norm.LayerNormOp)
+    @quiet
+    def run_layer_norm(
+        self, interpreter: Interpreter, op: norm.LayerNormOp, args: PythonValues
+    ) -> PythonValues:
+        return (_standardized(op, args, widen(args[0]), (op.channel_axis,)),)
+
+    @impl(norm.InstanceNormOp)
+    @quiet
+    def run_instance_norm(
+        self, interpreter: Interpreter, op: norm.InstanceNormOp, args: PythonValues
+    ) -> PythonValues:
+        return (_standardized(op, args, widen(args[0]), op.reduced_axes),)
+
+    @impl(norm.GroupNormOp)
+    @quiet
+    def run_group_norm(
+        self, interpreter: Interpreter, op: norm.GroupNormOp, args: PythonValues
+    ) -> PythonValues:
+        axis, groups = op.channel_axis, op.num_groups.value.data
+        shape = args[0].shape
+        split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+        data = widen(args[0]).reshape(split)
+        return (_standardized(op, args, data, tuple(range(axis + 1, data.ndim))),)
 
     @impl(norm.SoftmaxOp)
     @quiet

@@ -10,15 +10,30 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects import pool
-from xrelay.dialects.pool import Pool2DOp
+from xrelay.dialects.pool import GlobalPool2DOp, Pool2DOp, pooled_lanes
 from xrelay.dialects.windows import expand_padding, positive_pair
 from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.numerics import is_float, lowest, narrow, quiet, wide_dtype
 from xrelay.interpreters.windows import Windows
 
 
+def _lanes_first(op: Pool2DOp | GlobalPool2DOp, data: Array) -> Array:
+    """`data` with its last two axes rows and columns: lanes of blocks go before them."""
+    if pooled_lanes(op.layout, op.out_layout) is None:
+        return data
+    # In a memory order of its own, so that sums have the order that they have without blocks.
+    return np.ascontiguousarray(np.moveaxis(data, -1, 2))
+
+
+def _lanes_last(op: Pool2DOp | GlobalPool2DOp, result: Array) -> Array:
+    """The opposite of `_lanes_first`."""
+    if pooled_lanes(op.layout, op.out_layout) is None:
+        return result
+    return np.ascontiguousarray(np.moveaxis(result, 2, -1))
+
+
 def _image(data: Array) -> tuple[int, int]:
-    height, width = data.shape[2:]
+    height, width = data.shape[-2:]
     return height, width
 
 
@@ -57,46 +72,47 @@ class PoolFunctions(InterpreterFunctions):
     def run_max_pool2d(
         self, interpreter: Interpreter, op: pool.MaxPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data: Array = args[0]
+        data = _lanes_first(op, args[0])
         windows, image = _windows(op), _image(data)
         smallest = lowest(data.dtype)
-        result = np.full((*data.shape[:2], *windows.counts(image)), smallest, data.dtype)
+        result = np.full((*data.shape[:-2], *windows.counts(image)), smallest, data.dtype)
         for tap in windows.taps(windows.pad(data, smallest), image):
             np.maximum(result, tap, out=result)
-        return (result,)
+        return (_lanes_last(op, result),)
 
     @impl(pool.AvgPool2DOp)
     @quiet
     def run_avg_pool2d(
         self, interpreter: Interpreter, op: pool.AvgPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data: Array = args[0]
+        data = _lanes_first(op, args[0])
         windows, image = _windows(op), _image(data)
         padded = windows.pad(data.astype(_sum_dtype(data.dtype), copy=False), 0)
-        total = np.zeros((*data.shape[:2], *windows.counts(image)), padded.dtype)
+        total = np.zeros((*data.shape[:-2], *windows.counts(image)), padded.dtype)
         for tap in windows.taps(padded, image):
             total += tap
         count = windows.inside(image, include_pads=bool(op.count_include_pad.value.data))
-        return (_mean(total, count, data.dtype),)
+        return (_lanes_last(op, _mean(total, count, data.dtype)),)
 
     @impl(pool.GlobalMaxPool2DOp)
     @quiet
     def run_global_max_pool2d(
         self, interpreter: Interpreter, op: pool.GlobalMaxPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data: Array = args[0]
+        data = _lanes_first(op, args[0])
         smallest = lowest(data.dtype)
-        return (np.maximum.reduce(data, axis=(2, 3), keepdims=True, initial=smallest),)
+        result = np.maximum.reduce(data, axis=(-2, -1), keepdims=True, initial=smallest)
+        return (_lanes_last(op, result),)
 
     @impl(pool.GlobalAvgPool2DOp)
     @quiet
     def run_global_avg_pool2d(
         self, interpreter: Interpreter, op: pool.GlobalAvgPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data: Array = args[0]
-        total = np.sum(data, axis=(2, 3), keepdims=True, dtype=_sum_dtype(data.dtype))
+        data = _lanes_first(op, args[0])
+        total = np.sum(data, axis=(-2, -1), keepdims=True, dtype=_sum_dtype(data.dtype))
         height, width = _image(data)
-        return (_mean(total, height * width, data.dtype),)
+        return (_lanes_last(op, _mean(total, height * width, data.dtype)),)
 
     @impl(pool.UpsamplingOp)
     def run_upsampling(

@@ -18,9 +18,6 @@ from xdsl.interpreter import (
     impl,
     register_impls,
 )
-from xdsl.interpreters.arith import ArithFunctions
-from xdsl.interpreters.func import FuncFunctions
-from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
@@ -34,6 +31,8 @@ from xrelay.interpreters.conv import ConvFunctions
 from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
+from xrelay.interpreters.dilate import DilateFunctions
+from xrelay.interpreters.layout import LayoutFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
@@ -49,6 +48,8 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     CoreFunctions,
     CreationFunctions,
     DenseFunctions,
+    DilateFunctions,
+    LayoutFunctions,
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
@@ -94,6 +95,12 @@ def interpret(module: ModuleOp, inputs: Sequence[Any], function: str = "main") -
     Raises InterpretationError when the module has no such function, and when the inputs differ
     from its parameters in number, shape or dtype.
     """
+    # Loads what interprets all of xDSL's dialects, a quarter of a second that compiling, which
+    # folds constants with `register_relay` alone, can do without.
+    from xdsl.interpreters.arith import ArithFunctions
+    from xdsl.interpreters.func import FuncFunctions
+    from xdsl.interpreters.scf import ScfFunctions
+
     callee = SymbolTable.lookup_symbol(module, function)
     if not isinstance(callee, func.FuncOp):
         raise InterpretationError(f"the module has no function @{function}")

@@ -7,12 +7,15 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects import binary
+from xrelay.dialects.core import ConstantOp
+from xrelay.lowering import vector_math
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, wide
-from xrelay.lowering.evaluate import Evaluator, Rule, RuleFunction, element_of
+from xrelay.lowering.evaluate import Evaluator, Rule, RuleFunction, element_of, inline_number
 from xrelay.lowering.position import Position
 from xrelay.lowering.unary import maximum, minimum, one
+from xrelay.lowering.vector_math_lanes import Lanes
 
 BinaryCode = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
 
@@ -42,8 +45,8 @@ def multiply_add(
     b: KernelBuilder, x: SSAValue, y: SSAValue, total: SSAValue, kind: Element
 ) -> SSAValue:
     """x * y + total, in one rounding where the CPU has an instruction for it."""
-    if kind.is_float and b.target.fma:
-        return b.insert(math.FmaOp(x, y, total)).result
+    if kind.is_float:
+        return Lanes.of(b, x).fma(x, y, total)
     return add(b, total, multiply(b, x, y, kind), kind)
 
 
@@ -118,11 +121,10 @@ def _mod(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     return _integer_division(b, x, y, kind)[1]
 
 
-def power(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    """x to the power y"""
+def _power(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     if not kind.is_float:
         raise DiagnosticException("relay.power of integers has no kernel code")
-    return b.insert(math.PowFOp(x, y)).result
+    return vector_math.power(b, x, y)
 
 
 def _shift_in_range(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
@@ -170,7 +172,7 @@ CODE: dict[type[Operation], BinaryCode] = {
     binary.FloorDivideOp: _floor_divide,
     binary.FloorModOp: _floor_mod,
     binary.ModOp: _mod,
-    binary.PowerOp: power,
+    binary.PowerOp: _power,
     binary.MaximumOp: maximum,
     binary.MinimumOp: minimum,
     binary.LeftShiftOp: _left_shift,
@@ -200,4 +202,19 @@ def _rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     return result if out_kind.is_bool else convert(b, result, computed, out_kind)
 
 
-RULES: dict[type[Operation], RuleFunction] = dict.fromkeys(binary.BINARY_OPS, _rule)
+def _power_rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
+    """An exponent that is known when the kernel is built may be a few products."""
+    base, exponent = op.operands
+    kind, owner = element_of(base), exponent.owner
+    number = inline_number(owner) if isinstance(owner, ConstantOp) else None
+    if number is None or not kind.is_float:
+        return (yield from _rule(ev, op, leaf, position))
+    b, computed = ev.b, wide(kind)
+    x = convert(b, (yield from ev.broadcast(base, position)), kind, computed)
+    return convert(b, vector_math.power_of_constant(b, x, number), computed, kind)
+
+
+RULES: dict[type[Operation], RuleFunction] = {
+    **dict.fromkeys(binary.BINARY_OPS, _rule),
+    binary.PowerOp: _power_rule,
+}

@@ -5,10 +5,11 @@ Index arithmetic folds constants, so that a kernel for static shapes has no arit
 could be done when it is built. Indices are i64, pointers are `!llvm.ptr`.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from math import gcd
 from typing import TypeAlias, TypeGuard, TypeVar
 
 from xdsl.dialects import arith, llvm, scf, vector
@@ -32,8 +33,20 @@ from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.elements import Element, nearest_float
 from xrelay.lowering.target import Target
 
-Index: TypeAlias = int | SSAValue
-"""An i64 that is known when the kernel is built, or computed when it runs."""
+
+@dataclass(frozen=True)
+class Sum:
+    """An i64 that is computed when the kernel runs, plus a number known before."""
+
+    base: SSAValue
+    constant: int
+
+
+Index: TypeAlias = int | SSAValue | Sum
+"""
+An i64 that is known when the kernel is built, or computed when it runs. What is known is kept
+apart as long as possible: it ends as the constant offset of an address.
+"""
 
 Number: TypeAlias = IntegerAttr[IntegerType] | FloatAttr | DenseIntOrFPElementsAttr[AnyDenseElement]
 """The attribute of a constant: a scalar, or a vector."""
@@ -75,6 +88,12 @@ class KernelBuilder:
     _constants: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
     _indices: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     _last_constant: Operation | None = None
+    _computed: dict[Hashable, tuple[SSAValue, Block]] = field(
+        default_factory=dict[Hashable, tuple[SSAValue, Block]]
+    )
+    """Index arithmetic and addresses that are computed already, and where."""
+    _divisors: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Numbers that are known to divide indices."""
 
     def __post_init__(self) -> None:
         self.open_blocks.append(self.entry)
@@ -91,10 +110,12 @@ class KernelBuilder:
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
-        """Appends to `block` meanwhile."""
-        self.open_blocks.append(block)
+        """Appends to `block` meanwhile. Of the open blocks, those around it stay visible."""
+        before = self.open_blocks
+        around = [i for i, each in enumerate(before) if each is block]
+        self.open_blocks = before[: around[0] + 1] if around else [*before, block]
         yield
-        self.open_blocks.pop()
+        self.open_blocks = before
 
     # -- constants: kept once, at the top of the function ------------------------------------
 
@@ -134,6 +155,8 @@ class KernelBuilder:
 
     def index(self, value: Index) -> SSAValue:
         """An index as a value."""
+        if isinstance(value, Sum):
+            return self._once(arith.AddiOp, value.base, self.index(value.constant))
         if not isinstance(value, int):
             return value
         known = self._indices.get(value)
@@ -141,49 +164,89 @@ class KernelBuilder:
             known = self._indices[value] = self.constant(i64, value)
         return known
 
+    def _remember(self, key: Hashable, build: Callable[[], SSAValue]) -> SSAValue:
+        """A value that is computed once in every block that sees it."""
+        known = self._computed.get(key)
+        if known is not None and any(known[1] is block for block in self.open_blocks):
+            return known[0]
+        value = build()
+        self._computed[key] = value, self.block
+        return value
+
+    def _once(
+        self, op: Callable[[SSAValue, SSAValue], Operation], lhs: SSAValue, rhs: SSAValue
+    ) -> SSAValue:
+        return self._remember((op, lhs, rhs), lambda: self.insert(op(lhs, rhs)).results[0])
+
     # -- index arithmetic ---------------------------------------------------------------------
+
+    def divisor(self, value: Index) -> int:
+        """A number that is known to divide an index; 0, which every number divides, for 0."""
+        base, constant = _parts(value)
+        return constant if base is None else gcd(self._divisors.get(base, 1), constant)
+
+    def _divided(self, value: SSAValue, divisor: int) -> SSAValue:
+        if divisor > 1:
+            self._divisors[value] = divisor
+        return value
 
     def add(self, lhs: Index, rhs: Index) -> Index:
         """lhs + rhs"""
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs + rhs
-        if lhs == 0:
-            return rhs
-        if rhs == 0:
-            return lhs
-        return self.insert(arith.AddiOp(self.index(lhs), self.index(rhs))).result
+        (left, first), (right, second) = _parts(lhs), _parts(rhs)
+        constant = first + second
+        if left is None or right is None:
+            base = right if left is None else left
+        else:
+            common = gcd(self.divisor(left), self.divisor(right))
+            base = self._divided(self._once(arith.AddiOp, left, right), common)
+        return _joined(base, constant)
 
     def sub(self, lhs: Index, rhs: Index) -> Index:
         """lhs - rhs"""
-        if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs - rhs
-        if rhs == 0:
-            return lhs
-        return self.insert(arith.SubiOp(self.index(lhs), self.index(rhs))).result
+        (left, first), (right, second) = _parts(lhs), _parts(rhs)
+        base = left
+        if right is not None:
+            base = None if left is right else self._subtract(left, right)
+        return _joined(base, first - second)
+
+    def _subtract(self, left: SSAValue | None, right: SSAValue) -> SSAValue:
+        return self._once(arith.SubiOp, self.index(0) if left is None else left, right)
 
     def mul(self, lhs: Index, rhs: Index) -> Index:
         """lhs * rhs"""
+        if isinstance(lhs, int):
+            lhs, rhs = rhs, lhs
+        if not isinstance(rhs, int):
+            return self._once(arith.MuliOp, self.index(lhs), self.index(rhs))
+        base, constant = _parts(lhs)
+        if base is None or rhs == 0:
+            return constant * rhs
+        if rhs != 1:
+            factor = self.divisor(base) * abs(rhs)
+            base = self._divided(self._once(arith.MuliOp, base, self.index(rhs)), factor)
+        return _joined(base, constant * rhs)
+
+    def div(self, lhs: Index, rhs: Index) -> Index:
+        """lhs / rhs for lhs >= 0, rhs > 0"""
         if isinstance(lhs, int) and isinstance(rhs, int):
-            return lhs * rhs
-        if lhs == 0 or rhs == 0:
-            return 0
-        if lhs == 1:
-            return rhs
+            return lhs // rhs
         if rhs == 1:
             return lhs
-        return self.insert(arith.MuliOp(self.index(lhs), self.index(rhs))).result
-
-    def div(self, lhs: Index, rhs: int) -> Index:
-        """lhs / rhs for lhs >= 0, rhs > 0"""
-        if isinstance(lhs, int):
-            return lhs // rhs
-        return lhs if rhs == 1 else self.insert(arith.DivUIOp(lhs, self.index(rhs))).result
+        quotient = self._once(arith.DivUIOp, self.index(lhs), self.index(rhs))
+        if not isinstance(rhs, int):
+            return quotient
+        known = self.divisor(lhs)
+        return self._divided(quotient, known // rhs if known % rhs == 0 else 1)
 
     def mod(self, lhs: Index, rhs: int) -> Index:
         """lhs modulo rhs for lhs >= 0, rhs > 0"""
         if isinstance(lhs, int):
             return lhs % rhs
-        return 0 if rhs == 1 else self.insert(arith.RemUIOp(lhs, self.index(rhs))).result
+        known = self.divisor(lhs)
+        if known % rhs == 0:
+            return 0
+        rest = self._once(arith.RemUIOp, self.index(lhs), self.index(rhs))
+        return self._divided(rest, gcd(known, rhs))
 
     def smaller(self, lhs: Index, rhs: Index) -> Index:
         """The smaller of two indices."""
@@ -226,10 +289,12 @@ class KernelBuilder:
     @contextmanager
     def loop(self, start: Index, stop: Index, step: int = 1) -> Generator[Index]:
         """A loop without carried values. One round is no loop."""
-        if isinstance(start, int) and isinstance(stop, int) and start < stop <= start + step:
+        rounds = self.sub(stop, start) if _parts(start)[0] is _parts(stop)[0] else None
+        if isinstance(rounds, int) and 0 < rounds <= step:
             yield start
             return
         body = Block(arg_types=[i64])
+        self._divided(body.args[0], gcd(self.divisor(start), step))
         with self.inside(body):
             yield body.args[0]
             self.insert(scf.YieldOp())
@@ -290,6 +355,15 @@ class KernelBuilder:
 
         return nest((), initial)
 
+    @contextmanager
+    def when(self, condition: SSAValue) -> Generator[None]:
+        """What is done only if a condition holds."""
+        body = Block()
+        with self.inside(body):
+            yield
+            self.insert(scf.YieldOp())
+        self.insert(scf.IfOp(condition, [], Region(body), Region(Block([scf.YieldOp()]))))
+
     def join(
         self,
         condition: SSAValue,
@@ -306,16 +380,21 @@ class KernelBuilder:
 
     def address(self, pointer: SSAValue, offset: Index, storage: Attribute) -> SSAValue:
         """The address of the element `offset` elements after `pointer`."""
-        if offset == 0:
-            return pointer
-        if isinstance(offset, int) and abs(offset) < 2**30:
-            operands, fixed = (pointer,), offset
-        else:
-            operands, fixed = (pointer, self.index(offset)), llvm.GEP_USE_SSA_VAL
-        op = llvm.GEPOp.create(
-            operands=operands, result_types=[POINTER], properties=_step(storage, fixed)
-        )
-        return self.insert(op).result
+        base, constant = _parts(offset)
+        if abs(constant) >= 2**30:
+            base, constant = self.index(offset), 0
+        if base is not None:
+            pointer = self._step((pointer, base), llvm.GEP_USE_SSA_VAL, storage)
+        return self._step((pointer,), constant, storage) if constant else pointer
+
+    def _step(self, operands: tuple[SSAValue, ...], fixed: int, storage: Attribute) -> SSAValue:
+        def build() -> SSAValue:
+            op = llvm.GEPOp.create(
+                operands=operands, result_types=[POINTER], properties=_step(storage, fixed)
+            )
+            return self.insert(op).result
+
+        return self._remember((operands, fixed, storage), build)
 
     def load(self, pointer: SSAValue, offset: Index, element: Element, lanes: int) -> SSAValue:
         """`lanes` elements from memory."""
@@ -340,6 +419,11 @@ class KernelBuilder:
         op = llvm.StoreOp.create(operands=[value, address], properties=_access(element.bytes))
         self.insert(op)
 
+    def prefetch(self, address: SSAValue) -> None:
+        """Asks for a line of memory to be brought into the second-level cache. Never fails."""
+        numbers = [self.constant(i32, value) for value in (0, 2, 1)]
+        self.insert(llvm.CallIntrinsicOp("llvm.prefetch.p0", [address, *numbers], []))
+
     # -- vectors ------------------------------------------------------------------------------
 
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
@@ -362,6 +446,18 @@ class KernelBuilder:
         result = VectorType(scalar_type(value), [len(mask)])
         indices = DenseArrayBase.from_list(i32, list(mask))
         return self.insert(llvm.ShuffleVectorOp(value, value, indices, result)).res
+
+    def merge(self, first: SSAValue, second: SSAValue, mask: Sequence[int]) -> SSAValue:
+        """The named lanes of two vectors, those of `second` counted after those of `first`."""
+        result = VectorType(scalar_type(first), [len(mask)])
+        indices = DenseArrayBase.from_list(i32, list(mask))
+        return self.insert(llvm.ShuffleVectorOp(first, second, indices, result)).res
+
+    def lane(self, value: SSAValue, i: int) -> SSAValue:
+        """One lane of a vector, as a scalar."""
+        if lanes_of(value) == 1:
+            return value
+        return self.bitcast(self.shuffle(value, [i]), scalar_type(value))
 
     def first_lanes(self, value: SSAValue, lanes: int) -> SSAValue:
         """The first lanes of a vector; a scalar for one."""
@@ -466,6 +562,23 @@ class KernelBuilder:
             return self.either(self.both(mask, lhs), self.both(self.negate(mask), rhs))
         left, right = self._bits(lhs)[0], self._bits(rhs)[0]
         return self.bitcast(self.select(condition, left, right), lhs.type)
+
+
+def _parts(value: Index) -> tuple[SSAValue | None, int]:
+    """What is computed of an index, and what is known."""
+    match value:
+        case int():
+            return None, value
+        case Sum():
+            return value.base, value.constant
+        case _:
+            return value, 0
+
+
+def _joined(base: SSAValue | None, constant: int) -> Index:
+    if base is None:
+        return constant
+    return Sum(base, constant) if constant else base
 
 
 # Properties of the operations that kernels are full of, made once.

@@ -18,11 +18,16 @@ from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.windows import expand_padding, positive_pair
 from xrelay.lowering.binary import multiply_add
 from xrelay.lowering.builder import Index
+from xrelay.lowering.context import KernelContext
+from xrelay.lowering.conv_blocked import DIRECT_BLOCKED
+from xrelay.lowering.conv_depthwise import DEPTHWISE
+from xrelay.lowering.conv_geometry import Convolution
+from xrelay.lowering.conv_winograd import WINOGRAD
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.position import Position
-from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
+from xrelay.lowering.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.windows import Window, fold_taps, prepare_image, row_tiles
 
 
@@ -104,25 +109,39 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                 outer = (n, own) if flat else (n, own, row)
                 sink(Position(out_shape, outer, column, width), value)
 
-    def channels_at(n: Index, first: Index, channels: int) -> None:
-        whole, (full, rest) = row_tiles(columns, lanes, vectors)
-        with b.loop(0, rows) as row:
-            if whole:
-                with b.loop(0, whole, lanes * vectors) as start:
-                    tile((n, first, row), start, full, channels)
-            if rest:
-                tile((n, first, row), whole, rest, channels)
-
     if 0 in out_shape:
         return
-    with b.loop(0, images) as n, b.loop(0, groups) as group:
-        first = b.mul(group, group_channels)
-        whole = group_channels - group_channels % block
+    whole, (full, rest) = row_tiles(columns, lanes, vectors)
+
+    def row_at(place: tuple[Index, Index, Index], channels: int) -> None:
         if whole:
-            with b.loop(0, whole, block) as offset:
-                channels_at(n, b.add(first, offset), block)
-        if group_channels > whole:
-            channels_at(n, b.add(first, whole), group_channels - whole)
+            with b.loop(0, whole, lanes * vectors) as start:
+                tile(place, start, full, channels)
+        if rest:
+            tile(place, whole, rest, channels)
+
+    blocks, left = divmod(group_channels, block)
+    for first, count, channels in ((0, blocks, block), (blocks * block, 1, left)):
+        if channels:
+
+            def place(at: tuple[Index, ...], first: int = first, channels: int = channels) -> None:
+                n, group, part, row = at
+                channel = b.add(b.mul(group, group_channels), b.add(first, b.mul(part, block)))
+                row_at((n, channel, row), channels)
+
+            ctx.tasks((images, groups, count, rows), place)
 
 
-STRATEGIES: dict[type[Operation], Strategy] = {Conv2DOp: (Implementation("direct", _direct),)}
+def _refusal(site: Site) -> str | None:
+    conv = Convolution.of(site.op)
+    return unless(conv.data_lanes is None and conv.out_lanes is None, "images in blocks")
+
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    Conv2DOp: (
+        Implementation("direct", _direct, refusal=_refusal),
+        DIRECT_BLOCKED,
+        DEPTHWISE,
+        *WINOGRAD,
+    ),
+}

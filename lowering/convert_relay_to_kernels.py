@@ -22,6 +22,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.target import NATIVE, named_target
 
@@ -34,12 +35,14 @@ class ConvertRelayToKernelsPass(ModulePass):
 
     target: str = NATIVE
     """The CPU: native, x86-64, x86-64-v3 or x86-64-v4."""
+    threads: int = 1
+    """How many threads run the program."""
     function: str | None = None
     """The function to lower; by default `main`, or the only one of the module."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = entry_function(op, self.function)
-        program = lower_function(function, named_target(self.target))
+        program = lower_function(function, KernelOptions(named_target(self.target), self.threads))
         for old in list(op.body.block.ops):
             old.detach()
             old.erase(safe_erase=False)

@@ -15,13 +15,14 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProductOp
 from xrelay.lowering.binary import add, multiply_add
 from xrelay.lowering.builder import Index
+from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, wide
 from xrelay.lowering.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.matrix_panels import PANELS
 from xrelay.lowering.position import Position
 from xrelay.lowering.reduction import across_lanes
-from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
-from xrelay.lowering.target import Target
+from xrelay.lowering.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.windows import row_tiles
 
 
@@ -101,22 +102,34 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
                 before = b.unflatten(row, out_shape[:-1])
                 sink(Position(out_shape, before, column, position.lanes), value)
             else:
-                full = (*outer, *position.outer)
+                full = (*outer, *position.outer) if len(out_shape) > 2 else position.outer
                 sink(Position(out_shape, full, position.inner, position.lanes), value)
 
         return store
 
-    if not isinstance(op, BatchMatmulOp):
-        loops(product, 0, 0, finish(()))
-        return
-    sizes = [prod(shape_of(operand)[1:]) for operand in op.operands]
-    single = [shape_of(operand)[0] == 1 for operand in op.operands]
-    with b.loop(0, out_shape[0]) as batch:
-        starts = [0 if one else b.mul(batch, size) for size, one in zip(sizes, single, strict=True)]
-        loops(product, starts[0], starts[1], finish((batch,)))
+    # One pair of matrices, or one for each member of a batch; a matrix may serve them all.
+    batch = out_shape[0] if isinstance(op, BatchMatmulOp) else 1
+    sizes = [
+        prod(shape_of(operand)[1:]) if batch > 1 and shape_of(operand)[0] > 1 else 0
+        for operand in op.operands
+    ]
+    block = 1 if by_columns else min(product.rows, 8 if ctx.target.vector_registers >= 32 else 4)
+    whole, left = divmod(product.rows, block)
+    for first, count, rows in ((0, whole, block), (whole * block, 1, left)):
+        if rows:
+
+            def part(at: tuple[Index, ...], first: int = first, rows: int = rows) -> None:
+                member, i = at
+                starts = [b.mul(member, size) for size in sizes]
+                row = b.add(first, b.mul(i, block))
+                loops(product, starts[0], starts[1], row, rows, finish((member,)))
+
+            ctx.tasks((batch, count), part)
 
 
-def _by_columns(p: _Product, a_start: Index, b_start: Index, sink: Sink) -> None:
+def _by_columns(
+    p: _Product, a_start: Index, b_start: Index, row: Index, _: int, sink: Sink
+) -> None:
     """Both operands are read along the depth: dot products of several columns at a time."""
     b, kind = p.ctx.b, p.kind
     # Where A is stored by columns, its elements along the depth are not neighbours.
@@ -125,7 +138,7 @@ def _by_columns(p: _Product, a_start: Index, b_start: Index, sink: Sink) -> None
     block = 8 if p.ctx.target.vector_registers >= 32 else 4
     a_origin, b_origin = p.origin(p.a, a_start), p.origin(p.b, b_start)
 
-    def dots(row: Index, column: Index, count: int) -> None:
+    def dots(column: Index, count: int) -> None:
         def add_products(width: int, k: Index, totals: Sequence[SSAValue]) -> list[SSAValue]:
             a_offset = b.add(b.mul(row, p.a.row_step), b.mul(k, p.a.column_step))
             left = p.load(p.a, a_origin, a_offset, width)
@@ -149,19 +162,19 @@ def _by_columns(p: _Product, a_start: Index, b_start: Index, sink: Sink) -> None
             ]
         sink(Position((p.rows, p.columns), (row,), column, count), b.from_lanes(sums))
 
-    with b.loop(0, p.rows) as row:
-        p.ctx.vectors(p.columns, block, lambda column, count: dots(row, column, count))
+    p.ctx.vectors(p.columns, block, dots)
 
 
-def _by_rows(p: _Product, a_start: Index, b_start: Index, sink: Sink) -> None:
-    """Rows of B times single elements of A, for several rows of the result at a time."""
+def _by_rows(
+    p: _Product, a_start: Index, b_start: Index, row: Index, rows: int, sink: Sink
+) -> None:
+    """Rows of B times single elements of A, for `rows` rows of the result at a time."""
     b, kind = p.ctx.b, p.kind
     lanes = p.ctx.target.lanes(kind.bytes)
     vectors = 2 if p.columns > lanes else 1
-    block = min(p.rows, 8 if p.ctx.target.vector_registers >= 32 else 4)
     a_origin, b_origin = p.origin(p.a, a_start), p.origin(p.b, b_start)
 
-    def tile(row: Index, start: Index, rows: int, widths: Sequence[int]) -> None:
+    def tile(start: Index, widths: Sequence[int]) -> None:
         starts = [sum(widths[:v]) for v in range(len(widths))]
 
         def step(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -192,15 +205,12 @@ def _by_rows(p: _Product, a_start: Index, b_start: Index, sink: Sink) -> None:
                 )
                 sink(place, totals[r * len(widths) + v])
 
-    def rows_at(row: Index, count: int) -> None:
-        whole, (full, rest) = row_tiles(p.columns, lanes, vectors)
-        if whole:
-            with b.loop(0, whole, lanes * vectors) as start:
-                tile(row, start, count, full)
-        if rest:
-            tile(row, whole, count, rest)
-
-    p.ctx.vectors(p.rows, block, rows_at)
+    whole, (full, rest) = row_tiles(p.columns, lanes, vectors)
+    if whole:
+        with b.loop(0, whole, lanes * vectors) as start:
+            tile(start, full)
+    if rest:
+        tile(whole, rest)
 
 
 def _emit_by_columns(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -211,17 +221,18 @@ def _emit_by_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     _each_matrix(ctx, op, sink, by_columns=False)
 
 
-def _stored_by_columns(op: Operation, _: Target) -> bool:
-    return _is_by_columns(op)
+def _refusal_by_columns(site: Site) -> str | None:
+    return unless(_is_by_columns(site.op), "right operand stored by rows")
 
 
-def _stored_by_rows(op: Operation, _: Target) -> bool:
-    return not _is_by_columns(op)
+def _refusal_by_rows(site: Site) -> str | None:
+    return unless(not _is_by_columns(site.op), "right operand stored by columns")
 
 
 PRODUCT: Strategy = (
-    Implementation("dot-products", _emit_by_columns, condition=_stored_by_columns),
-    Implementation("row-updates", _emit_by_rows, condition=_stored_by_rows),
+    Implementation("dot-products", _emit_by_columns, refusal=_refusal_by_columns),
+    Implementation("row-updates", _emit_by_rows, refusal=_refusal_by_rows),
+    PANELS,
 )
 
 STRATEGIES: dict[type[Operation], Strategy] = {

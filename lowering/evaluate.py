@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.core import ConstantOp, is_dense
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element, element, leaf_types, static_tensor
+from xrelay.lowering.format import Format
 from xrelay.lowering.position import Position, at
 
 Leaf: TypeAlias = tuple[SSAValue, int]
@@ -43,11 +44,33 @@ RuleFunction: TypeAlias = Callable[["Evaluator", Operation, int, Position], Rule
 
 @dataclass(frozen=True)
 class Buffer:
-    """A tensor in memory, row-major."""
+    """A tensor in memory. Steps along the last axis are steps of one element."""
 
     pointer: SSAValue
-    shape: tuple[int, ...]
+    """Where the element at the origin lies."""
+    format: Format
     element: Element
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor."""
+        return self.format.shape
+
+    def offset(self, b: KernelBuilder, position: Position) -> Index:
+        """How many elements after the origin lane 0 of a position lies."""
+        split = len(position.outer)
+        if self.format.dense_axes >= len(self.shape) - split:
+            coords, inner = position.outer, position.inner
+        else:
+            (*coords, inner) = position.coords(b)
+        return b.add(self.origin(b, coords), inner)
+
+    def origin(self, b: KernelBuilder, coords: Sequence[Index]) -> Index:
+        """How many elements after the origin the given leading coordinates lie."""
+        offset: Index = 0
+        for coord, stride in zip(coords, self.format.strides, strict=False):
+            offset = b.add(offset, b.mul(coord, stride))
+        return offset
 
 
 @dataclass(eq=False)
@@ -99,7 +122,7 @@ class Evaluator:
     def _start(self, demand: Demand) -> Rule:
         leaf, position = demand.leaf, demand.position
         if leaf in self.buffers:
-            return self._load(self.buffers[leaf], position)
+            return self._load(leaf, position)
         op = leaf[0].owner
         assert isinstance(op, Operation), "parameters are in memory"
         rule = self.rules.get(type(op))
@@ -107,9 +130,13 @@ class Evaluator:
             raise DiagnosticException(f"no kernel code for {op.name}")
         return rule(self, op, leaf[1], position)
 
-    def _load(self, buffer: Buffer, position: Position) -> Rule:
+    def _load(self, leaf: Leaf, position: Position) -> Rule:
+        buffer = self.buffers[leaf]
+        if not buffer.format.holds_in_order(position):
+            lanes = [position.lane(self.b, i) for i in range(position.lanes)]
+            return (yield from self.each_lane(leaf, lanes))
         yield from ()
-        offset = position.offset(self.b)
+        offset = buffer.offset(self.b, position)
         return self.b.load(buffer.pointer, offset, buffer.element, position.lanes)
 
     # -- what rules are made of ---------------------------------------------------------------
@@ -133,6 +160,8 @@ class Evaluator:
             inner, lanes = 0, 1
         elif padded[split:] == position.shape[split:]:
             inner = position.inner
+        elif position.in_row and all(dim == 1 for dim in padded[split:-1]):
+            inner = b.mod(position.inner, padded[-1])
         elif position.in_row:
             coords = position.coords(b)
             own = [0 if dim == 1 else c for dim, c in zip(padded, coords, strict=True)]

@@ -1,13 +1,15 @@
 """The operators that one kernel computes, whichever way the program states them."""
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from xrelay.dialects.core import CalledBodyOp, ConstantOp
+from xrelay.dialects.core import CalledBodyOp, CompositeOp, ConstantOp
 from xrelay.lowering.evaluate import inline_number
 
 MAX_NAME_LENGTH = 80
@@ -32,6 +34,19 @@ class Group:
             op for op in self.ops if isinstance(op, ConstantOp) and inline_number(op) is None
         )
 
+    @cached_property
+    def known(self) -> dict[SSAValue, ConstantOp]:
+        """
+        The constants in memory that exactly one operator of the group uses, as the operators see
+        them: a kernel can ask for their elements in another order.
+        """
+        uses = Counter(operand for op in self.ops for operand in op.operands)
+        sources = {
+            **{op.result: op for op in self.constants},
+            **dict(zip(self.params, map(constant_source, self.args), strict=True)),
+        }
+        return {value: op for value, op in sources.items() if op is not None and uses[value] == 1}
+
     def name(self) -> str:
         """`fused_` and the names of the operators, as Relay names kernels."""
         names = [op.name for op in self.ops if not isinstance(op, ConstantOp)]
@@ -49,7 +64,18 @@ class Group:
             numbers[value] = len(numbers)
         types = tuple(value.type for value in numbers)
         ops = tuple(_op_key(op, numbers) for op in self.ops)
-        return types, ops, numbers[self.result]
+        known = tuple(numbers[value] for value in self.known)
+        return types, ops, known, numbers[self.result]
+
+
+def constant_source(value: SSAValue) -> ConstantOp | None:
+    """The constant that a value is, also seen from inside of composites."""
+    while isinstance(value, BlockArgument):
+        op = value.owner.parent_op()
+        if not isinstance(op, CompositeOp):
+            return None
+        value = op.args[value.index]
+    return value.owner if isinstance(value.owner, ConstantOp) else None
 
 
 def _op_key(op: Operation, numbers: dict[SSAValue, int]) -> Hashable:

@@ -9,7 +9,7 @@ The anchor is the last operator with a strategy, when every operator between it 
 works element by element: then what remains of the group runs on its registers.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -24,18 +24,23 @@ from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.norm import BatchNormOp, BiasAddOp
 from xrelay.dialects.transform import WhereOp
-from xrelay.dialects.unary import UNARY_OPS
+from xrelay.dialects.unary import UNARY_OPS, ClipOp, CopyOp, LeakyReluOp, NegativeOp, ReluOp
 from xrelay.lowering.builder import Index, KernelBuilder
+from xrelay.lowering.context import KernelContext, Team
 from xrelay.lowering.core import source_leaf
 from xrelay.lowering.elements import Element, element, leaf_types
 from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
+from xrelay.lowering.format import Format, row_major
 from xrelay.lowering.group import Group
+from xrelay.lowering.halo import clear_halo
 from xrelay.lowering.norm import channel_shape
+from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position
-from xrelay.lowering.registry import RULES, STRATEGIES
-from xrelay.lowering.strategy import KernelContext, select_implementation
+from xrelay.lowering.registry import RULES, STRATEGIES, explain_selection
+from xrelay.lowering.strategy import Selection, Sink, Site
 from xrelay.lowering.target import Target
 from xrelay.lowering.transform import varies_along_row
+from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 
 KERNEL_ATTRIBUTE = "xrelay.kernel"
 """Marks the functions that are kernels."""
@@ -53,99 +58,184 @@ MAX_POSITIONS = 4
 """A value that is wanted at more positions at once is computed into scratch memory first."""
 
 
+LIGHT = (ReluOp, ClipOp, LeakyReluOp, NegativeOp, CopyOp, *BINARY_OPS, WhereOp, BiasAddOp)
+"""Elementwise operators of a few instructions."""
+MANY_LIGHT = 8
+"""So many of them are repeated for every register of an anchor; more are run in a loop."""
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """What holds for all kernels of a program."""
+
+    target: Target
+    threads: int = 1
+    excluded: frozenset[str] = frozenset()
+    """Names of implementations that must not be used."""
+    records: TuningRecords = NO_RECORDS
+    """What was measured, which decides before priorities and estimates."""
+
+
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel function: pointers to the parameters' tensors, to the constants, to the result's
-    tensors, and to scratch memory."""
+    """
+    A kernel function: pointers to the parameters' tensors, to the constants, to the result's
+    tensors, and to scratch memory; the number of the thread, how many there are, and the team.
+    """
 
     function: func.FuncOp
     scratch_bytes: int
+    packings: dict[int, Packing]
+    """The order in which inputs that are constants are expected, by number."""
+    selections: tuple[Selection, ...] = ()
+    """What computes the operators that have strategies, in the order of their loops."""
 
 
-def build_kernel(group: Group, name: str, target: Target) -> Kernel:
-    """
-    The kernel of a group.
-
-    Raises DiagnosticException for operators and types that have no kernel code.
-    """
-    inputs = [
+def group_inputs(group: Group) -> list[Leaf]:
+    """The tensors that a kernel reads, in the order of its parameters."""
+    return [
         *((param, i) for param in group.params for i in range(len(leaf_types(param.type)))),
         *((constant.result, 0) for constant in group.constants),
     ]
-    outputs: list[Leaf] = [(group.result, i) for i in range(len(leaf_types(group.result.type)))]
+
+
+def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
+    """An operator of a group as strategies see it."""
+    constants = frozenset(value for value in op.operands if value in group.known)
+    return Site(op, options.target, options.threads, constants, options.excluded, options.records)
+
+
+def complex_operators(group: Group) -> list[Operation]:
+    """
+    The operators that get loops of their own: those with a strategy. One that can be evaluated on
+    demand, too, gets them only when there is no other.
+    """
+    having = [op for op in group.ops if type(op) in STRATEGIES]
+    return [op for op in having if type(op) not in RULES] or having[-1:]
+
+
+def anchor_of(group: Group) -> Operation | None:
+    """The last operator with a strategy, when the rest of the group can run on its registers."""
+    complex_ops = complex_operators(group)
+    if not complex_ops or len(leaf_types(group.result.type)) != 1:
+        return None
+    anchor = complex_ops[-1]
+    return anchor if keeps_indices(anchor.results[0], group) else None
+
+
+def selection_of(op: Operation, group: Group, options: KernelOptions) -> Selection:
+    """What computes an operator of a group that has a strategy."""
+    return explain_selection(site_of(op, group, options))
+
+
+def build_kernel(
+    group: Group,
+    name: str,
+    options: KernelOptions,
+    inputs: Sequence[Format],
+    outputs: Sequence[Format],
+) -> Kernel:
+    """
+    The kernel of a group, for tensors in the given formats.
+
+    Raises DiagnosticException for operators and types that have no kernel code.
+    """
     pointer = LLVMPointerType()
-    block = Block(arg_types=[pointer] * (len(inputs) + len(outputs) + 1))
-    b = KernelBuilder(block, target)
+    count = len(inputs) + len(outputs)
+    block = Block(arg_types=[*[pointer] * (count + 1), i64, i64, pointer])
+    b = KernelBuilder(block, options.target)
     evaluator = Evaluator(b, RULES)
-    for leaf, arg in zip(inputs, block.args, strict=False):
-        evaluator.buffers[leaf] = Buffer(arg, leaf_shape(leaf), leaf_element(leaf))
+    leaves = group_inputs(group)
+    for leaf, arg, format in zip(leaves, block.args, inputs, strict=False):
+        evaluator.buffers[leaf] = Buffer(arg, format, leaf_element(leaf))
     results = [
-        Buffer(arg, leaf_shape(leaf), leaf_element(leaf))
-        for leaf, arg in zip(outputs, block.args[len(inputs) : -1], strict=True)
+        Buffer(arg, format, leaf_element((group.result, i)))
+        for i, (arg, format) in enumerate(
+            zip(block.args[len(inputs) : count], outputs, strict=True)
+        )
     ]
-    ctx = KernelContext(b, evaluator, block.args[-1])
-    _emit_group(ctx, group, results)
+    scratch, thread, threads, team = block.args[count:]
+    ctx = KernelContext(
+        b,
+        evaluator,
+        scratch,
+        Team(options.threads, thread, threads, team),
+        results,
+        frozenset(group.known),
+    )
+    used = _emit_group(ctx, group, options)
     b.insert(func.ReturnOp())
     function = func.FuncOp(
         name, FunctionType.from_lists(block.arg_types, []), Region(block), visibility="private"
     )
     function.attributes[KERNEL_ATTRIBUTE] = UnitAttr()
     function.attributes[SCRATCH_ATTRIBUTE] = IntegerAttr(ctx.scratch_bytes, i64)
-    return Kernel(function, ctx.scratch_bytes)
+    packings = {
+        i: ctx.packings[value] for i, (value, _) in enumerate(leaves) if value in ctx.packings
+    }
+    return Kernel(function, ctx.scratch_bytes, packings, used)
 
 
-def _emit_group(ctx: KernelContext, group: Group, results: list[Buffer]) -> None:
+def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tuple[Selection, ...]:
     missing = [op.name for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
     if missing:
         raise DiagnosticException(f"no kernel code for {', '.join(dict.fromkeys(missing))}")
-    complex_ops = [op for op in group.ops if type(op) in STRATEGIES]
-    anchor = complex_ops[-1] if complex_ops and len(results) == 1 else None
-    if anchor is not None and not _keeps_indices(anchor, group):
-        anchor = None
+    used: list[Selection] = []
+
+    def emit(op: Operation, sink: Sink) -> None:
+        selection = selection_of(op, group, options)
+        used.append(selection)
+        selection.chosen.emit(ctx, op, sink)
+
+    for buffer in ctx.results:
+        clear_halo(ctx, buffer)
+    anchor = anchor_of(group)
+    complex_ops = complex_operators(group)
     repeated = _often_wanted(group)
     for op in group.ops:
-        if op is not anchor and type(op) in STRATEGIES:
-            _materialize(ctx, op)
+        if op is not anchor and op in complex_ops:
+            leaf = (op.results[0], 0)
+            buffer = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
+            emit(op, lambda place, value, buffer=buffer: ctx.store(buffer, place, value))
+            ctx.barrier()
+            ctx.ev.buffers[leaf] = buffer
             continue
         for leaf in _leaves(op.results[0]):
             if leaf in repeated:
-                kept = ctx.scratch(leaf_element(leaf), leaf_shape(leaf))
+                kept = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
                 _emit_on_demand(ctx, group, leaf, kept)
+                ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
-        for number, buffer in enumerate(results):
+        for number, buffer in enumerate(ctx.results):
             _emit_on_demand(ctx, group, (group.result, number), buffer)
-        return
+        return tuple(used)
     leaf = (anchor.results[0], 0)
-    (buffer,) = results
+    (buffer,) = ctx.results
+    after = group.ops[group.ops.index(anchor) + 1 :]
+    computing = [op for op in after if not isinstance(op, (ConstantOp, *PASSING_ON))]
+    ctx.heavy_epilogue = len(computing) > MANY_LIGHT or not all(
+        isinstance(op, LIGHT) for op in computing
+    )
 
     def sink(position: Position, value: SSAValue) -> None:
         ctx.ev.bind(leaf, position, value)
-        _store(ctx, buffer, position, ctx.ev.get((group.result, 0), position))
+        ctx.store(buffer, position, ctx.ev.get((group.result, 0), position))
 
-    select_implementation(STRATEGIES[type(anchor)], anchor, ctx.target).emit(ctx, anchor, sink)
-
-
-def _store(ctx: KernelContext, buffer: Buffer, position: Position, value: SSAValue) -> None:
-    ctx.b.store(buffer.pointer, position.offset(ctx.b), buffer.element, value)
+    emit(anchor, sink)
+    return tuple(used)
 
 
-def _materialize(ctx: KernelContext, op: Operation) -> None:
-    """Computes an operator into scratch memory."""
-    leaf = (op.results[0], 0)
-    buffer = ctx.scratch(leaf_element(leaf), leaf_shape(leaf))
-    implementation = select_implementation(STRATEGIES[type(op)], op, ctx.target)
-    implementation.emit(ctx, op, lambda place, value: _store(ctx, buffer, place, value))
-    ctx.ev.buffers[leaf] = buffer
-
-
-def _keeps_indices(anchor: Operation, group: Group) -> bool:
-    """Whether every use of the anchor on the way to the result is at the index of the result."""
+def keeps_indices(value: SSAValue, group: Group) -> bool:
+    """
+    Whether every use of a tensor on the way to the result is at the index of the result. False
+    where the result does not depend on it.
+    """
     result = group.result
-    shape = leaf_shape((anchor.results[0], 0))
+    shape = leaf_shape((value, 0))
     if leaf_shape((result, 0)) != shape:
         return False
-    depends: set[SSAValue] = {anchor.results[0]}
+    depends: set[SSAValue] = {value}
     for op in group.ops:
         used = [i for i, operand in enumerate(op.operands) if operand in depends]
         if not used:
@@ -179,12 +269,13 @@ def _often_wanted(group: Group) -> set[Leaf]:
         if len(known) <= MAX_POSITIONS:
             known |= positions
 
+    complex_ops = complex_operators(group)
     for op in reversed(group.ops):
         if isinstance(op, PASSING_ON):
             continue
         for leaf in _leaves(op.results[0]):
             positions, own = wanted.get(leaf, set()), set[Hashable]((leaf,))
-            if type(op) in STRATEGIES:
+            if op in complex_ops:
                 positions = own
             elif len(positions) > MAX_POSITIONS and op.operands:
                 often.add(leaf)
@@ -200,21 +291,24 @@ def _often_wanted(group: Group) -> set[Leaf]:
 
 def _emit_on_demand(ctx: KernelContext, group: Group, leaf: Leaf, buffer: Buffer) -> None:
     """Loops over all elements of a tensor."""
-    b, shape = ctx.b, buffer.shape
+    shape = buffer.shape
     if 0 in shape:
         return
-    span = _widest_span(group, shape)
+    span = min(_widest_span(group, shape), _dense_span(ctx, buffer))
     outer, inner = shape[: len(shape) - span], prod(shape[len(shape) - span :])
-    lanes = _lanes(ctx, group)
 
-    def row(indices: tuple[Index, ...]) -> None:
-        def elements(start: Index, width: int) -> None:
-            position = Position(shape, indices, start, width)
-            _store(ctx, buffer, position, ctx.ev.get(leaf, position))
+    def elements(indices: tuple[Index, ...], start: Index, width: int) -> None:
+        position = Position(shape, indices, start, width)
+        ctx.store(buffer, position, ctx.ev.get(leaf, position))
 
-        ctx.vectors(inner, lanes, elements)
+    ctx.vector_tasks(outer, inner, _lanes(ctx, group), elements)
 
-    b.loop_nest(outer, row)
+
+def _dense_span(ctx: KernelContext, result: Buffer) -> int:
+    """How many of the last axes have no gaps in any tensor of the rank of the result."""
+    rank = len(result.shape)
+    formats = [buffer.format for buffer in (result, *ctx.ev.buffers.values())]
+    return min(each.dense_axes for each in formats if len(each.shape) == rank)
 
 
 def _lanes(ctx: KernelContext, group: Group) -> int:

@@ -1,15 +1,19 @@
 """Kernel code of bias, normalisation, softmax and dropout."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import norm
-from xrelay.lowering.binary import add, multiply, multiply_add, power, subtract
-from xrelay.lowering.builder import Index
+from xrelay.lowering.binary import add, multiply, multiply_add, subtract
+from xrelay.lowering.builder import Index, KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.context import KernelContext, VectorBody
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import wide
+from xrelay.lowering.elements import Element, wide
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
@@ -19,9 +23,25 @@ from xrelay.lowering.evaluate import (
     leaf_shape,
     shape_of,
 )
+from xrelay.lowering.format import row_major
 from xrelay.lowering.position import Position, at
-from xrelay.lowering.reduction import MAXIMUM, SUM, reduce_elements
-from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
+from xrelay.lowering.reduction import (
+    MAXIMUM,
+    MINIMUM,
+    SUM,
+    Term,
+    average,
+    fold_columns,
+    reduce_elements,
+)
+from xrelay.lowering.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.vector_math import (
+    decay_to_zero,
+    natural_log,
+    power_of_constant,
+    reciprocal,
+    rsqrt,
+)
 
 
 def _channel(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> Rule:
@@ -98,70 +118,323 @@ def channel_shape(op: Operation, operand: int) -> tuple[int, ...] | None:
 
 
 def _softmax(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    """Three passes over each row: the maximum, the sum of exponentials, the result."""
+    """
+    Three passes over each row: the maximum, the exponentials and their sum, the result. What a
+    pass computes is kept in memory of the thread for the next one.
+    """
     assert isinstance(op, norm.SoftmaxFamilyOp)
+    shape, axis = shape_of(op.data), op.normalized_axis
+    if axis == len(shape) - 1:
+        ctx.tasks(shape[:-1], _SoftmaxOfRow(ctx, op, sink))
+        return
+    columns = _softmax_of_columns(ctx, op, sink)
+    lanes = ctx.target.lanes(wide(element_of(op.data)).bytes)
+    ctx.vector_tasks([*shape[:axis], *shape[axis + 1 : -1]], shape[-1], lanes, columns)
+
+
+class _SoftmaxOfRow:
+    """The code for one row, given its coordinates."""
+
+    def __init__(self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink):
+        self.ctx, self.b, self.ev, self.sink = ctx, ctx.b, ctx.ev, sink
+        self.leaf, self.shape = (op.data, 0), shape_of(op.data)
+        self.source = element_of(op.data)
+        self.kind = wide(self.source)
+        self.lanes = ctx.target.lanes(self.kind.bytes)
+        self.logarithmic = isinstance(op, norm.LogSoftmaxOp)
+        self.row = ctx.private_scratch(self.kind, row_major(self.shape[-1:]))
+        self.is_computed = self.leaf not in self.ev.buffers
+
+    def __call__(self, outer: tuple[Index, ...]) -> None:
+        """Emits the passes."""
+        b, kind = self.b, self.kind
+        peak = self._peak(outer)
+
+        def term_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+            difference = subtract(
+                b, self._element(outer, offset, width), b.splat(peak, width), kind
+            )
+            raised = decay_to_zero(b, difference)
+            self._keep(offset, difference if self.logarithmic else raised)
+            return raised
+
+        (total,) = reduce_elements(self.ctx, [], self.shape[-1], [Term(SUM, kind)], term_at)
+        factor = natural_log(b, total) if self.logarithmic else reciprocal(b, total)
+
+        def finish(offset: Index, width: int) -> None:
+            value, own = self._kept(offset, width), b.splat(factor, width)
+            code = subtract if self.logarithmic else multiply
+            result = convert(b, code(b, value, own, kind), kind, self.source)
+            self.sink(at(self.shape, [*outer, offset], width), result)
+
+        self.ctx.vectors(self.shape[-1], self.lanes, finish)
+
+    def _peak(self, outer: tuple[Index, ...]) -> SSAValue:
+        """
+        The largest element. The bits of numbers, read as integers, have their order where there
+        is a positive one, and the opposite order where there is none: two integer instructions
+        for each vector instead of six that a maximum of floating-point numbers takes.
+        """
+        b, kind = self.b, self.kind
+        bits = IntegerType(8 * kind.bytes)
+        signed, unsigned = (Element(bits, bits, kind.bytes, sign) for sign in (True, False))
+
+        def bits_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+            position = at(self.shape, [*outer, offset], width)
+            value = convert(b, self.ev.get(self.leaf, position), self.source, kind)
+            if self.is_computed:
+                self._keep(offset, value)
+            return b.bitcast(value, with_lanes(bits, width))
+
+        terms = [Term(MAXIMUM, signed), Term(MINIMUM, unsigned)]
+        largest, smallest = reduce_elements(self.ctx, [], self.shape[-1], terms, bits_at)
+        below_zero = b.compare_integers(largest, "slt", b.constant(bits, 0))
+        return b.bitcast(b.select(below_zero, smallest, largest), kind.compute)
+
+    def _element(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+        if self.is_computed:
+            return self._kept(offset, width)
+        position = at(self.shape, [*outer, offset], width)
+        return convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
+
+    def _keep(self, offset: Index, value: SSAValue) -> None:
+        self.b.store(self.row.pointer, offset, self.kind, value)
+
+    def _kept(self, offset: Index, width: int) -> SSAValue:
+        return self.b.load(self.row.pointer, offset, self.kind, width)
+
+
+def _softmax_of_columns(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -> VectorBody:
+    """The axis is not the last one: every lane is a softmax of its own."""
     b, shape, axis = ctx.b, shape_of(op.data), op.normalized_axis
-    source = element_of(op.data)
+    source, length = element_of(op.data), shape_of(op.data)[op.normalized_axis]
     kind = wide(source)
     logarithmic = isinstance(op, norm.LogSoftmaxOp)
     lanes = ctx.target.lanes(kind.bytes)
+    kept = ctx.private_scratch(kind, row_major((length, lanes)))
 
-    def load(position: Position) -> SSAValue:
-        return convert(b, ctx.ev.get((op.data, 0), position), source, kind)
+    def emit(outer: tuple[Index, ...], start: Index, width: int) -> None:
+        def position(i: Index) -> Position:
+            return at(shape, [*outer[:axis], i, *outer[axis:], start], width)
 
-    def exponential(value: SSAValue, peak: SSAValue, width: int) -> SSAValue:
-        return b.insert(math.ExpOp(subtract(b, value, b.splat(peak, width), kind))).result
+        def peak_step(i: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = convert(b, ctx.ev.get((op.data, 0), position(i)), source, kind)
+            b.store(kept.pointer, b.mul(i, lanes), kind, value)
+            return [MAXIMUM.combine(b, values[0], value, kind)]
 
-    def finish(position: Position, peak: SSAValue, total: SSAValue) -> None:
-        width = position.lanes
-        value = load(position)
-        if logarithmic:
-            log = b.insert(math.LogOp(b.splat(total, width))).result
-            result = subtract(b, subtract(b, value, b.splat(peak, width), kind), log, kind)
+        def sum_step(i: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = b.load(kept.pointer, b.mul(i, lanes), kind, width)
+            difference = subtract(b, value, peak, kind)
+            raised = decay_to_zero(b, difference)
+            b.store(kept.pointer, b.mul(i, lanes), kind, difference if logarithmic else raised)
+            return [add(b, values[0], raised, kind)]
+
+        lowest = b.constant(kind.compute, MAXIMUM.neutral(kind), width)
+        peak = b.fold(0, length, 1, [lowest], peak_step)[0]
+        total = b.fold(0, length, 1, [b.constant(kind.compute, 0, width)], sum_step)[0]
+        factor = natural_log(b, total) if logarithmic else reciprocal(b, total)
+        with b.loop(0, length) as i:
+            value = b.load(kept.pointer, b.mul(i, lanes), kind, width)
+            result = (subtract if logarithmic else multiply)(b, value, factor, kind)
+            sink(position(i), convert(b, result, kind, source))
+
+    return emit
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """
+    The elements that share statistics: for each round of the loops over `extents` one set, whose
+    elements the loops over `inner` and then `length` neighbours run through.
+    """
+
+    extents: tuple[int, ...]
+    inner: tuple[int, ...]
+    length: int
+    place: Callable[[KernelBuilder, tuple[Index, ...], tuple[Index, ...], Index, int], Position]
+    """The position of elements: of the set, in the inner loops, and among the neighbours."""
+
+    @property
+    def size(self) -> int:
+        """How many elements a set has."""
+        return prod(self.inner) * self.length
+
+
+def _sets(op: norm.StandardizingOp) -> _Sets | None:
+    """The sets of neighbours; None where the last axis tells sets apart."""
+    shape, axis = shape_of(op.data), op.channel_axis
+    last = len(shape) - 1
+    match op:
+        case norm.GroupNormOp():
+            groups = op.num_groups.value.data
+            channels = shape[axis] // groups
+
+            def place(
+                b: KernelBuilder,
+                outer: tuple[Index, ...],
+                inner: tuple[Index, ...],
+                offset: Index,
+                lanes: int,
+            ) -> Position:
+                first = b.mul(outer[-1], channels)
+                if axis == last:
+                    return at(shape, [*outer[:-1], b.add(first, offset)], lanes)
+                return Position(shape, (*outer[:-1], b.add(first, inner[0])), offset, lanes)
+
+            extents = (*shape[:axis], groups)
+            if axis == last:
+                return _Sets(extents, (), channels, place)
+            return _Sets(extents, (channels,), prod(shape[axis + 1 :]), place)
+        case norm.InstanceNormOp():
+            reduced = op.reduced_axes
+        case _:
+            reduced = (axis,)
+    if last not in reduced:
+        return None
+    kept = [i for i in range(last + 1) if i not in reduced]
+    # The last reduced axes, as far as nothing lies between them, are one row.
+    tail = last - max(kept, default=-1)
+    inner_axes = [i for i in reduced if i <= last - tail]
+
+    def row_place(
+        b: KernelBuilder,
+        outer: tuple[Index, ...],
+        inner: tuple[Index, ...],
+        offset: Index,
+        lanes: int,
+    ) -> Position:
+        own = dict(zip([*kept, *inner_axes], [*outer, *inner], strict=True))
+        return Position(shape, tuple(own[i] for i in range(last + 1 - tail)), offset, lanes)
+
+    return _Sets(
+        tuple(shape[i] for i in kept),
+        tuple(shape[i] for i in inner_axes),
+        prod(shape[last + 1 - tail :]),
+        row_place,
+    )
+
+
+class _Standardization:
+    """The code of (data - mean) / sqrt(variance + epsilon) * gamma + beta."""
+
+    def __init__(self, ctx: KernelContext, op: norm.StandardizingOp, sink: Sink):
+        self.ctx, self.b, self.op, self.sink = ctx, ctx.b, op, sink
+        self.source = element_of(op.data)
+        self.kind = wide(self.source)
+
+    def load(self, value: SSAValue, position: Position) -> SSAValue:
+        """Elements of an operand as they are computed with."""
+        return convert(self.b, self.ctx.ev.get((value, 0), position), self.source, self.kind)
+
+    def square(self, position: Position, mean: SSAValue) -> SSAValue:
+        """The square of the distance from the mean."""
+        value = self.load(self.op.data, position)
+        distance = subtract(self.b, value, self.b.splat(mean, position.lanes), self.kind)
+        return multiply(self.b, distance, distance, self.kind)
+
+    def average(self, total: SSAValue, count: int) -> SSAValue:
+        """A sum divided by how many elements it is of."""
+        divisor = self.b.constant(self.kind.compute, count, lanes_of(total))
+        return average(self.b, total, divisor, self.kind)
+
+    def factor(self, variance: SSAValue) -> SSAValue:
+        """1 / sqrt(variance + epsilon)"""
+        b, epsilon = self.b, self.op.epsilon.value.data
+        shift = b.constant(self.kind.compute, epsilon, lanes_of(variance))
+        return rsqrt(b, add(b, variance, shift, self.kind))
+
+    def channel(self, value: SSAValue, position: Position) -> SSAValue:
+        """The elements of `gamma` or `beta` that belong to a position."""
+        axis, last = self.op.channel_axis, len(position.shape) - 1
+        if axis < len(position.outer):
+            own, lanes = position.outer[axis], 1
         else:
-            raised = exponential(value, peak, width)
-            result = b.insert(arith.DivfOp(raised, b.splat(total, width))).result
-        sink(position, convert(b, result, kind, source))
+            assert axis == last and position.span == 1, "a row lies along one channel or all"
+            own, lanes = position.inner, position.lanes
+        element = self.load(value, at(shape_of(value), [own], lanes))
+        return self.b.splat(element, position.lanes)
 
-    def along_last_axis(outer: tuple[Index, ...]) -> None:
-        def element_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
-            return load(at(shape, [*outer, offset], width))
+    def finish(self, position: Position, mean: SSAValue, factor: SSAValue) -> None:
+        """Hands on the result at a position."""
+        b, op, lanes, kind = self.b, self.op, position.lanes, self.kind
+        value = subtract(b, self.load(op.data, position), b.splat(mean, lanes), kind)
+        result = multiply(b, value, b.splat(factor, lanes), kind)
+        gamma = self.channel(op.gamma, position) if op.scale.value.data else None
+        beta = self.channel(op.beta, position) if op.center.value.data else None
+        if gamma is not None and beta is not None:
+            result = multiply_add(b, result, gamma, beta, kind)
+        elif gamma is not None:
+            result = multiply(b, result, gamma, kind)
+        elif beta is not None:
+            result = add(b, result, beta, kind)
+        self.sink(position, convert(b, result, kind, self.source))
 
-        peak = reduce_elements(ctx, [], shape[-1], MAXIMUM, kind, element_at)
+    def of_sets(self, sets: _Sets) -> None:
+        """Statistics of sets of neighbours: scalars."""
+        ctx, b = self.ctx, self.b
 
-        def raised_at(none: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
-            return exponential(element_at(none, offset, width), peak, width)
+        def one(outer: tuple[Index, ...]) -> None:
+            def total(code: Callable[[Position], SSAValue]) -> SSAValue:
+                def element_at(inner: tuple[Index, ...], offset: Index, lanes: int) -> SSAValue:
+                    return code(sets.place(b, outer, inner, offset, lanes))
 
-        total = reduce_elements(ctx, [], shape[-1], SUM, kind, raised_at)
-        ctx.vectors(
-            shape[-1],
-            lanes,
-            lambda start, width: finish(at(shape, [*outer, start], width), peak, total),
-        )
+                terms = [Term(SUM, self.kind)]
+                return reduce_elements(ctx, sets.inner, sets.length, terms, element_at)[0]
 
-    def across_rows(outer: tuple[Index, ...]) -> None:
-        def columns(start: Index, width: int) -> None:
-            def position(i: Index) -> Position:
-                return at(shape, [*outer[:axis], i, *outer[axis:], start], width)
+            count = sets.size
+            mean = self.average(total(lambda place: self.load(self.op.data, place)), count)
+            variance = self.average(total(lambda place: self.square(place, mean)), count)
+            factor = self.factor(variance)
 
-            def peak_step(i: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                return [MAXIMUM.combine(b, values[0], load(position(i)), kind)]
+            def inner(indices: tuple[Index, ...]) -> None:
+                def elements(offset: Index, lanes: int) -> None:
+                    self.finish(sets.place(b, outer, indices, offset, lanes), mean, factor)
 
-            def sum_step(i: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                return [add(b, values[0], exponential(load(position(i)), peak, width), kind)]
+                ctx.vectors(sets.length, ctx.target.lanes(self.kind.bytes), elements)
 
-            lowest = b.constant(kind.compute, MAXIMUM.neutral(kind), width)
-            peak = b.fold(0, shape[axis], 1, [lowest], peak_step)[0]
-            total = b.fold(0, shape[axis], 1, [b.constant(kind.compute, 0, width)], sum_step)[0]
-            with b.loop(0, shape[axis]) as i:
-                finish(position(i), peak, total)
+            b.loop_nest(sets.inner, inner)
 
-        ctx.vectors(shape[-1], lanes, columns)
+        ctx.tasks(sets.extents, one)
 
-    if axis == len(shape) - 1:
-        b.loop_nest(shape[:-1], along_last_axis)
+    def of_columns(self, reduced: Sequence[int]) -> None:
+        """The last axis tells sets apart: every lane has its own statistics."""
+        ctx, b, shape = self.ctx, self.b, shape_of(self.op.data)
+        kept = [i for i in range(len(shape) - 1) if i not in reduced]
+        extents = [shape[i] for i in reduced]
+
+        def column(outer: tuple[Index, ...], start: Index, width: int) -> None:
+            def place(indices: tuple[Index, ...]) -> Position:
+                own = dict(zip([*kept, *reduced], [*outer, *indices], strict=True))
+                return at(shape, [*(own[i] for i in range(len(shape) - 1)), start], width)
+
+            def total(code: Callable[[Position], SSAValue]) -> SSAValue:
+                ((_, value),) = fold_columns(
+                    ctx, extents, width, SUM, self.kind, lambda i, _, lanes: code(place(i))
+                )
+                return value
+
+            count = prod(extents)
+            mean = self.average(total(lambda place: self.load(self.op.data, place)), count)
+            variance = self.average(total(lambda place: self.square(place, mean)), count)
+            factor = self.factor(variance)
+            b.loop_nest(extents, lambda indices: self.finish(place(indices), mean, factor))
+
+        lanes = ctx.target.lanes(self.kind.bytes)
+        ctx.vector_tasks([shape[i] for i in kept], shape[-1], lanes, column)
+
+
+def _standardize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    """The mean, then the variance as the mean square of the distances from it."""
+    assert isinstance(op, norm.StandardizingOp)
+    if (op.data, 0) not in ctx.ev.buffers:
+        # Every element is read three times.
+        ctx.placed(op.data)
+    code, sets = _Standardization(ctx, op, sink), _sets(op)
+    if sets is not None:
+        code.of_sets(sets)
     else:
-        b.loop_nest([*shape[:axis], *shape[axis + 1 : -1]], across_rows)
+        reduced = op.reduced_axes if isinstance(op, norm.InstanceNormOp) else (op.channel_axis,)
+        code.of_columns(reduced)
 
 
 def _lrn(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -177,10 +450,8 @@ def _lrn(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     def load(coords: Sequence[Index], lanes: int) -> SSAValue:
         return convert(b, ctx.ev.get((op.data, 0), at(shape, coords, lanes)), source, kind)
 
-    def elements(coords: tuple[Index, ...], lanes: int) -> None:
-        center = coords[axis]
-        first = b.larger(b.sub(center, before), 0)
-        stop = b.smaller(b.add(center, after + 1), shape[axis])
+    def elements(coords: tuple[Index, ...], first: Index, stop: Index, lanes: int) -> None:
+        """The window reaches from `first` up to `stop` along the axis."""
 
         def step(i: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
             value = load([*coords[:axis], i, *coords[axis + 1 :]], lanes)
@@ -191,23 +462,43 @@ def _lrn(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         scale = b.constant(kind.compute, op.alpha.value.data / size, lanes)
         bias = b.constant(kind.compute, op.bias.value.data, lanes)
         base = add(b, bias, multiply(b, scale, squares, kind), kind)
-        beta = b.constant(kind.compute, op.beta.value.data, lanes)
-        value = load(coords, lanes)
-        result = b.insert(arith.DivfOp(value, power(b, base, beta, kind))).result
+        divisor = power_of_constant(b, base, op.beta.value.data)
+        result = b.insert(arith.DivfOp(load(coords, lanes), divisor)).result
         sink(at(shape, coords, lanes), convert(b, result, kind, source))
 
-    # Along the last axis the window of every lane is another one.
-    width = 1 if axis == last else ctx.target.lanes(kind.bytes)
-    b.loop_nest(
-        shape[:-1],
-        lambda outer: ctx.vectors(
-            shape[last], width, lambda start, lanes: elements((*outer, start), lanes)
-        ),
-    )
+    def inside(coords: tuple[Index, ...], lanes: int) -> None:
+        center = coords[axis]
+        first = b.larger(b.sub(center, before), 0)
+        elements(coords, first, b.smaller(b.add(center, after + 1), shape[axis]), lanes)
+
+    width = ctx.target.lanes(kind.bytes)
+    if axis != last:
+        ctx.vector_tasks(
+            shape[:-1], shape[-1], width, lambda outer, i, lanes: inside((*outer, i), lanes)
+        )
+        return
+
+    def row(outer: tuple[Index, ...]) -> None:
+        """The windows of neighbouring lanes are neighbours, except where they are cut off."""
+        left, right = min(before, shape[-1]), max(min(before, shape[-1]), shape[-1] - after)
+
+        def whole(i: Index, lanes: int) -> None:
+            elements((*outer, i), b.sub(i, before), b.add(i, after + 1), lanes)
+
+        for start, stop in ((0, left), (right, shape[-1])):
+            if start < stop:
+                with b.loop(start, stop) as i:
+                    inside((*outer, i), 1)
+        ctx.vectors(right - left, width, whole, left)
+
+    ctx.tasks(shape[:-1], row)
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {
     norm.SoftmaxOp: (Implementation("three-pass", _softmax),),
     norm.LogSoftmaxOp: (Implementation("three-pass", _softmax),),
     norm.LrnOp: (Implementation("window-sum", _lrn),),
+    norm.LayerNormOp: (Implementation("two-pass", _standardize),),
+    norm.InstanceNormOp: (Implementation("two-pass", _standardize),),
+    norm.GroupNormOp: (Implementation("two-pass", _standardize),),
 }

@@ -6,22 +6,23 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.layout import image_lanes
 from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp, Pool2DOp
 from xrelay.dialects.windows import expand_padding, positive_pair
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import element, wide
+from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import element_of, shape_of
+from xrelay.lowering.pool_blocked import emit_blocked_pool
 from xrelay.lowering.position import at
 from xrelay.lowering.reduction import MAXIMUM, SUM, Reducer, average, sum_kind
-from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
-from xrelay.lowering.windows import Window, fold_taps, prepare_image
-
-COUNT = element(i64)
+from xrelay.lowering.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.windows import COUNT, Window, fold_taps, prepare_image
 
 
 def _window(op: Pool2DOp) -> Window:
-    _, _, *positions = shape_of(op.result)
+    positions = shape_of(op.result)[2:4]
     return Window(
         positive_pair(op.pool_size, "pool_size"),
         positive_pair(op.strides, "strides"),
@@ -96,6 +97,9 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
         out_shape = shape_of(op.result)
         if 0 in out_shape:
             return
+        if image_lanes(op.layout, "layout") is not None:
+            emit_blocked_pool(ctx, op, sink, window, reducer, kind, mean=mean)
+            return
         image = prepare_image(ctx, op.data, window, reducer.neutral(kind), kind)
         lanes = ctx.target.lanes(kind.bytes)
 
@@ -124,7 +128,7 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
 
             ctx.vectors(out_shape[3], lanes, elements)
 
-        b.loop_nest(out_shape[:3], row)
+        ctx.tasks(out_shape[:3], row)
 
     return (Implementation("windows", emit),)
 

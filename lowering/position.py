@@ -21,6 +21,8 @@ class Position:
     outer: tuple[Index, ...]
     inner: Index
     lanes: int = 1
+    in_one_row: bool = False
+    """Whether the lanes are known to lie along the last axis alone, although the span is wider."""
 
     @property
     def span(self) -> int:
@@ -30,7 +32,9 @@ class Position:
     @property
     def in_row(self) -> bool:
         """Whether all lanes are known to lie along the last axis alone."""
-        return self.lanes == 1 or self.span <= 1 or prod(self.shape[len(self.outer) : -1]) == 1
+        if self.lanes == 1 or self.span <= 1 or self.in_one_row:
+            return True
+        return prod(self.shape[len(self.outer) : -1]) == 1
 
     def coords(self, b: KernelBuilder) -> tuple[Index, ...]:
         """The coordinates of lane 0."""

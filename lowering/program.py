@@ -5,35 +5,32 @@ A relay function as a program: kernels, and an entry function that calls them on
     steps  ──► kernel calls and copies; reshapes, tuples and annotations are none
     buffers ──► offsets in the workspace, shared between buffers that never live together
 
-The entry function has a plain C signature:
+Every thread of a team runs the entry function:
 
     void <name>(const void *const *inputs, void *const *outputs,
-                const void *constants, void *workspace)
+                const void *constants, void *workspace,
+                int64_t thread, int64_t threads, void *team)
 
-All tensors are row-major. Constants and workspace are aligned to 64 bytes.
+Inputs and outputs are row-major. Constants and workspace are aligned to 64 bytes. `team` is what
+`xrelay_barrier(team, threads)` is given, and `xrelay_stamp(team, step)` in programs that take the
+time of their steps; both are functions of the run time.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
-from xdsl.dialects import func, llvm
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BoolAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    FunctionType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     TensorType,
-    UnitAttr,
-    i8,
     i64,
 )
-from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.annotation import AnnotationOp
@@ -52,15 +49,24 @@ from xrelay.dialects.core import (
     TupleOp,
     YieldOp,
 )
-from xrelay.dialects.traits import ReshapeOnly
-from xrelay.lowering.core import source_leaf
+from xrelay.lowering.cost import operation_count
 from xrelay.lowering.elements import element, leaf_types
+from xrelay.lowering.entry import COPY, Call, Step, declarations, write_entry
 from xrelay.lowering.evaluate import Leaf
+from xrelay.lowering.format import Format
 from xrelay.lowering.group import Group, group_of
-from xrelay.lowering.kernel import Kernel, build_kernel
+from xrelay.lowering.kernel import Kernel, KernelOptions, build_kernel, group_inputs
 from xrelay.lowering.memory_plan import ALIGNMENT, Lifetime, plan_memory
-from xrelay.lowering.target import Target
-from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE
+from xrelay.lowering.packing import Packing
+from xrelay.lowering.storage import (
+    Storage,
+    StoragePlan,
+    byte_size,
+    leaf_bytes,
+    origin,
+    plan_storage,
+    value_types,
+)
 
 WORKSPACE_ATTRIBUTE = "xrelay.workspace_bytes"
 CONSTANT_BYTES_ATTRIBUTE = "xrelay.constant_bytes"
@@ -84,11 +90,13 @@ class ConstantData:
     offset: int
     op: ConstantOp
     size: int
+    packing: Packing | None = None
+    """The order of elements that the kernels expect; row-major by default."""
 
     @property
     def data(self) -> bytes | memoryview:
         """
-        The elements, little-endian and row-major.
+        The elements as the constant has them, little-endian and row-major.
 
         Raises DiagnosticException when the program was read from text without them.
         """
@@ -105,6 +113,34 @@ class ConstantData:
 
 
 @dataclass(frozen=True)
+class PlacedTensor:
+    """A tensor in a buffer."""
+
+    type: TensorType[Attribute]
+    format: Format
+    offset: int
+    """Bytes from the start of the buffer to the element at the origin."""
+    step: int
+    """The first step that writes it."""
+    relation: str
+    """`own` for one that the buffer was made for, `part` of a concatenation, `in place` of another
+    tensor."""
+
+
+@dataclass(frozen=True)
+class PlacedBuffer:
+    """A piece of the workspace."""
+
+    offset: int
+    size: int
+    first: int
+    last: int
+    """The steps during which it is in use, both included."""
+    tensors: tuple[PlacedTensor, ...]
+    """In the order in which they are written. None for the scratch memory of a step."""
+
+
+@dataclass(frozen=True)
 class Program:
     """A lowered function."""
 
@@ -116,32 +152,18 @@ class Program:
     constants: tuple[ConstantData, ...]
     constant_bytes: int
     workspace_bytes: int
-    steps: int
-    """How many kernel calls and copies the entry function makes."""
+    steps: tuple[Step, ...]
+    """The kernel calls and copies that the entry function makes."""
+    buffers: tuple[PlacedBuffer, ...]
+    """What lies in the workspace: the buffers of tensors, then the scratch memory of steps."""
 
 
-@dataclass(frozen=True)
-class _Storage:
-    """Where a tensor lies: in a numbered input or output, at an offset in the constants, or in a
-    numbered buffer of the workspace."""
-
-    place: str
-    number: int
-
-
-@dataclass(frozen=True)
-class _Step:
-    """One call of a kernel (`kernel` None: a copy of `size` bytes) on tensors."""
-
-    kernel: Kernel | None
-    reads: tuple[_Storage, ...]
-    writes: tuple[_Storage, ...]
-    size: int = 0
-
-
-def lower_function(function: func.FuncOp, target: Target) -> Program:
+def lower_function(
+    function: func.FuncOp, options: KernelOptions, *, profile: bool = False
+) -> Program:
     """
-    Lowers a relay function with static shapes.
+    Lowers a relay function with static shapes. `profile` makes the program take the time of its
+    steps.
 
     Raises DiagnosticException for what has no code: unknown dimensions, operators of other
     dialects, dtypes without kernels.
@@ -152,7 +174,12 @@ def lower_function(function: func.FuncOp, target: Target) -> Program:
             f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
             "ends in func.return"
         )
-    return _Lowering(function, target).run()
+    returned = _returned(function)
+    wanted: dict[Leaf, Storage] = {}
+    for i, leaf in enumerate(returned):
+        wanted.setdefault(origin(leaf), Storage("output", i))
+    plan = plan_storage(function.body.block, options, wanted)
+    return _Lowering(function, options, profile, plan, wanted).run()
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
@@ -200,23 +227,18 @@ def _leaf_ports(name: str, type_: Attribute) -> Iterator[Port]:
         yield Port(name if isinstance(type_, TensorType) else f"{name}.{i}", leaf)
 
 
-def _value_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:
-    """The tensors of a value; those in its cell for a reference."""
-    return leaf_types(type_.value if isinstance(type_, RefType) else type_)
-
-
-def _byte_size(type_: TensorType[Attribute]) -> int:
-    return prod(type_.get_shape()) * element(type_.element_type).bytes
-
-
 @dataclass(eq=False)
 class _Lowering:
     function: func.FuncOp
-    target: Target
-    storage: dict[Leaf, _Storage] = field(default_factory=dict[Leaf, _Storage])
-    wanted: dict[Leaf, _Storage] = field(default_factory=dict[Leaf, _Storage])
+    options: KernelOptions
+    profile: bool
+    plan: StoragePlan
+    wanted: dict[Leaf, Storage]
     """Results that kernels write straight to an output."""
-    steps: list[_Step] = field(default_factory=list[_Step])
+    storage: dict[Leaf, Storage] = field(default_factory=dict[Leaf, Storage])
+    placed: list[tuple[Leaf, int]] = field(default_factory=list[tuple[Leaf, int]])
+    """The tensors that steps write, in order, each with the number of the first step."""
+    calls: list[Call] = field(default_factory=list[Call])
     buffer_sizes: list[int] = field(default_factory=list[int])
     constants: dict[Hashable, ConstantData] = field(default_factory=dict[Hashable, ConstantData])
     constant_bytes: int = 0
@@ -231,73 +253,69 @@ class _Lowering:
         number = 0
         for arg in block.args:
             for i in range(len(leaf_types(arg.type))):
-                self.storage[arg, i] = _Storage("input", number)
+                self.storage[arg, i] = Storage("input", number)
                 number += 1
-        returned = [
-            (value, i)
-            for value in _terminator(block).operands
-            for i in range(len(leaf_types(value.type)))
-        ]
-        for i, leaf in enumerate(returned):
-            self.wanted.setdefault(self.origin(leaf), _Storage("output", i))
         for op in block.ops:
             self.lower(op)
-        for i, leaf in enumerate(returned):
-            source, place = self.locate(leaf), _Storage("output", i)
+        for i, leaf in enumerate(_returned(self.function)):
+            source, place = self.locate(leaf), Storage("output", i)
             if source != place:
-                self.copy(source, place, _byte_size(outputs[i].type))
+                self.copy(source, place, byte_size(outputs[i].type))
         return self.finish(inputs, outputs)
 
     # -- where tensors lie --------------------------------------------------------------------
 
-    def origin(self, leaf: Leaf) -> Leaf:
-        """
-        The tensor whose memory this one shares, through tuples, annotations, reshapes and the
-        borders of composites.
-        """
-        while True:
-            leaf = source_leaf(leaf)
-            source = _origin_step(*leaf)
-            if source is None:
-                return leaf
-            if _leaf_bytes(source) != _leaf_bytes(leaf):
-                raise DiagnosticException(
-                    f"{leaf[0].type} and {source[0].type} are one tensor in memory, but differ "
-                    "in size"
-                )
-            leaf = source
-
-    def locate(self, leaf: Leaf) -> _Storage:
+    def locate(self, leaf: Leaf) -> Storage:
         """Where a tensor lies."""
-        leaf = self.origin(leaf)
+        leaf = origin(leaf)
         if leaf not in self.storage:
             op = leaf[0].owner
             assert isinstance(op, ConstantOp)
             self.storage[leaf] = self.constant(op)
         return self.storage[leaf]
 
-    def constant(self, op: ConstantOp) -> _Storage:
+    def constant(self, op: ConstantOp, packing: Packing | None = None) -> Storage:
         """A place among the constants; equal ones share it."""
-        key = (op.value, op.result.type)
+        key = (op.value, op.result.type, packing)
         known = self.constants.get(key)
         if known is None:
-            size = _byte_size(op.result.type)
-            known = self.constants[key] = ConstantData(self.constant_bytes, op, size)
+            type_ = op.result.type
+            size = byte_size(type_)
+            if packing is not None:
+                size = packing.elements(type_.get_shape()) * element(type_.element_type).bytes
+            known = self.constants[key] = ConstantData(self.constant_bytes, op, size, packing)
             self.constant_bytes += -(-size // ALIGNMENT) * ALIGNMENT
-        return _Storage("constant", known.offset)
+        return Storage("constant", known.offset)
 
-    def new_buffer(self, size: int) -> _Storage:
+    def new_buffer(self, size: int, before: int) -> Storage:
         """A buffer of the workspace."""
         self.buffer_sizes.append(size)
-        return _Storage("buffer", len(self.buffer_sizes) - 1)
+        return Storage("buffer", len(self.buffer_sizes) - 1, before)
 
-    def result_storage(self, op: Operation) -> tuple[_Storage, ...]:
+    def place(self, leaf: Leaf) -> Storage:
+        """A place for a tensor that the next step computes, or that it computes a part of."""
+        if leaf in self.storage:
+            return self.storage[leaf]
+        part = self.plan.parts.get(leaf)
+        kind = element(value_types(leaf[0].type)[leaf[1]].element_type)
+        if leaf in self.wanted:
+            place = self.wanted[leaf]
+        elif part is not None:
+            whole = self.place(part.whole)
+            place = Storage(whole.place, whole.number, whole.before + part.offset)
+        elif leaf in self.plan.in_place:
+            place = self.storage[self.plan.in_place[leaf]]
+        else:
+            format = self.plan.format(leaf)
+            place = self.new_buffer(format.size * kind.bytes, format.before * kind.bytes)
+        self.storage[leaf] = place
+        self.placed.append((leaf, len(self.calls)))
+        return place
+
+    def result_storage(self, op: Operation) -> tuple[Storage, ...]:
         """Places for the tensors that an operation computes."""
         value = op.results[0]
-        for i, type_ in enumerate(_value_types(value.type)):
-            place = self.wanted.get((value, i)) or self.new_buffer(_byte_size(type_))
-            self.storage[value, i] = place
-        return tuple(self.storage[value, i] for i in range(len(_value_types(value.type))))
+        return tuple(self.place((value, i)) for i in range(len(value_types(value.type))))
 
     # -- operations ---------------------------------------------------------------------------
 
@@ -313,48 +331,78 @@ class _Lowering:
             case RefReadOp():
                 self.copy_leaves(op.ref, op.result, self.result_storage(op))
             case RefWriteOp():
-                count = len(_value_types(op.value.type))
+                count = len(value_types(op.value.type))
                 cell = tuple(self.locate((op.ref, i)) for i in range(count))
                 self.copy_leaves(op.value, op.value, cell)
             case CompositeOp():
                 for inner in op.block.ops:
                     self.lower(inner)
+            case FusedOp() | RelayOp() if op in self.plan.joined:
+                self.copy_rest(op)
             case FusedOp() | RelayOp():
-                if self.origin((op.results[0], 0)) == (op.results[0], 0):
+                if origin((op.results[0], 0)) == (op.results[0], 0):
                     self.call(op)
             case _:
                 raise DiagnosticException(
                     f"{op.name} cannot be lowered: only operators of the relay dialect are"
                 )
 
-    def copy_leaves(self, source: SSAValue, like: SSAValue, places: Sequence[_Storage]) -> None:
+    def copy_leaves(self, source: SSAValue, like: SSAValue, places: Sequence[Storage]) -> None:
         """Copies every tensor of a value, or of the cell of a reference."""
-        for i, type_ in enumerate(_value_types(like.type)):
-            self.copy(self.locate((source, i)), places[i], _byte_size(type_))
+        for i, type_ in enumerate(value_types(like.type)):
+            self.copy(self.locate((source, i)), places[i], byte_size(type_))
 
-    def copy(self, source: _Storage, place: _Storage, size: int) -> None:
+    def copy_rest(self, op: Operation) -> None:
+        """Copies the fields of a concatenation that were not computed where they belong."""
+        (whole,) = self.result_storage(op)
+        for leaf, offset in self.plan.joined[op]:
+            place = Storage(whole.place, whole.number, whole.before + offset)
+            self.copy(self.locate(leaf), place, leaf_bytes(leaf))
+
+    def copy(self, source: Storage, place: Storage, size: int) -> None:
         """Adds a copy."""
-        self.steps.append(_Step(None, (source,), (place,), size))
+        step = Step(COPY, (), 0, 2 * size)
+        self.calls.append(Call(None, (source,), (place,), step, size))
 
     def call(self, op: Operation) -> None:
         """Adds the call of a kernel."""
         group = group_of(op)
-        kernel = self.kernel(group)
-        reads = [
-            self.locate((arg, i)) for arg in group.args for i in range(len(leaf_types(arg.type)))
+        sources = [
+            *((arg, i) for arg in group.args for i in range(len(leaf_types(arg.type)))),
+            *((constant.result, 0) for constant in group.constants),
         ]
-        reads.extend(self.constant(constant) for constant in group.constants)
-        self.steps.append(_Step(kernel, tuple(reads), self.result_storage(op)))
+        results = [(op.results[0], i) for i in range(len(leaf_types(op.results[0].type)))]
+        kernel = self.kernel(
+            group,
+            tuple(map(self.plan.format, sources)),
+            tuple(map(self.plan.format, results)),
+        )
+        reads: list[Storage] = []
+        for i, (leaf, seen) in enumerate(zip(sources, group_inputs(group), strict=True)):
+            if i in kernel.packings:
+                reads.append(self.constant(group.known[seen[0]], kernel.packings[i]))
+            else:
+                reads.append(self.locate(leaf))
+        step = Step(
+            kernel.function.sym_name.data,
+            kernel.selections,
+            sum(map(operation_count, group.ops)),
+            sum(map(leaf_bytes, (*sources, *results))),
+        )
+        self.calls.append(Call(kernel, tuple(reads), self.result_storage(op), step))
 
-    def kernel(self, group: Group) -> Kernel:
-        """The kernel of a group; groups of the same structure share one."""
-        key = group.key()
+    def kernel(
+        self, group: Group, inputs: tuple[Format, ...], outputs: tuple[Format, ...]
+    ) -> Kernel:
+        """The kernel of a group; groups of the same structure on the same formats share one."""
+        key = group.key(), inputs, outputs
         known = self.kernels.get(key)
         if known is None:
             base = group.name()
             number = self.names[base] = self.names.get(base, -1) + 1
             name = base if number == 0 else f"{base}_{number}"
-            known = self.kernels[key] = build_kernel(group, name, self.target)
+            known = build_kernel(group, name, self.options, inputs, outputs)
+            self.kernels[key] = known
         return known
 
     # -- the entry function ---------------------------------------------------------------------
@@ -364,145 +412,82 @@ class _Lowering:
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         lifetimes: list[Lifetime] = []
-        for number, step in enumerate(self.steps):
-            for place in (*step.reads, *step.writes):
+        for number, call in enumerate(self.calls):
+            for place in (*call.reads, *call.writes):
                 if place.place == "buffer":
                     first.setdefault(place.number, number)
                     last[place.number] = number
         for buffer, size in enumerate(self.buffer_sizes):
             lifetimes.append(Lifetime(size, first[buffer], last[buffer]))
-        for number, step in enumerate(self.steps):
-            scratch = step.kernel.scratch_bytes if step.kernel else 0
+        for number, call in enumerate(self.calls):
+            scratch = call.kernel.scratch_bytes if call.kernel else 0
             lifetimes.append(Lifetime(scratch, number, number))
         plan = plan_memory(lifetimes)
-        entry = self.entry(plan.offsets)
-        module = ModuleOp([*(kernel.function for kernel in self.kernels.values()), entry])
+        name, threads = self.function.sym_name.data, self.options.threads
+        entry = write_entry(name, self.calls, plan.offsets, threads, profile=self.profile)
+        module = ModuleOp(
+            [
+                *declarations(threads, profile=self.profile),
+                *(kernel.function for kernel in self.kernels.values()),
+                entry,
+            ]
+        )
         module.attributes[WORKSPACE_ATTRIBUTE] = IntegerAttr(plan.size, i64)
         module.attributes[CONSTANT_BYTES_ATTRIBUTE] = IntegerAttr(self.constant_bytes, i64)
         module.attributes[CONSTANTS_ATTRIBUTE] = ArrayAttr(
             [
-                DictionaryAttr({"offset": IntegerAttr(each.offset, i64), "value": each.op.value})
+                DictionaryAttr(
+                    {
+                        "offset": IntegerAttr(each.offset, i64),
+                        "value": each.op.value,
+                        **({"packing": StringAttr(str(each.packing))} if each.packing else {}),
+                    }
+                )
                 for each in self.constants.values()
             ]
         )
         return Program(
-            entry.sym_name.data,
+            name,
             module,
             inputs,
             outputs,
             tuple(self.constants.values()),
             self.constant_bytes,
             plan.size,
-            len(self.steps),
+            tuple(call.step for call in self.calls),
+            tuple(
+                PlacedBuffer(offset, each.size, each.first, each.last, self.tensors(number))
+                for number, (each, offset) in enumerate(zip(lifetimes, plan.offsets, strict=True))
+                if each.size or number < len(self.buffer_sizes)
+            ),
         )
 
-    def entry(self, offsets: Sequence[int]) -> func.FuncOp:
-        """The function that runs the steps."""
-        pointer = LLVMPointerType()
-        block = Block(arg_types=[pointer] * 4)
-        for arg, name in zip(
-            block.args, ("inputs", "outputs", "constants", "workspace"), strict=True
-        ):
-            arg.name_hint = name
-        writer = _EntryWriter(block, offsets)
-        buffers = len(self.buffer_sizes)
-        for number, step in enumerate(self.steps):
-            if step.kernel is None:
-                writer.copy(step.reads[0], step.writes[0], step.size)
+    def tensors(self, buffer: int) -> tuple[PlacedTensor, ...]:
+        """What lies in a numbered buffer."""
+        result: list[PlacedTensor] = []
+        for leaf, step in self.placed:
+            place = self.storage[leaf]
+            if (place.place, place.number) != ("buffer", buffer):
                 continue
-            places = [*step.reads, *step.writes, _Storage("buffer", buffers + number)]
-            block.add_op(
-                func.CallOp(step.kernel.function.sym_name.data, [*map(writer.address, places)], [])
-            )
-        block.add_op(func.ReturnOp())
-        function = func.FuncOp(
-            self.function.sym_name.data, FunctionType.from_lists(block.arg_types, []), Region(block)
-        )
-        function.attributes[PUBLIC_ATTRIBUTE] = UnitAttr()
-        return function
+            relation = "part" if leaf in self.plan.parts else "own"
+            if leaf in self.plan.in_place:
+                relation = "in place"
+            type_ = value_types(leaf[0].type)[leaf[1]]
+            format = self.plan.format(leaf)
+            result.append(PlacedTensor(type_, format, place.before, step, relation))
+        return tuple(result)
 
 
-@dataclass(eq=False)
-class _EntryWriter:
-    """Writes the addresses of tensors into the entry function, each once."""
-
-    block: Block
-    offsets: Sequence[int]
-    addresses: dict[_Storage, SSAValue] = field(default_factory=dict[_Storage, SSAValue])
-
-    def emit(self, op: Operation) -> SSAValue:
-        self.block.add_op(op)
-        return op.results[0]
-
-    def number(self, value: int) -> SSAValue:
-        return self.emit(llvm.ConstantOp(IntegerAttr(value, i64), i64))
-
-    def address(self, place: _Storage) -> SSAValue:
-        """The address of a tensor."""
-        known = self.addresses.get(place)
-        if known is not None:
-            return known
-        inputs, outputs, constants, workspace = self.block.args
-        match place.place:
-            case "input" | "output":
-                table = inputs if place.place == "input" else outputs
-                pointer = LLVMPointerType()
-                slot = self.emit(llvm.GEPOp(table, [place.number], pointer))
-                known = self.emit(llvm.LoadOp(slot, pointer, alignment=8))
-            case "constant":
-                known = self.offset(constants, place.number)
-            case _:
-                known = self.offset(workspace, self.offsets[place.number])
-        self.addresses[place] = known
-        return known
-
-    def offset(self, base: SSAValue, offset: int) -> SSAValue:
-        # GEP takes 32-bit literals only, and weights can be larger.
-        index = self.number(offset)
-        return self.emit(llvm.GEPOp(base, [llvm.GEP_USE_SSA_VAL], i8, [index]))
-
-    def copy(self, source: _Storage, place: _Storage, size: int) -> None:
-        """A copy of bytes."""
-        args = [self.address(place), self.address(source), self.number(size)]
-        volatile = self.emit(
-            llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
-        )
-        self.block.add_op(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", [*args, volatile], []))
-
-
-def _leaf_bytes(leaf: Leaf) -> int:
-    return _byte_size(_value_types(leaf[0].type)[leaf[1]])
+def _returned(function: func.FuncOp) -> list[Leaf]:
+    """The tensors that a function returns."""
+    return [
+        (value, i)
+        for value in _terminator(function.body.block).operands
+        for i in range(len(leaf_types(value.type)))
+    ]
 
 
 def _terminator(block: Block) -> Operation:
     terminator = block.last_op
     assert terminator is not None
     return terminator
-
-
-def _origin_step(value: SSAValue, number: int) -> Leaf | None:
-    """The tensor that this one is under another name or in another shape, if it is."""
-    match value.owner:
-        case Block() as block:
-            op = block.parent_op()
-            assert isinstance(value, BlockArgument)
-            return (op.args[value.index], number) if isinstance(op, CompositeOp) else None
-        case CompositeOp() as op:
-            return op.yielded, number
-        case FusedOp() as op if op.reshape_only is not None:
-            return _reshape_source(op)
-        case RelayOp() as op if op.has_trait(ReshapeOnly):
-            return op.operands[0], 0
-        case _:
-            return None
-
-
-def _reshape_source(op: FusedOp) -> Leaf | None:
-    """What a fused operator that only reshapes gets its elements from."""
-    value: SSAValue = op.yielded
-    while not isinstance(value, BlockArgument):
-        owner = value.owner
-        if not (isinstance(owner, RelayOp) and owner.has_trait(ReshapeOnly)):
-            return None
-        value = owner.operands[0]
-    return op.args[value.index], 0

@@ -12,11 +12,12 @@ from xrelay.dialects import reduction
 from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, element, wide
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.position import Position, at
-from xrelay.lowering.strategy import Implementation, KernelContext, Sink, Strategy
+from xrelay.lowering.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.unary import highest, lowest, maximum, minimum
 
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
@@ -70,7 +71,93 @@ def across_lanes(b: KernelBuilder, value: SSAValue, combine: Combine, kind: Elem
     return value
 
 
+@dataclass(frozen=True)
+class Term:
+    """One of the results of a reduction, and how the elements are read for it."""
+
+    reducer: Reducer
+    kind: Element
+
+    def combine(self, b: KernelBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+        """Two partial results as one."""
+        return self.reducer.combine(b, x, y, self.kind)
+
+
+ACCUMULATORS = 4
+"""Vectors of partial results: so many additions can be under way at once."""
+
+
 def reduce_elements(
+    ctx: KernelContext,
+    outer: Sequence[int],
+    length: int,
+    terms: Sequence[Term],
+    element_at: Callable[[tuple[Index, ...], Index, int], SSAValue],
+    accumulators: int = ACCUMULATORS,
+) -> list[SSAValue]:
+    """
+    Combines `length` elements in each round of the loops over `outer` into a scalar for each of
+    `terms`. `element_at(outer indices, offset, lanes)` gives the elements.
+
+    The order depends on the lengths and the width of a vector only:
+
+        lanes of accumulator 0, 1, ...: elements 0, 1, ... of every group of vectors
+        the accumulators in pairs, then the halves of a vector, then the elements behind the
+        last whole vector
+    """
+    b = ctx.b
+    lanes = min(ctx.target.lanes(max(term.kind.bytes for term in terms)), max(1, length))
+    vectors, rest = divmod(length, lanes)
+    count = max(1, min(accumulators, vectors))
+    looped = vectors - vectors % count
+
+    def started(width: int) -> list[SSAValue]:
+        return [
+            b.constant(term.kind.compute, term.reducer.neutral(term.kind), width) for term in terms
+        ]
+
+    def combined(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue]:
+        pairs = zip(terms, old, new, strict=True)
+        return [term.combine(b, x, y) for term, x, y in pairs]
+
+    def part(values: Sequence[SSAValue], number: int) -> Sequence[SSAValue]:
+        return values[number * len(terms) : (number + 1) * len(terms)]
+
+    def row(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def vector(values: Sequence[SSAValue], number: int, i: Index, width: int) -> list[SSAValue]:
+            value = element_at(indices, i, width)
+            return combined(part(values, number), [value] * len(terms))
+
+        def step(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            places = [(n, b.add(i, n * lanes)) for n in range(count)]
+            return [value for n, place in places for value in vector(inner, n, place, lanes)]
+
+        whole = count * len(terms)
+        result = list(b.fold(0, looped * lanes, count * lanes, values[:whole], step))
+        for number in range(vectors - looped):
+            changed = vector(result, number, (looped + number) * lanes, lanes)
+            result[number * len(terms) : (number + 1) * len(terms)] = changed
+        if rest:
+            result += vector(values, count, vectors * lanes, rest)
+        return result
+
+    initial = started(lanes) * count + (started(rest) if rest else [])
+    values = b.fold_nest(outer, initial, row)
+    partial: list[Sequence[SSAValue]] = [part(values, number) for number in range(count)]
+    while len(partial) > 1:
+        pairs = zip(partial[::2], partial[1::2], strict=False)
+        merged = [combined(x, y) for x, y in pairs]
+        partial = [*merged, *partial[2 * len(merged) :]]
+
+    def across(values: Sequence[SSAValue]) -> list[SSAValue]:
+        pairs = zip(terms, values, strict=True)
+        return [across_lanes(b, value, term.reducer.combine, term.kind) for term, value in pairs]
+
+    total = across(partial[0])
+    return combined(total, across(part(values, count))) if rest else total
+
+
+def _total(
     ctx: KernelContext,
     outer: Sequence[int],
     length: int,
@@ -78,31 +165,34 @@ def reduce_elements(
     kind: Element,
     element_at: Callable[[tuple[Index, ...], Index, int], SSAValue],
 ) -> SSAValue:
+    return reduce_elements(ctx, outer, length, [Term(reducer, kind)], element_at)[0]
+
+
+def fold_columns(
+    ctx: KernelContext,
+    extents: Sequence[int],
+    width: int,
+    reducer: Reducer,
+    kind: Element,
+    element_at: Callable[[tuple[Index, ...], Index, int], SSAValue],
+) -> list[tuple[int, SSAValue]]:
     """
-    Combines `length` elements in each round of the loops over `outer` into a scalar.
-    `element_at(outer indices, offset, lanes)` gives the elements.
+    Combines the elements of each of `width` neighbouring columns over nested loops: vectors,
+    each with the number of its first column. `element_at(indices, column, lanes)` gives elements.
     """
-    b = ctx.b
-    lanes = min(ctx.target.lanes(kind.bytes), max(1, length))
-    whole = length - length % lanes
+    b, lanes = ctx.b, ctx.target.lanes(kind.bytes)
+    columns = [(start, min(lanes, width - start)) for start in range(0, width, lanes)]
+    initial = [b.constant(kind.compute, reducer.neutral(kind), count) for _, count in columns]
 
-    def part(start: int, stop: int, width: int) -> SSAValue:
-        initial = b.constant(kind.compute, reducer.neutral(kind), width)
+    def step(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        places = zip(columns, values, strict=True)
+        return [
+            reducer.combine(b, value, element_at(indices, start, count), kind)
+            for (start, count), value in places
+        ]
 
-        def row(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            def step(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                value = element_at(indices, i, width)
-                return [reducer.combine(b, inner[0], value, kind)]
-
-            return b.fold(start, stop, width, values, step)
-
-        total = b.fold_nest(outer, [initial], row)[0]
-        return across_lanes(b, total, reducer.combine, kind)
-
-    result = part(0, whole, lanes)
-    if length > whole:
-        result = reducer.combine(b, result, part(whole, length, length - whole), kind)
-    return result
+    totals = b.fold_nest(extents, initial, step)
+    return [(start, total) for (start, _), total in zip(columns, totals, strict=True)]
 
 
 def _reduce_axes(
@@ -154,9 +244,9 @@ def _reduce_axes(
             return load(Position(shape, before, offset if tail else 0, lanes))
 
         outer = [shape[axis] for axis in outer_axes]
-        finish(coords, reduce_elements(ctx, outer, length, reducer, kind, element_at))
+        finish(coords, _total(ctx, outer, length, reducer, kind, element_at))
 
-    b.loop_nest([shape[axis] for axis in kept], one)
+    ctx.tasks([shape[axis] for axis in kept], one)
 
 
 def _reduce_columns(
@@ -172,21 +262,19 @@ def _reduce_columns(
     """The last axis is kept: lanes are neighbouring results."""
     b = ctx.b
 
-    def row(outer: tuple[Index, ...]) -> None:
-        def columns(start: Index, lanes: int) -> None:
-            coords = (*outer, start)
+    def block(outer: tuple[Index, ...], start: Index, width: int) -> None:
+        def element_at(indices: tuple[Index, ...], column: Index, lanes: int) -> SSAValue:
+            coords = [*outer, b.add(start, column)]
+            own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
+            return load(at(shape, [own[axis] for axis in range(len(shape))], lanes))
 
-            def step(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
-                value = load(at(shape, [own[axis] for axis in range(len(shape))], lanes))
-                return [reducer.combine(b, values[0], value, kind)]
+        extents = [shape[axis] for axis in axes]
+        for column, value in fold_columns(ctx, extents, width, reducer, kind, element_at):
+            finish((*outer, b.add(start, column)), value)
 
-            initial = b.constant(kind.compute, reducer.neutral(kind), lanes)
-            finish(coords, b.fold_nest([shape[axis] for axis in axes], [initial], step)[0])
-
-        ctx.vectors(shape[-1], ctx.target.lanes(kind.bytes), columns)
-
-    b.loop_nest([shape[axis] for axis in kept[:-1]], row)
+    outer = [shape[axis] for axis in kept[:-1]]
+    width = ACCUMULATORS * ctx.target.lanes(kind.bytes)
+    ctx.vector_tasks(outer, shape[-1], width, block)
 
 
 def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
@@ -204,7 +292,7 @@ def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         source = element_of(op.operands[0])
         if mean:
-            count = max(1, prod(shape_of(op.operands[0])[2:]))
+            count = max(1, prod(shape_of(op.operands[0])[2:4]))
             _reduce_axes(ctx, op, (2, 3), reducer, sink, sum_kind(source), count)
         else:
             _reduce_axes(ctx, op, (2, 3), reducer, sink, wide(source))
@@ -263,7 +351,7 @@ def _reduce_to_index(
             coords = tuple(own.get(axis, 0) for axis in range(len(shape)))
         sink(at(out_shape, coords), index)
 
-    b.loop_nest([shape[axis] for axis in kept], one)
+    ctx.tasks([shape[axis] for axis in kept], one)
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {

@@ -7,6 +7,8 @@ from xrelay.lowering import (
     conv,
     core,
     dense,
+    dilate,
+    layout,
     norm,
     pool,
     qnn,
@@ -16,7 +18,7 @@ from xrelay.lowering import (
     unary,
 )
 from xrelay.lowering.evaluate import RuleFunction
-from xrelay.lowering.strategy import Strategy
+from xrelay.lowering.strategy import Selection, Site, Strategy, select
 
 RULES: dict[type[Operation], RuleFunction] = {
     **core.RULES,
@@ -24,6 +26,8 @@ RULES: dict[type[Operation], RuleFunction] = {
     **binary.RULES,
     **reshape.RULES,
     **transform.RULES,
+    **layout.RULES,
+    **dilate.RULES,
     **norm.RULES,
     **qnn.RULES,
 }
@@ -34,6 +38,16 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **conv.STRATEGIES,
     **dense.STRATEGIES,
     **pool.STRATEGIES,
+    **layout.STRATEGIES,
     **norm.STRATEGIES,
 }
 """Operators with loops of their own."""
+
+
+def explain_selection(site: Site) -> Selection:
+    """
+    How an operator with loops of its own is computed, and what else could compute it or why not.
+
+    Raises DiagnosticException when nothing can.
+    """
+    return select(STRATEGIES[type(site.op)], site)

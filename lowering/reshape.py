@@ -1,16 +1,58 @@
-"""Kernel code of the operators that change the shape only: offsets stay as they are."""
+"""Kernel code of the operators that change the shape only: elements keep their order."""
+
+from collections.abc import Sequence
+from math import prod
 
 from xdsl.ir import Operation
 
 from xrelay.dialects import reshape
+from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, shape_of
-from xrelay.lowering.position import Position, linear
+from xrelay.lowering.position import Position, at, linear
 
 
 def _reshape(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    offset = position.offset(ev.b)
-    shape = shape_of(op.operands[0])
-    return (yield Demand((op.operands[0], 0), linear(shape, offset, position.lanes)))
+    b, data = ev.b, op.operands[0]
+    shape = shape_of(data)
+    if shape and _stays_in_row(b, shape[-1], position):
+        coords = reshaped_coords(b, position.coords(b), position.shape, shape)
+        return (yield Demand((data, 0), at(shape, coords, position.lanes)))
+    return (yield Demand((data, 0), linear(shape, position.offset(b), position.lanes)))
+
+
+def _stays_in_row(b: KernelBuilder, length: int, position: Position) -> bool:
+    """Whether lanes along one row lie along one row of `length` elements in another shape."""
+    if position.lanes == 1:
+        return True
+    if not position.in_row or length == 0:
+        return False
+    if length % position.shape[-1] == 0:
+        return True
+    # Vectors that begin at multiples of their width never cross the end of such a row.
+    aligned = b.divisor(position.inner) % position.lanes == 0
+    return aligned and length % position.lanes == position.shape[-1] % position.lanes == 0
+
+
+def reshaped_coords(
+    b: KernelBuilder, coords: Sequence[Index], old: Sequence[int], new: Sequence[int]
+) -> list[Index]:
+    """
+    Coordinates in a tensor of shape `new` with the same elements. Runs of axes with the same
+    number of elements in both shapes are treated apart, so that most coordinates stay as they are.
+    """
+    result: list[Index] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        first, other = i, j
+        i, j = min(i + 1, len(old)), min(j + 1, len(new))
+        while prod(old[first:i]) != prod(new[other:j]):
+            if prod(old[first:i]) < prod(new[other:j]):
+                i += 1
+            else:
+                j += 1
+        offset = b.flatten(coords[first:i], old[first:i])
+        result.extend(b.unflatten(offset, new[other:j]))
+    return result
 
 
 RULES: dict[type[Operation], RuleFunction] = dict.fromkeys(reshape.RESHAPE_OPS, _reshape)

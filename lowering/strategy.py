@@ -1,85 +1,102 @@
 """
 Strategies: how the operators that are more than one element at a time become loops.
 
-An operator has a list of implementations, each with a condition and a priority level (`plevel`).
-Of those whose condition holds, the one of the highest level is used. An implementation emits its
-loops into the kernel and hands every finished piece of the result to a *sink*, which runs the
-rest of the group on it while it is in registers.
+An operator has a list of implementations. Each says which sites it refuses and why, has a priority
+level (`plevel`) and, where several of one level compete, an estimate of its cost. An implementation
+emits its loops into the kernel and hands every finished piece of the result to a *sink*, which runs
+the rest of the group on it while it is in registers.
+
+    implementations ──► refused, with the reason
+                    └─► candidates ──► with a tuning record: the fastest that was measured
+                                   └─► without: the highest level, the lowest estimate
 
 Source: Relay's `OpStrategy`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import prod
+from enum import Enum
+from hashlib import blake2b
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.lowering.builder import Index, KernelBuilder
-from xrelay.lowering.elements import Element
-from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
-from xrelay.lowering.memory_plan import ALIGNMENT
-from xrelay.lowering.position import Position, linear
-from xrelay.lowering.target import Target
+from xrelay.lowering.context import KernelContext
+from xrelay.lowering.format import NO_SPACING, Spacing
+from xrelay.lowering.position import Position
+from xrelay.lowering.target import NATIVE, Target
+from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 
 Sink: TypeAlias = Callable[[Position, SSAValue], None]
-"""Takes finished elements of the operator's result, each exactly once."""
+"""Takes finished elements of the operator's result. Elements may be handed over twice, with the
+same value."""
 
 
-@dataclass(eq=False)
-class KernelContext:
-    """What an implementation works with."""
+@dataclass(frozen=True)
+class Site:
+    """An operator where it stands: what the choice of an implementation depends on."""
 
-    b: KernelBuilder
-    ev: Evaluator
-    workspace: SSAValue
-    """Pointer to the kernel's scratch memory."""
-    scratch_bytes: int = field(default=0)
-    """How much scratch memory the kernel uses so far."""
+    op: Operation
+    target: Target
+    threads: int = 1
+    constants: frozenset[SSAValue] = frozenset()
+    """The operands that are known at compile time."""
+    excluded: frozenset[str] = frozenset()
+    """Names of implementations that must not be used."""
+    records: TuningRecords = NO_RECORDS
+    """What was measured."""
 
     @property
-    def target(self) -> Target:
-        """The CPU."""
-        return self.b.target
+    def key(self) -> str:
+        """
+        Equal for sites whose records serve each other: the operator with its types and attributes,
+        which operands are constant, the target and the number of threads.
+        """
+        op = self.op
+        operands = ", ".join(
+            f"constant {value.type}" if value in self.constants else str(value.type)
+            for value in op.operands
+        )
+        results = ", ".join(str(value.type) for value in op.results)
+        attributes = ", ".join(f"{name} = {attr}" for name, attr in sorted(op.properties.items()))
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return (
+            f"{op.name}({operands}) -> ({results}) {{{attributes}}} "
+            f"on {_target_name(self.target)}, {threads}"
+        )
 
-    def scratch(self, kind: Element, shape: Sequence[int], slack: int = 0) -> Buffer:
-        """Scratch memory for a tensor, and `slack` elements after it that may be read."""
-        offset = self.scratch_bytes
-        size = (prod(shape) + slack) * kind.bytes
-        self.scratch_bytes = offset + -(-size // ALIGNMENT) * ALIGNMENT
-        with self.b.inside(self.b.entry):
-            pointer = self.b.address(self.workspace, offset, i8)
-        return Buffer(pointer, tuple(shape), kind)
+    @property
+    def measured(self) -> Mapping[str, float]:
+        """The records of this site: seconds by name of the implementation."""
+        if not self.records.measured:
+            return {}  # A key takes time to write.
+        return self.records.measured.get(self.key, {})
 
-    def in_memory(self, value: SSAValue) -> Buffer:
-        """A tensor operand in memory: as it is, or computed into scratch memory."""
-        leaf = (value, 0)
-        if leaf not in self.ev.buffers:
-            self.materialize(leaf)
-        return self.ev.buffers[leaf]
 
-    def materialize(self, leaf: Leaf) -> Buffer:
-        """Computes a tensor into scratch memory, where later demands find it."""
-        shape = leaf_shape(leaf)
-        buffer = self.scratch(leaf_element(leaf), shape)
-        with self.b.loop(0, prod(shape)) as offset:
-            value = self.ev.get(leaf, linear(shape, offset))
-            self.b.store(buffer.pointer, offset, buffer.element, value)
-        self.ev.buffers[leaf] = buffer
-        return buffer
+def _target_name(target: Target) -> str:
+    """A named target, or the processor that `native` stands for and its features."""
+    if target.name != NATIVE:
+        return target.name
+    features = blake2b(target.features.encode(), digest_size=4).hexdigest()
+    return f"{target.cpu}-{features}"
 
-    def vectors(
-        self, length: int, lanes: int, body: Callable[[Index, int], None], start: Index = 0
-    ) -> None:
-        """Covers `length` elements in vectors of `lanes`, and what is left in a shorter one."""
-        whole = length - length % lanes
-        if whole:
-            with self.b.loop(0, whole, lanes) as i:
-                body(self.b.add(start, i), lanes)
-        if length > whole:
-            body(self.b.add(start, whole), length - whole)
+
+def unless(holds: bool, reason: str) -> str | None:
+    """The reason, unless something holds. Chains with `or` to the first refusal."""
+    return None if holds else reason
+
+
+def never(site: Site) -> str | None:
+    """The refusal of an implementation that can compute every case."""
+    del site
+    return None
+
+
+def no_spacing(site: Site) -> Spacing:
+    """For implementations that read tensors without gaps."""
+    del site
+    return NO_SPACING
 
 
 @dataclass(frozen=True)
@@ -89,13 +106,104 @@ class Implementation:
     name: str
     emit: Callable[[KernelContext, Operation, Sink], None]
     plevel: int = 10
-    condition: Callable[[Operation, Target], bool] = field(default=lambda op, target: True)
+    refusal: Callable[[Site], str | None] = never
+    """Why it cannot compute a site; None where it can."""
+    cost: Callable[[Site], float] | None = None
+    """Estimated seconds on one core; compared among implementations of the same level."""
+    spacing: Callable[[Site], Spacing] = no_spacing
+    """What it wants between the elements of its first operand."""
 
 
 Strategy: TypeAlias = tuple[Implementation, ...]
 
 
-def select_implementation(strategy: Strategy, op: Operation, target: Target) -> Implementation:
-    """The implementation of the highest level whose condition holds; the first among equals."""
-    valid = [choice for choice in strategy if choice.condition(op, target)]
-    return max(valid, key=lambda choice: choice.plevel)
+@dataclass(frozen=True)
+class Candidate:
+    """An implementation that can compute a site, and how long it is known to take."""
+
+    implementation: Implementation
+    cost: float | None
+    """Estimated seconds on one core; None where there is no estimate."""
+    measured: float | None = None
+    """Seconds in the tuning records; None where there is no record."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An implementation that cannot compute a site, and why."""
+
+    implementation: Implementation
+    reason: str
+
+
+class Basis(Enum):
+    """What decides between candidates."""
+
+    ONLY = "the only one that can"
+    RECORD = "fastest measured"
+    LEVEL = "highest level"
+    COST = "lowest estimate"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The outcome of a choice."""
+
+    site: Site
+    candidates: tuple[Candidate, ...]
+    """The implementations that can compute the site, best first; at least one."""
+    refusals: tuple[Refusal, ...] = field(default=())
+
+    @property
+    def chosen(self) -> Implementation:
+        """The implementation to use."""
+        return self.candidates[0].implementation
+
+    @property
+    def basis(self) -> Basis:
+        """Why the first candidate is the best."""
+        first, *others = self.candidates
+        if not others:
+            return Basis.ONLY
+        if first.measured is not None:
+            return Basis.RECORD
+        same_level = any(
+            other.implementation.plevel == first.implementation.plevel for other in others
+        )
+        return Basis.COST if same_level else Basis.LEVEL
+
+
+def select(strategy: Strategy, site: Site) -> Selection:
+    """
+    Of the implementations that do not refuse the site, those with a tuning record compete by what
+    was measured. Without any record, those of the highest level compete by their estimates. The
+    first among equals is used.
+
+    Raises DiagnosticException when all refuse.
+    """
+    measured = site.measured
+    candidates: list[Candidate] = []
+    refusals: list[Refusal] = []
+    for each in strategy:
+        if each.name in site.excluded:
+            refusals.append(Refusal(each, "excluded by an option"))
+        elif (reason := each.refusal(site)) is not None:
+            refusals.append(Refusal(each, reason))
+        else:
+            cost = each.cost(site) if each.cost is not None else None
+            candidates.append(Candidate(each, cost, measured.get(each.name)))
+    if not candidates:
+        reasons = "; ".join(f"{each.implementation.name}: {each.reason}" for each in refusals)
+        raise DiagnosticException(f"no implementation of {site.op.name} can be used ({reasons})")
+    candidates.sort(key=_rank)
+    return Selection(site, tuple(candidates), tuple(refusals))
+
+
+def _rank(candidate: Candidate) -> tuple[bool, float, int, float]:
+    """Measured candidates first, by their seconds; the others by level and estimate."""
+    return (
+        candidate.measured is None,
+        candidate.measured or 0.0,
+        -candidate.implementation.plevel,
+        candidate.cost or 0.0,
+    )

@@ -26,9 +26,20 @@ class Target:
     """Whether conversion between f16 and f32 is an instruction. Where it is not, likewise."""
     required: tuple[str, ...] = ()
     """The features, in LLVM's names, without which its code does not run."""
+    flops: float = 20e9
+    """Single-precision operations per second of one core, multiply-add counted as two."""
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
+    l2_bandwidth: float = 50e9
+    """Bytes per second that one core reads from its second-level cache."""
+    memory_bandwidth: float = 10e9
+    """Bytes per second that one core reads from memory."""
     triple: str = "x86_64-unknown-linux-gnu"
+
+    @property
+    def cycle_seconds(self) -> float:
+        """The time in which a core starts two multiply-adds on vectors of single precision."""
+        return 4 * self.lanes(4) / self.flops
 
     def lanes(self, element_bytes: int) -> int:
         """How many elements of a size one vector register holds."""
@@ -38,7 +49,18 @@ class Target:
 GENERIC = Target("x86-64", "x86-64", "", 16, 16, fma=False, f16c=False)
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
 _V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
-AVX2 = Target("x86-64-v3", "x86-64-v3", "", 32, 16, fma=True, f16c=True, required=_V3)
+AVX2 = Target(
+    "x86-64-v3",
+    "x86-64-v3",
+    "",
+    32,
+    16,
+    fma=True,
+    f16c=True,
+    required=_V3,
+    flops=80e9,
+    l2_bandwidth=70e9,
+)
 AVX512 = Target(
     "x86-64-v4",
     "x86-64-v4",
@@ -48,7 +70,10 @@ AVX512 = Target(
     fma=True,
     f16c=True,
     required=_V4,
+    flops=150e9,
+    l1_bytes=32 * 1024,
     l2_bytes=1024 * 1024,
+    l2_bandwidth=84e9,
 )
 
 TARGETS = {target.name: target for target in (GENERIC, AVX2, AVX512)}
@@ -91,7 +116,10 @@ def host_target() -> Target:
         fma=base.fma,
         f16c="f16c" in has,
         required=tuple(sorted(has)),
+        flops=base.flops,
         l1_bytes=base.l1_bytes,
         l2_bytes=base.l2_bytes,
+        l2_bandwidth=base.l2_bandwidth,
+        memory_bandwidth=base.memory_bandwidth,
         triple=binding.get_default_triple(),
     )

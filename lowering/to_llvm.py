@@ -17,14 +17,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
-    VectorType,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.lowering.builder import lanes_of, mangle, scalar_type
+from xrelay.lowering.builder import lanes_of, mangle
 
 Operands: TypeAlias = Sequence[SSAValue]
 Converter: TypeAlias = Callable[["FunctionConverter", Operation, Operands], SSAValue | None]
@@ -40,16 +39,9 @@ def convert_module(module: ModuleOp, triple: str | None = None) -> None:
     Raises DiagnosticException for operations that are not part of kernel IR.
     """
     block = module.body.block
-    declared = {op.sym_name.data for op in block.ops if isinstance(op, llvm.FuncOp)}
     for op in list(block.ops):
         if isinstance(op, func.FuncOp):
-            converter = FunctionConverter()
-            function = converter.convert(op)
-            block.insert_op_before(function, op)
-            for name, declaration in converter.declarations.items():
-                if name not in declared:
-                    declared.add(name)
-                    block.insert_op_before(declaration, function)
+            block.insert_op_before(FunctionConverter().convert(op), op)
             op.detach()
             op.erase(safe_erase=False)
         elif not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
@@ -66,8 +58,6 @@ class FunctionConverter:
 
     blocks: list[Block] = field(default_factory=list[Block])
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    declarations: dict[str, llvm.FuncOp] = field(default_factory=dict[str, llvm.FuncOp])
-    """Functions of the C library that the code calls."""
     _shared: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
 
     def convert(self, function: func.FuncOp) -> llvm.FuncOp:
@@ -167,7 +157,7 @@ class FunctionConverter:
 
     def convert_if(self, op: scf.IfOp) -> None:
         """Both branches jump to a block whose arguments are the results."""
-        condition = self.values[op.cond]
+        (condition,) = self.mapped((op.cond,))
         before = self.blocks[-1]
         ends: list[tuple[Block, Operands]] = []
         starts: list[Block] = []
@@ -206,33 +196,6 @@ def _intrinsic(name: str) -> Converter:
     def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
         type_ = op.results[0].type
         return c.emit(llvm.CallIntrinsicOp(f"llvm.{name}.{mangle(type_)}", list(operands), [type_]))
-
-    return convert
-
-
-def _library_call(single: str, double: str) -> Converter:
-    """A function of the C library, lane by lane."""
-
-    def call(c: FunctionConverter, type_: Attribute, operand: SSAValue) -> SSAValue:
-        name = single if str(type_) == "f32" else double
-        if name not in c.declarations:
-            function_type = llvm.LLVMFunctionType([type_], type_)
-            c.declarations[name] = llvm.FuncOp(
-                name, function_type, linkage=llvm.LinkageAttr("external")
-            )
-        return c.emit(llvm.CallOp(name, operand, return_type=type_))
-
-    def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
-        (value,), type_ = operands, scalar_type(op.results[0])
-        lanes = lanes_of(value)
-        if lanes == 1:
-            return call(c, type_, value)
-        result = c.undefined(value.type)
-        for lane in range(lanes):
-            one = c.emit(llvm.ShuffleVectorOp(value, value, _mask(lane, 1), VectorType(type_, [1])))
-            number = call(c, type_, c.emit(llvm.BitcastOp(one, type_)))
-            result = c.emit(llvm.InsertElementOp(result, number, c.index(lane)))
-        return result
 
     return convert
 
@@ -318,17 +281,10 @@ CONVERTERS: dict[type[Operation], Converter] = {
     arith.SelectOp: _select,
     math.AbsFOp: _intrinsic("fabs"),
     math.CeilOp: _intrinsic("ceil"),
-    math.CosOp: _intrinsic("cos"),
-    math.ErfOp: _library_call("erff", "erf"),
-    math.ExpOp: _intrinsic("exp"),
     math.FloorOp: _intrinsic("floor"),
     math.FmaOp: _same(llvm.FMAOp),
-    math.LogOp: _intrinsic("log"),
-    math.PowFOp: _intrinsic("pow"),
     math.RoundEvenOp: _intrinsic("roundeven"),
-    math.SinOp: _intrinsic("sin"),
     math.SqrtOp: _intrinsic("sqrt"),
-    math.TanhOp: _intrinsic("tanh"),
     math.TruncOp: _intrinsic("trunc"),
     vector.BroadcastOp: _broadcast,
     func.CallOp: _call,

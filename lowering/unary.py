@@ -7,6 +7,7 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import unary
+from xrelay.lowering import vector_math, vector_math_trigonometry
 from xrelay.lowering.builder import KernelBuilder, lanes_of, scalar_type
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, nearest_float, wide
@@ -26,23 +27,13 @@ def _math(op: Callable[[SSAValue], Operation]) -> UnaryCode:
     return lambda b, x, _: b.insert(op(x)).results[0]
 
 
+def _function(code: Callable[[KernelBuilder, SSAValue], SSAValue]) -> UnaryCode:
+    return lambda b, x, _: code(b, x)
+
+
 def one(b: KernelBuilder, like: SSAValue, value: float = 1.0) -> SSAValue:
     """A constant with the type of another value."""
     return b.constant(scalar_type(like), value, lanes_of(like))
-
-
-def reciprocal(b: KernelBuilder, x: SSAValue) -> SSAValue:
-    """1 / x"""
-    return b.insert(arith.DivfOp(one(b, x), x)).result
-
-
-def _rsqrt(b: KernelBuilder, x: SSAValue, _: Element) -> SSAValue:
-    return reciprocal(b, b.insert(math.SqrtOp(x)).result)
-
-
-def _sigmoid(b: KernelBuilder, x: SSAValue, _: Element) -> SSAValue:
-    decay = b.insert(math.ExpOp(b.insert(arith.NegfOp(x)).result)).result
-    return reciprocal(b, b.insert(arith.AddfOp(one(b, x), decay)).result)
 
 
 def _negative(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
@@ -106,7 +97,7 @@ def highest(kind: Element) -> float:
     return 2 ** (kind.bits - 1) - 1 if kind.signed else 2**kind.bits - 1
 
 
-def _nearest(number: float, kind: Element) -> float:
+def nearest(number: float, kind: Element) -> float:
     """The nearest number that an element type has. NaN is 0 as an integer."""
     if kind.is_float:
         return nearest_float(number, kind.bytes)
@@ -118,7 +109,7 @@ def _nearest(number: float, kind: Element) -> float:
 
 def _clip(b: KernelBuilder, op: unary.ClipOp, x: SSAValue) -> SSAValue:
     kind = element_of(op.data)
-    low, high = (_nearest(bound.value.data, kind) for bound in (op.a_min, op.a_max))
+    low, high = (nearest(bound.value.data, kind) for bound in (op.a_min, op.a_max))
     computed = wide(kind)
     return minimum(b, maximum(b, x, one(b, x, low), computed), one(b, x, high), computed)
 
@@ -129,15 +120,15 @@ def _leaky_relu(b: KernelBuilder, op: unary.LeakyReluOp, x: SSAValue) -> SSAValu
 
 
 CODE: dict[type[Operation], UnaryCode] = {
-    unary.ExpOp: _math(math.ExpOp),
-    unary.LogOp: _math(math.LogOp),
-    unary.SqrtOp: _math(math.SqrtOp),
-    unary.RsqrtOp: _rsqrt,
-    unary.TanhOp: _math(math.TanhOp),
-    unary.SigmoidOp: _sigmoid,
-    unary.ErfOp: _math(math.ErfOp),
-    unary.SinOp: _math(math.SinOp),
-    unary.CosOp: _math(math.CosOp),
+    unary.ExpOp: _function(vector_math.exp),
+    unary.LogOp: _function(vector_math.natural_log),
+    unary.SqrtOp: _function(vector_math.sqrt),
+    unary.RsqrtOp: _function(vector_math.rsqrt),
+    unary.TanhOp: _function(vector_math.tanh),
+    unary.SigmoidOp: _function(vector_math.sigmoid),
+    unary.ErfOp: _function(vector_math.erf),
+    unary.SinOp: _function(vector_math_trigonometry.sin),
+    unary.CosOp: _function(vector_math_trigonometry.cos),
     unary.FloorOp: _math(math.FloorOp),
     unary.CeilOp: _math(math.CeilOp),
     unary.RoundOp: _math(math.RoundEvenOp),

@@ -8,17 +8,19 @@ lies side by side.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.windows import Pads
 from xrelay.lowering.builder import Index, KernelBuilder
+from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element
+from xrelay.lowering.elements import Element, element
 from xrelay.lowering.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.format import row_major
 from xrelay.lowering.position import at
-from xrelay.lowering.strategy import KernelContext
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Window:
         return self.taps == (1, 1) and self.strides == (1, 1) and not any(self.pads)
 
 
+COUNT = element(i64)
+"""The element type in which the elements of windows are counted."""
 UNROLLED_TAPS = 9
 """Rows and windows of at most this many taps are unrolled; code for larger ones has loops."""
 
@@ -124,10 +128,15 @@ def prepare_image(
     phases = window.strides[1]
     sorted_row = -(-width // phases)
     packed = (shape[0], shape[1], height, phases * sorted_row)
-    buffer = ctx.scratch(kind, packed, slack=ctx.target.lanes(kind.bytes))
+    # Loads may run past the last element by a vector.
+    slack = ctx.target.lanes(kind.bytes)
+    format = row_major(packed)
+    buffer = ctx.scratch(kind, replace(format, size=format.size + slack))
     image = WindowedImage(ctx, buffer, window, phases, packed[3], height, overrun=True)
     _fill(ctx, buffer, fill)
+    ctx.barrier()
     _copy_rows(ctx, data, image, sorted_row)
+    ctx.barrier()
     return image
 
 
@@ -137,10 +146,10 @@ def _fill(ctx: KernelContext, buffer: Buffer, number: float) -> None:
     for dim in buffer.shape:
         size *= dim
 
-    def store(offset: Index, lanes: int) -> None:
+    def store(_: tuple[Index, ...], offset: Index, lanes: int) -> None:
         b.store(buffer.pointer, offset, kind, b.constant(kind.compute, number, lanes))
 
-    ctx.vectors(size, ctx.target.lanes(kind.bytes), store)
+    ctx.vector_tasks((), size, ctx.target.lanes(kind.bytes), store)
 
 
 def _copy_rows(ctx: KernelContext, data: SSAValue, image: WindowedImage, sorted_row: int) -> None:
@@ -177,7 +186,7 @@ def _copy_rows(ctx: KernelContext, data: SSAValue, image: WindowedImage, sorted_
                 x = b.add(b.mul(q, phases), phase - left)
                 copy((n, c, y, x), b.add(b.add(start, phase * sorted_row), q), 1)
 
-    b.loop_nest((shape[0], shape[1], rows), row)
+    ctx.tasks((shape[0], shape[1], rows), row)
 
 
 def row_tiles(length: int, lanes: int, vectors: int) -> tuple[int, list[list[int]]]:

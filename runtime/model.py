@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
-import tempfile
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -14,29 +11,14 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.files import write_files
-from xrelay.runtime.machine_code import (
-    LoadedCode,
-    LoadedLibrary,
-    Machine,
-    RunFunction,
-    emit_object,
-    link_shared_library,
-    missing_features,
-)
+from xrelay.runtime.executor import Address, Executor
+from xrelay.runtime.library import LoadedLibrary
+from xrelay.runtime.machine_code import LoadedCode, missing_features
 from xrelay.runtime.signature import Signature, TensorSpec
 
 Array = npt.NDArray[Any]
-
-ALIGNMENT = 64
-
-
-def aligned_bytes(size: int) -> npt.NDArray[np.uint8]:
-    """Uninitialised memory at a multiple of 64 bytes."""
-    block = np.empty(size + ALIGNMENT, np.uint8)
-    start = -block.ctypes.data % ALIGNMENT
-    return block[start : start + size]
 
 
 class Model:
@@ -49,17 +31,23 @@ class Model:
     def __init__(
         self,
         signature: Signature,
-        run: RunFunction,
+        address: Address,
         constants: int,
         keep_alive: tuple[object, ...],
         code: ModelCode | None,
     ):
+        """`address` finds the functions of the machine code, which `keep_alive` keeps."""
         self.signature = signature
-        self._run = run
-        self._constants = constants
-        self._keep_alive = keep_alive
+        self._executor = Executor(signature, address, constants, keep_alive)
         self._code = code
-        self._workspaces: deque[npt.NDArray[np.uint8]] = deque()
+
+    @staticmethod
+    def from_code(code: ModelCode) -> Model:
+        """The model in this process. Raises ModelError when LLVM does not accept it."""
+        loaded = LoadedCode(code.object, code.machine)
+        keep_alive = loaded, code.constants
+        constants: int = code.constants.ctypes.data
+        return Model(code.signature, loaded.address, constants, keep_alive, code)
 
     @cached_property
     def missing_features(self) -> tuple[str, ...]:
@@ -73,6 +61,29 @@ class Model:
         Raises ModelError that names the input, what was found and what is expected; and when
         the model was compiled for a processor that this one is not.
         """
+        arrays, outputs = self._prepare(inputs)
+        self._executor.run(arrays, [*outputs.values()])
+        return outputs
+
+    def profile(
+        self, inputs: Mapping[str, npt.ArrayLike], runs: int
+    ) -> tuple[dict[str, Array], npt.NDArray[np.int64]]:
+        """
+        Runs the model some times. Returns the outputs of the last run, and a row for each run:
+        the nanoseconds of a clock at its start and after each of `signature.steps`.
+
+        Raises ModelError as `run` does, and for a model that is not compiled for profiling.
+        """
+        if not self.signature.profiled:
+            raise ModelError(f"model '{self.signature.name}' is not compiled for profiling")
+        arrays, outputs = self._prepare(inputs)
+        stamps = np.zeros((runs, len(self.signature.steps) + 1), np.int64)
+        for row in stamps:
+            self._executor.run(arrays, [*outputs.values()], row)
+        return outputs, stamps
+
+    def _prepare(self, inputs: Mapping[str, npt.ArrayLike]) -> tuple[list[Array], dict[str, Array]]:
+        """Checked inputs, and memory for the outputs."""
         if self.missing_features:
             raise ModelError(
                 f"the model was compiled for {self.signature.target}; this processor lacks "
@@ -80,19 +91,7 @@ class Model:
             )
         arrays = check_inputs(self.signature.inputs, inputs)
         outputs = {spec.name: np.empty(spec.shape, spec.dtype) for spec in self.signature.outputs}
-        try:
-            workspace = self._workspaces.pop()
-        except IndexError:
-            workspace = aligned_bytes(self.signature.workspace_bytes)
-        tables = _address_table(arrays), _address_table([*outputs.values()])
-        self._run(
-            ctypes.addressof(tables[0]),
-            ctypes.addressof(tables[1]),
-            self._constants,
-            workspace.ctypes.data,
-        )
-        self._workspaces.append(workspace)
-        return outputs
+        return arrays, outputs
 
     @property
     def llvm_ir(self) -> str:
@@ -112,21 +111,12 @@ class Model:
 
         Raises ModelError when the suffix is unknown or the place cannot be written.
         """
-        self._require_code("cannot be saved again").save(self.signature, Path(path))
+        self._require_code("cannot be saved again").save(Path(path))
 
     def _require_code(self, consequence: str) -> ModelCode:
         if self._code is None:
             raise ModelError(f"a model that was loaded from a library {consequence}")
         return self._code
-
-
-def _symbols(name: str) -> list[str]:
-    """Assembly that gives data that follow a name other files can use."""
-    return [f".globl {name}", f".type {name}, @object", f"{name}:"]
-
-
-def _address_table(arrays: list[Array]) -> ctypes.Array[ctypes.c_void_p]:
-    return (ctypes.c_void_p * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
 
 
 def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
@@ -136,9 +126,10 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     Raises ModelError for anything but a mapping, for missing or unknown names, and for other
     shapes or dtypes.
     """
-    expected = ", ".join(map(str, specs)) or "none"
     if not isinstance(inputs, Mapping):
-        raise ModelError(f"the inputs are a {type(inputs).__name__}, not a mapping of {expected}")
+        raise ModelError(
+            f"the inputs are a {type(inputs).__name__}, not a mapping of {_listed(specs)}"
+        )
     inputs = cast(Mapping[str, npt.ArrayLike], inputs)
     known = {spec.name for spec in specs}
     unknown = [name for name in inputs if name not in known]
@@ -146,7 +137,7 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     if unknown or missing:
         parts = [f"unknown input '{name}'" for name in unknown]
         parts += [f"missing input '{name}'" for name in missing]
-        raise ModelError(f"{', '.join(parts)}; the model takes {expected}")
+        raise ModelError(f"{', '.join(parts)}; the model takes {_listed(specs)}")
     arrays: list[Array] = []
     for spec in specs:
         try:
@@ -160,112 +151,8 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     return arrays
 
 
-class ModelCode:
-    """What a model is made of, until it is machine code: LLVM IR and the weights."""
-
-    def __init__(self, llvm_ir: str, machine: Machine, constants: npt.NDArray[np.uint8]):
-        self.llvm_ir = llvm_ir
-        self.machine = machine
-        self.constants = constants
-
-    def load(self, signature: Signature) -> Model:
-        """The model in this process."""
-        code = emit_object(self.llvm_ir, self.machine)
-        loaded = LoadedCode(code, self.machine, f"{signature.name}_run")
-        return Model(
-            signature,
-            loaded.run,
-            self.constants.ctypes.data,
-            (loaded, self.constants),
-            self,
-        )
-
-    def save(self, signature: Signature, path: Path) -> None:
-        """See Model.save."""
-        writers: dict[str, Callable[[Signature, Path], None]] = {
-            ".so": self._save_library,
-            ".o": self._save_object,
-            ".ll": self._save_llvm_ir,
-        }
-        writer = writers.get(path.suffix)
-        if writer is None:
-            raise ModelError(
-                f"cannot save '{path}': the suffix is '{path.suffix}', expected "
-                f"{', '.join(writers)}"
-            )
-        try:
-            writer(signature, path)
-        except OSError as error:
-            raise ModelError(f"cannot write '{path}': {error.strerror or error}") from error
-
-    def _save_llvm_ir(self, signature: Signature, path: Path) -> None:
-        weights = path.with_name(path.name + ".weights")
-        write_files({weights: self.constants.data, path: self.llvm_ir.encode()})
-
-    def _object(self, signature: Signature, *, library: bool) -> bytes:
-        name = signature.name
-        with tempfile.TemporaryDirectory() as folder:
-            weights, metadata = Path(folder, "weights"), Path(folder, "metadata")
-            weights.write_bytes(self.constants.tobytes())
-            metadata.write_bytes(signature.to_json().encode() + b"\0")
-            labels = dict.fromkeys([f"{name}_metadata"] + ["xrelay_metadata"] * library)
-            lines = [
-                ".section .rodata",
-                f".balign {ALIGNMENT}",
-                *_symbols(f"{name}_constants"),
-                f'.incbin "{weights}"',
-                # An executable that uses the library copies what these sizes say.
-                f".size {name}_constants, . - {name}_constants",
-                *(line for label in labels for line in _symbols(label)),
-                f'.incbin "{metadata}"',
-                *(f".size {label}, . - {label}" for label in labels),
-                '.section .note.GNU-stack,"",@progbits',
-            ]
-            return emit_object(self.llvm_ir, self.machine, lines)
-
-    def _save_object(self, signature: Signature, path: Path) -> None:
-        code = self._object(signature, library=False)
-        write_files({path.with_suffix(".h"): c_header(signature).encode(), path: code})
-
-    def _save_library(self, signature: Signature, path: Path) -> None:
-        code = self._object(signature, library=True)
-        name = signature.name
-        exported = [f"{name}_run", f"{name}_constants", f"{name}_metadata", "xrelay_metadata"]
-        with tempfile.TemporaryDirectory() as folder:
-            library = Path(folder, "model.so")
-            link_shared_library(code, library, dict.fromkeys(exported))
-            data = library.read_bytes()
-        write_files({path.with_suffix(".h"): c_header(signature).encode(), path: data})
-
-
-def c_header(signature: Signature) -> str:
-    """The C interface of a saved model."""
-    name = signature.name
-    guard = f"{name.upper()}_H"
-
-    def listing(title: str, specs: tuple[TensorSpec, ...]) -> str:
-        rows = [f" *   {title}[{i}]: {spec}\n" for i, spec in enumerate(specs)]
-        return "".join(rows).replace("*/", "* /").replace("/*", "/ *")
-
-    return (
-        f"/* {name}: compiled by xrelay for {signature.target}.\n"
-        " *\n"
-        " * Tensors are row-major. The workspace is aligned to 64 bytes and may not be shared\n"
-        " * between calls that run at the same time.\n"
-        " *\n"
-        f"{listing('inputs', signature.inputs)}{listing('outputs', signature.outputs)}"
-        " */\n"
-        f"#ifndef {guard}\n#define {guard}\n\n"
-        '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
-        f"#define {name.upper()}_WORKSPACE_BYTES {signature.workspace_bytes}ULL\n\n"
-        f"extern const unsigned char {name}_constants[];\n"
-        f"extern const char {name}_metadata[];\n\n"
-        f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace). */\n"
-        f"void {name}_run(const void *const *inputs, void *const *outputs,\n"
-        "                const void *constants, void *workspace);\n\n"
-        "#ifdef __cplusplus\n}\n#endif\n\n"
-        f"#endif /* {guard} */\n"
-    )
+def _listed(specs: tuple[TensorSpec, ...]) -> str:
+    return ", ".join(map(str, specs)) or "none"
 
 
 def symbol_name(text: str) -> str:
@@ -287,10 +174,5 @@ def load(path: str | Path) -> Model:
         raise ModelError(f"no file '{path}'")
     library = LoadedLibrary(path)
     signature = Signature.from_json(library.metadata)
-    return Model(
-        signature,
-        library.function(f"{signature.name}_run"),
-        library.address(f"{signature.name}_constants"),
-        (library,),
-        None,
-    )
+    constants = library.address(f"{signature.name}_constants")
+    return Model(signature, library.address, constants, (library,), None)

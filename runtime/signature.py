@@ -1,7 +1,7 @@
 """What a compiled model takes, returns and needs: the data that travels with its machine code."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import prod
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from xrelay.runtime.errors import ModelError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,20 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class StepSpec:
+    """What one step of a model does: a call of a kernel, or a copy."""
+
+    name: str
+    """The kernel's, which lists its operators."""
+    flops: int
+    """Floating-point operations, where a multiply-add counts as two."""
+    bytes: int
+    """Bytes of the tensors that it reads and writes, each counted once."""
+    implementation: str = ""
+    """How operators with several implementations are computed."""
+
+
+@dataclass(frozen=True)
 class Signature:
     """The interface of a compiled model."""
 
@@ -42,6 +56,17 @@ class Signature:
     target: str
     features: tuple[str, ...]
     """The CPU features, in LLVM's names, that the code may use."""
+    threads: int = 1
+    """How many threads run the model together."""
+    steps: tuple[StepSpec, ...] = ()
+    """What the model does, in order."""
+    profiled: bool = False
+    """Whether the code notes when each step ends."""
+
+    @property
+    def has_team(self) -> bool:
+        """Whether the code has functions that make and use teams of threads."""
+        return self.threads > 1 or self.profiled
 
     def to_json(self) -> str:
         """As text that `from_json` reads."""
@@ -61,6 +86,9 @@ class Signature:
                 "workspace_bytes": self.workspace_bytes,
                 "target": self.target,
                 "features": self.features,
+                "threads": self.threads,
+                "steps": [astuple(step) for step in self.steps],
+                "profiled": self.profiled,
             }
         )
 
@@ -92,6 +120,9 @@ class Signature:
                 int(data["workspace_bytes"]),
                 data["target"],
                 tuple(data["features"]),
+                int(data["threads"]),
+                tuple(StepSpec(str(n), int(f), int(b), str(i)) for n, f, b, i in data["steps"]),
+                bool(data["profiled"]),
             )
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ModelError(f"the model's description is damaged: {error}") from error

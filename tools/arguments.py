@@ -1,7 +1,12 @@
 """Arguments that several commands read in the same way."""
 
+import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
+from xrelay.lowering.target import named_target
+from xrelay.lowering.tuning import NO_RECORDS, read_records
+from xrelay.options import CompileOptions
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
 
@@ -29,3 +34,11 @@ def shapes(arguments: Sequence[str]) -> dict[str, list[int]]:
                 f"--shape of '{name}' is '{text}', expected numbers as in 1,3,224,224", BAD_INPUT
             ) from None
     return result
+
+
+def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:
+    """The options of --threads, --target, --no-winograd and --tuning."""
+    records = NO_RECORDS if args.tuning is None else read_records(Path(args.tuning))
+    options = CompileOptions(args.threads, args.target, profile, not args.no_winograd, records)
+    named_target(options.target)  # Refuses an unknown one.
+    return options

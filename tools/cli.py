@@ -1,4 +1,4 @@
-"""`xrelay`: run, compile and explain models from the command line."""
+"""`xrelay`: run, compile, explain, tune and cache models from the command line."""
 
 import argparse
 import sys
@@ -14,6 +14,8 @@ examples:
   xrelay compile model.onnx -o model.so                 shared library and C header
   xrelay compile model.onnx -o fused.mlir --emit-after fuse-ops
   xrelay explain model.onnx --limit 5                   what is fused, and what stops fusion
+  xrelay tune model.onnx -o tuning.json                 measure what computes it fastest here
+  xrelay cache --clear                                  forget compiled models
 
 exit codes: 0 fine, 1 wrong result or failed compile, 2 bad usage or input
 """
@@ -22,6 +24,7 @@ RUN_EXAMPLES = """\
 examples:
   xrelay run resnet50.onnx --seed 1
   xrelay run model.onnx --shape x=1,3,224,224 --verify
+  xrelay run model.onnx --threads 2 --profile --trace trace.json
   xrelay run model.so --input x=image.npy --output-dir results
 """
 
@@ -33,10 +36,27 @@ examples:
   xrelay compile model.onnx -o model.mlir    relay, weights in model.mlir.weights.npz
 """
 
+CACHE_EXAMPLES = """\
+examples:
+  xrelay cache             the folder and what it holds
+  xrelay cache --clear     remove all entries
+
+XRELAY_CACHE_DIR is the folder, XRELAY_CACHE_SIZE what it may take (4G by default, 0 for no cache).
+"""
+
 EXPLAIN_EXAMPLES = """\
 examples:
   xrelay explain model.onnx
   xrelay explain model.mlir --opt-level 0 --limit 10
+  xrelay explain model.onnx --strategies --threads 2
+  xrelay explain model.onnx --memory --chart memory.svg
+"""
+
+TUNE_EXAMPLES = """\
+examples:
+  xrelay tune model.onnx -o tuning.json --threads 2
+  xrelay tune model.onnx -o tuning.json --threads 2 --seconds 60    go on, for a minute
+  xrelay run model.onnx --threads 2 --tuning tuning.json
 """
 
 
@@ -56,6 +76,18 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare with the NumPy interpreter; exit code 1 when an output differs by more "
         "than 1e-3 of its largest value",
+    )
+    parser.add_argument(
+        "--profile", action="store_true", help="print the time of every step, slowest first"
+    )
+    parser.add_argument(
+        "--trace", metavar="FILE", help="with --profile: write a trace for chrome://tracing"
+    )
+    parser.add_argument(
+        "--no-cache", action="store_true", help="compile anew, and leave nothing on disk"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="say what the cache does, on standard error"
     )
     _add_model_options(parser)
 
@@ -84,17 +116,70 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         help="fuse the program as it is, without simplify-inference and fold-constant",
     )
     parser.add_argument("--limit", type=int, metavar="N", help="print the first N groups only")
-    _add_shape_option(parser)
+    views = parser.add_mutually_exclusive_group()
+    views.add_argument(
+        "--strategies",
+        action="store_true",
+        help="show what computes each operator and what else could, with estimated times",
+    )
+    views.add_argument("--memory", action="store_true", help="show where tensors lie, and when")
+    parser.add_argument(
+        "--json", metavar="FILE", help="with --strategies or --memory: write it as data too"
+    )
+    parser.add_argument(
+        "--chart",
+        metavar="FILE",
+        help="with --memory: draw the plan, as .svg or .png (needs matplotlib)",
+    )
+    _add_model_options(parser)
 
 
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="an .onnx or .mlir file")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the tuning records; what is in the file already is not measured again",
+    )
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="begin no measurement after so many seconds"
+    )
+    _add_model_options(parser, tuned=False)
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_mutually_exclusive_group()
+    actions.add_argument(
+        "--info", action="store_true", help="show the folder and its entries (the default)"
+    )
+    actions.add_argument("--clear", action="store_true", help="remove all entries")
+
+
+def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -> None:
     _add_shape_option(parser)
     parser.add_argument(
         "--target",
         default="native",
         help="the CPU: native (default), x86-64, x86-64-v3 or x86-64-v4",
     )
-    parser.add_argument("--threads", type=int, default=1, help="threads to run on (only 1 so far)")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="threads that run the model together (default 1)"
+    )
+    parser.add_argument(
+        "--no-winograd",
+        action="store_true",
+        help="convolve by the definition: fewer rounding errors, more time",
+    )
+    if tuned:
+        parser.add_argument(
+            "--tuning",
+            metavar="FILE",
+            help="choose implementations by what `xrelay tune` measured",
+        )
+    else:
+        parser.set_defaults(tuning=None)
 
 
 def _add_shape_option(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +200,8 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         EXPLAIN_EXAMPLES,
         _add_explain,
     ),
+    "tune": ("measure implementations, and write tuning records", TUNE_EXAMPLES, _add_tune),
+    "cache": ("show or clear the compiled models on disk", CACHE_EXAMPLES, _add_cache),
 }
 
 
@@ -151,6 +238,14 @@ def run(args: argparse.Namespace) -> int:
             from xrelay.tools.compile_model import compile_file
 
             return compile_file(args)
+        case "tune":
+            from xrelay.tools.tune import tune_model
+
+            return tune_model(args)
+        case "cache":
+            from xrelay.tools.cache import show_cache
+
+            return show_cache(args)
         case _:
             from xrelay.tools.explain import explain_model
 

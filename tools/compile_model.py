@@ -8,17 +8,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from xrelay.compiler import (
-    RELAY_PASSES,
-    CompileOptions,
-    build,
+    compile_code,
     lower,
     read_model,
+    relay_passes,
     require_weights,
     run_passes,
     supplied_weights,
 )
-from xrelay.lowering.target import Target, named_target
+from xrelay.lowering.target import NATIVE, named_target
 from xrelay.lowering.to_llvm import convert_module
+from xrelay.options import CompileOptions
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.weights import weights_path, write_weights
 from xrelay.tools import arguments
@@ -28,7 +28,7 @@ from xrelay.tools.progress import stage_progress
 SUFFIXES = (".mlir", ".ll", ".o", ".so")
 STAGES = (
     "import",
-    *(each.name for each in RELAY_PASSES),
+    *dict.fromkeys(each.name for each in relay_passes(NATIVE)),
     "convert-relay-to-kernels",
     "convert-kernels-to-llvm",
 )
@@ -53,36 +53,36 @@ def compile_file(args: argparse.Namespace) -> int:
         raise CommandFailed(f"cannot write '{output}': it is a directory", BAD_INPUT)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
-            options = CompileOptions(args.threads, args.target)
-            target = named_target(options.target)
+            options = arguments.compile_options(args)
             progress("read the model")
             module, name = read_model(args.model, arguments.shapes(args.shape))
             if output.suffix != ".mlir":
                 require_weights(module)
         if output.suffix == ".mlir":
             with failing_with(FAILED):
-                module = module_after(module, args.emit_after or "fuse-ops", target)
+                module = module_after(module, args.emit_after or "fuse-ops", options)
             with failing_with(BAD_INPUT):
                 write_module(module, output)
             return 0
         with failing_with(FAILED):
-            code, signature = build(lower(module, target, progress), name, target, progress)
+            code = compile_code(module, name, options, progress)
         progress("write the output")
         with failing_with(BAD_INPUT):
-            code.save(signature, output)
+            code.save(output)
     return 0
 
 
-def module_after(module: ModuleOp, stage: str, target: Target) -> ModuleOp:
+def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> ModuleOp:
     """The program after a stage of the pipeline."""
-    names = [each.name for each in RELAY_PASSES]
-    if stage == "import" or stage in names:
-        count = 0 if stage == "import" else names.index(stage) + 1
-        run_passes(module, RELAY_PASSES[:count])
+    passes = relay_passes(options.target)
+    # A pass that runs several times is meant the last time.
+    ends = {"import": 0} | {each.name: number for number, each in enumerate(passes, 1)}
+    if stage in ends:
+        run_passes(module, passes[: ends[stage]])
         return module
-    lowered = lower(module, target).module
+    lowered = lower(module, options).module
     if stage == "convert-kernels-to-llvm":
-        convert_module(lowered, target.triple)
+        convert_module(lowered, named_target(options.target).triple)
     return lowered
 
 

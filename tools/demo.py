@@ -16,17 +16,20 @@ from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.fusion import FusionGroup, FusionOptions
-from xrelay.compiler import SIMPLIFICATIONS, build, lower, read_model, run_passes
+from xrelay.compiler import compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.target import NATIVE, named_target
+from xrelay.options import CompileOptions
+from xrelay.runtime.model import Model
 from xrelay.tools.errors import FAILED, failing_with, run_command
 from xrelay.tools.explain import plans
 from xrelay.tools.light_models import light_model
 from xrelay.tools.progress import stage_progress
-from xrelay.tools.run_model import TOLERANCE, complete_inputs, largest_difference
+from xrelay.tools.run_model import complete_inputs
+from xrelay.tools.verify import TOLERANCE, largest_difference
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 MODEL = "resnet50"
@@ -57,18 +60,18 @@ def demo() -> int:
         imported = operator_count(module)
         original = module.clone()
         simplified = module.clone()
-        run_passes(simplified, SIMPLIFICATIONS)
+        run_passes(simplified, preparation(NATIVE))
         (plan,) = plans(simplified, FusionOptions(FuseOpsPass().opt_level))
         start = time.perf_counter()
-        code, signature = build(lower(module, target, progress), MODEL, target, progress)
+        code = compile_code(module, MODEL, CompileOptions(), progress)
         progress("generate machine code")
-        model = code.load(signature)
+        model = Model.from_code(code)
         compile_seconds = time.perf_counter() - start
         OUTPUT.parent.mkdir(exist_ok=True)
         model.save(OUTPUT)
-        inputs = complete_inputs(signature, {}, seed=0)
+        inputs = complete_inputs(model.signature, {}, seed=0)
         progress("run the interpreter")
-        expected = interpret(original, [inputs[spec.name] for spec in signature.inputs])
+        expected = interpret(original, [inputs[spec.name] for spec in model.signature.inputs])
         progress("run the model")
         outputs = model.run(inputs)
         times: list[float] = []
@@ -79,7 +82,7 @@ def demo() -> int:
     groups = [group for group in plan.groups if group.fused]
     console.print(f"imported in {import_seconds:.2f} s: {imported} operators")
     console.print(
-        f"simplified to {operator_count(simplified)} operators, fused into {len(groups)} functions; "
+        f"prepared: {operator_count(simplified)} operators, fused into {len(groups)} functions; "
         f"the {LARGEST} largest:"
     )
     table = Table("operators", "result", "of kinds")

@@ -1,6 +1,11 @@
-"""`xrelay explain`: the fused groups of a model, and the rule behind each border."""
+"""
+`xrelay explain`: the fused groups of a model, and the rule behind each border; with --strategies
+what computes each operator, with --memory where its tensors lie.
+"""
 
 import argparse
+import json
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -15,26 +20,43 @@ from xrelay.analysis.fusion import (
     fusion_blocks,
     plan_fusion,
 )
-from xrelay.compiler import SIMPLIFICATIONS, read_model, run_passes
+from xrelay.compiler import kernel_options, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
+from xrelay.lowering.program import Program, entry_function, lower_function
+from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.explain_strategies import print_strategies, strategies_json
 from xrelay.tools.progress import stage_progress
+from xrelay.tools.tables import table_console
+from xrelay.transforms.fuse_ops import FuseOpsPass
 
 
 def explain_model(args: argparse.Namespace) -> int:
     """Runs the command."""
     if args.limit is not None and args.limit < 1:
         raise CommandFailed(f"--limit is {args.limit}, expected at least 1", BAD_INPUT)
+    lowers = args.strategies or args.memory
+    if args.json is not None and not lowers:
+        raise CommandFailed("--json goes with --strategies or --memory", BAD_INPUT)
+    if args.chart is not None and not args.memory:
+        raise CommandFailed("--chart goes with --memory", BAD_INPUT)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             options = FusionOptions(args.opt_level, args.max_depth)
+            compile_options = arguments.compile_options(args)
             progress("read the model")
             module, _ = read_model(args.model, arguments.shapes(args.shape))
         with failing_with(FAILED):
             if not args.no_simplify:
-                run_passes(module, SIMPLIFICATIONS, progress)
+                run_passes(module, preparation(compile_options.target), progress)
+            if lowers:
+                run_passes(module, [FuseOpsPass(args.opt_level, args.max_depth)], progress)
+                progress("generate kernels")
+                program = lower_function(entry_function(module), kernel_options(compile_options))
+                explain_program(program, args)
+                return 0
     console = Console(soft_wrap=True, highlight=False)
     explained = plans(module, options)
     if not explained:
@@ -42,6 +64,17 @@ def explain_model(args: argparse.Namespace) -> int:
     for plan in explained:
         print_plan(console, plan, args.limit)
     return 0
+
+
+def explain_program(program: Program, args: argparse.Namespace) -> None:
+    """Prints what --strategies or --memory asks for, and writes the files."""
+    console = table_console()
+    if args.strategies:
+        print_strategies(console, program, args.limit)
+        data = strategies_json(program)
+    if args.json is not None:
+        text = json.dumps(data, indent=1)
+        write_files({Path(args.json): f"{text}\n".encode()})
 
 
 def plans(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from xrelay.compiler import Progress
+from xrelay.options import Progress
 
 
 @contextmanager

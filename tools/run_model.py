@@ -1,6 +1,7 @@
 """`xrelay run`: compile a model, run it, show or write the outputs."""
 
 import argparse
+import logging
 import re
 import time
 from collections.abc import Mapping
@@ -10,20 +11,17 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.compiler import CompileOptions, build, lower, read_model, require_weights
-from xrelay.interpreters.relay import interpret
-from xrelay.lowering.target import NATIVE, named_target
+from xrelay.cached import cache_place
+from xrelay.collector import collector_paused
+from xrelay.options import CompileOptions, Progress, Shapes
+from xrelay.runtime.code import ModelCode
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
-
-TOLERANCE = 1e-3
-"""How far an output may be from the interpreter's, relative to the largest value there."""
 
 
 def run_model(args: argparse.Namespace) -> int:
@@ -33,10 +31,14 @@ def run_model(args: argparse.Namespace) -> int:
     folder = None if args.output_dir is None else Path(args.output_dir)
     if folder is not None and folder.exists() and not folder.is_dir():
         raise CommandFailed(f"cannot write into '{folder}': it is not a directory", BAD_INPUT)
+    if args.trace is not None and not args.profile:
+        raise CommandFailed("--trace goes with --profile", BAD_INPUT)
     paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
         given = {name: read_array(Path(path)) for name, path in paths.items()}
-    model, module = _compile(args)
+    if args.verbose:
+        logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
+    model = _load(args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
         check_inputs(model.signature.inputs, inputs)
@@ -46,33 +48,59 @@ def run_model(args: argparse.Namespace) -> int:
         if folder is not None:
             write_outputs(folder, outputs)
     _print_outputs(outputs, seconds)
-    return 0 if module is None else _verify(module, model.signature, inputs, outputs)
+    if args.profile:
+        from xrelay.tools.profile import show_profile
+
+        with failing_with(BAD_INPUT):
+            show_profile(model, inputs, args.trace)
+    if args.verify:
+        from xrelay.tools.verify import verify
+
+        with failing_with(BAD_INPUT):
+            shapes = arguments.shapes(args.shape)
+        ordered = [inputs[spec.name] for spec in model.signature.inputs]
+        return verify(Path(args.model), shapes, ordered, outputs)
+    return 0
 
 
-def _compile(args: argparse.Namespace) -> tuple[Model, ModuleOp | None]:
-    """The model, and for --verify its relay module."""
+def _load(args: argparse.Namespace) -> Model:
+    """The model, from a library, from the cache or from the compiler."""
     path = Path(args.model)
     with failing_with(BAD_INPUT):
-        options = CompileOptions(args.threads, args.target)
-        target = named_target(options.target)
+        options = arguments.compile_options(args, profile=args.profile)
         shapes = arguments.shapes(args.shape)
         if path.suffix == ".so":
-            if args.verify or shapes or options.target != NATIVE:
+            if args.verify or args.profile or shapes or options != CompileOptions():
                 raise CommandFailed(
-                    f"--verify, --shape and --target need the model; '{path}' is machine code",
+                    "--verify, --profile, --shape, --target and --threads need the model; "
+                    f"'{path}' is machine code",
                     BAD_INPUT,
                 )
-            return load(path), None
+            return load(path)
+        place = None if args.no_cache else cache_place(path, shapes, options)
     with stage_progress() as progress:
-        with failing_with(BAD_INPUT):
-            progress("read the model")
-            module, name = read_model(path, shapes)
-            require_weights(module)
+        code = None if place is None else place.load(progress)
+        if code is not None:
+            return Model.from_code(code)
+        code = _compile(path, shapes, options, progress)
         with failing_with(FAILED):
-            original = module.clone() if args.verify else None
-            code, signature = build(lower(module, target, progress), name, target, progress)
             progress("generate machine code")
-            return code.load(signature), original
+            model = Model.from_code(code)
+    if place is not None:
+        place.store(code)
+    return model
+
+
+@collector_paused()
+def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Progress) -> ModelCode:
+    from xrelay.compiler import compile_code, read_model, require_weights
+
+    with failing_with(BAD_INPUT):
+        progress("read the model")
+        module, name = read_model(path, shapes)
+        require_weights(module)
+    with failing_with(FAILED):
+        return compile_code(module, name, options, progress)
 
 
 def read_array(path: Path) -> Array:
@@ -139,35 +167,3 @@ def _print_outputs(outputs: Mapping[str, Array], seconds: float) -> None:
     console = Console(soft_wrap=True)
     console.print(table)
     console.print(f"ran in {1e3 * seconds:.1f} ms")
-
-
-def largest_difference(found: Array, expected: Array) -> float:
-    """The largest difference, relative to the largest finite expected value (inf for NaNs)."""
-    if found.dtype.kind != "f":
-        return float(np.count_nonzero(found != expected))
-    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-    if same.all():
-        return 0.0
-    finite = np.abs(expected[np.isfinite(expected)].astype(np.float64))
-    scale = max(float(finite.max(initial=0.0)), float(np.finfo(np.float64).tiny))
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(found.astype(np.float64) - expected.astype(np.float64))[~same]
-    return float(np.nan_to_num(gap.max(), nan=np.inf)) / scale
-
-
-def _verify(
-    module: ModuleOp,
-    signature: Signature,
-    inputs: Mapping[str, Array],
-    outputs: Mapping[str, Array],
-) -> int:
-    with stage_progress() as progress, failing_with(FAILED):
-        progress("run the interpreter")
-        expected = interpret(module, [inputs[spec.name] for spec in signature.inputs])
-    worst = 0
-    for (name, found), wanted in zip(outputs.items(), expected, strict=True):
-        difference = largest_difference(found, wanted)
-        verdict = "agrees with" if difference <= TOLERANCE else "DIFFERS from"
-        print(f"{name} {verdict} the interpreter: largest relative difference {difference:.3g}")
-        worst = max(worst, FAILED if difference > TOLERANCE else 0)
-    return worst

@@ -11,6 +11,36 @@ def _relay() -> Dialect:
     return Relay
 
 
+def _alter_op_layout() -> type[ModulePass]:
+    from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
+
+    return AlterOpLayoutPass
+
+
+def _canonicalize_matmul() -> type[ModulePass]:
+    from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
+
+    return CanonicalizeMatmulPass
+
+
+def _combine_parallel_batch_matmul() -> type[ModulePass]:
+    from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
+
+    return CombineParallelBatchMatmulPass
+
+
+def _combine_parallel_conv2d() -> type[ModulePass]:
+    from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
+
+    return CombineParallelConv2DPass
+
+
+def _combine_parallel_dense() -> type[ModulePass]:
+    from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
+
+    return CombineParallelDensePass
+
+
 def _convert_kernels_to_llvm() -> type[ModulePass]:
     from xrelay.lowering.convert_kernels_to_llvm import ConvertKernelsToLLVMPass
 
@@ -23,10 +53,28 @@ def _convert_relay_to_kernels() -> type[ModulePass]:
     return ConvertRelayToKernelsPass
 
 
+def _cpu_pipeline() -> type[ModulePass]:
+    from xrelay.transforms.cpu_pipeline import CpuPipelinePass
+
+    return CpuPipelinePass
+
+
+def _dead_code_elimination() -> type[ModulePass]:
+    from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
+
+    return DeadCodeEliminationPass
+
+
 def _defuse_ops() -> type[ModulePass]:
     from xrelay.transforms.defuse_ops import DefuseOpsPass
 
     return DefuseOpsPass
+
+
+def _eliminate_common_subexpr() -> type[ModulePass]:
+    from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
+
+    return EliminateCommonSubexprPass
 
 
 def _fold_constant() -> type[ModulePass]:
@@ -35,10 +83,40 @@ def _fold_constant() -> type[ModulePass]:
     return FoldConstantPass
 
 
+def _fold_explicit_padding() -> type[ModulePass]:
+    from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
+
+    return FoldExplicitPaddingPass
+
+
+def _fold_scale_axis() -> type[ModulePass]:
+    from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+
+    return FoldScaleAxisPass
+
+
 def _fuse_ops() -> type[ModulePass]:
     from xrelay.transforms.fuse_ops import FuseOpsPass
 
     return FuseOpsPass
+
+
+def _legalize_convolutions() -> type[ModulePass]:
+    from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+
+    return LegalizeConvolutionsPass
+
+
+def _recognize_operators() -> type[ModulePass]:
+    from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
+
+    return RecognizeOperatorsPass
+
+
+def _simplify_expr() -> type[ModulePass]:
+    from xrelay.transforms.simplify_expr import SimplifyExprPass
+
+    return SimplifyExprPass
 
 
 def _simplify_inference() -> type[ModulePass]:
@@ -47,15 +125,35 @@ def _simplify_inference() -> type[ModulePass]:
     return SimplifyInferencePass
 
 
+def _sink_reshape() -> type[ModulePass]:
+    from xrelay.transforms.sink_reshape import SinkReshapePass
+
+    return SinkReshapePass
+
+
 XRELAY_UNIVERSE = Universe(
     all_dialects={"relay": _relay},
     all_passes={
+        "alter-op-layout": _alter_op_layout,
+        "canonicalize-matmul": _canonicalize_matmul,
+        "combine-parallel-batch-matmul": _combine_parallel_batch_matmul,
+        "combine-parallel-conv2d": _combine_parallel_conv2d,
+        "combine-parallel-dense": _combine_parallel_dense,
         "convert-kernels-to-llvm": _convert_kernels_to_llvm,
         "convert-relay-to-kernels": _convert_relay_to_kernels,
+        "cpu-pipeline": _cpu_pipeline,
+        "dead-code-elimination": _dead_code_elimination,
         "defuse-ops": _defuse_ops,
+        "eliminate-common-subexpr": _eliminate_common_subexpr,
         "fold-constant": _fold_constant,
+        "fold-explicit-padding": _fold_explicit_padding,
+        "fold-scale-axis": _fold_scale_axis,
         "fuse-ops": _fuse_ops,
+        "legalize-convolutions": _legalize_convolutions,
+        "recognize-operators": _recognize_operators,
+        "simplify-expr": _simplify_expr,
         "simplify-inference": _simplify_inference,
+        "sink-reshape": _sink_reshape,
     },
     all_targets={},
 )

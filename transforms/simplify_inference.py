@@ -1,5 +1,5 @@
 """
-`simplify-inference`: what batch normalisation and dropout are once a model is trained.
+`simplify-inference`: what normalisation and dropout are once a model is trained.
 
     %0 = relay.nn.batch_norm %x, …          %scale = gamma / sqrt(var + epsilon), as [C, 1, 1]
     %1 = relay.tuple_get_item %0[0]   ──►   %shift = beta - mean * scale,         as [C, 1, 1]
@@ -8,6 +8,15 @@
     %0 = relay.nn.dropout %x
     %1 = relay.tuple_get_item %0[0]   ──►   %x
 
+    %1 = relay.nn.layer_norm %x, %gamma, %beta
+                                      ──►   %mean = mean of %x along the axis
+                                            %var = mean of (%x - %mean)² along the axis
+                                            %1 = (%x - %mean) / sqrt(%var + epsilon) * gamma + beta
+
+Instance and group normalisation become the same with other axes; group normalisation splits the
+channels by a reshape before, which is undone after. `keep-norms` leaves these three as they are,
+for code generators that have kernels for them.
+
 Scale and shift are constants after `fold-constant`, when the statistics are. The statistics that a
 batch normalisation returns, and a dropout's mask, keep their operator. The bodies of
 `relay.fused` and `relay.composite` and functions for other compilers stay as they are.
@@ -15,16 +24,12 @@ batch normalisation returns, and a dropout's mask, keep their operator. The bodi
 Source: Relay's SimplifyInference.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
-    ModuleOp,
-    TensorType,
-)
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -35,11 +40,26 @@ from xdsl.pattern_rewriter import (
 )
 
 from xrelay.analysis.scopes import is_kept
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp
-from xrelay.dialects.norm import BatchNormOp, DropoutOp
-from xrelay.dialects.reshape import ExpandDimsOp
+from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.core import TupleGetItemOp
+from xrelay.dialects.norm import (
+    BatchNormOp,
+    DropoutOp,
+    GroupNormOp,
+    InstanceNormOp,
+    LayerNormOp,
+    StandardizingOp,
+)
+from xrelay.dialects.reduction import MeanOp
+from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.unary import NegativeOp, SqrtOp
+from xrelay.transforms.rewriting import Emitter
+
+
+def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValue:
+    """A vector with axes of length 1 after it, so that it broadcasts along `axis` of `rank`."""
+    following = rank - axis - 1
+    return emit(ExpandDimsOp(vector, 1, num_newaxis=following)) if following else vector
 
 
 class ScaleAndShift(RewritePattern):
@@ -50,34 +70,20 @@ class ScaleAndShift(RewritePattern):
         norm = op.tuple_value.owner
         if not isinstance(norm, BatchNormOp) or op.index.value.data != 0 or is_kept(op):
             return
-        dtype = norm.data.type.element_type
-        assert isinstance(dtype, AnyFloat)
-        new: list[Operation] = []
-
-        def emit(operation: Operation) -> SSAValue:
-            new.append(operation)
-            return operation.results[0]
-
-        def scalar(value: float) -> SSAValue:
-            type_ = TensorType(dtype, [])
-            return emit(ConstantOp(DenseIntOrFPElementsAttr.from_list(type_, [value])))
-
-        variance = emit(AddOp(norm.moving_var, scalar(norm.epsilon.value.data)))
-        scale = emit(DivideOp(scalar(1.0), emit(SqrtOp(variance))))
+        emit = Emitter()
+        epsilon = emit.scalar(norm.epsilon.value.data, norm.data)
+        variance = emit(AddOp(norm.moving_var, epsilon))
+        scale = emit(DivideOp(emit.scalar(1.0, norm.data), emit(SqrtOp(variance))))
         if norm.scale.value.data:
             scale = emit(MultiplyOp(scale, norm.gamma))
         shift = emit(MultiplyOp(emit(NegativeOp(norm.moving_mean)), scale))
         if norm.center.value.data:
             shift = emit(AddOp(shift, norm.beta))
-        following = norm.data.type.get_num_dims() - norm.channel_axis - 1
-        if following:
-            scale = emit(ExpandDimsOp(scale, 1, num_newaxis=following))
-            shift = emit(ExpandDimsOp(shift, 1, num_newaxis=following))
-        product = emit(MultiplyOp(norm.data, scale))
-        emit(AddOp(product, shift))
-        for operation in new:
-            operation.location = op.location
-        rewriter.replace(op, new)
+        axis, rank = norm.channel_axis, norm.data.type.get_num_dims()
+        scale = along_axis(emit, scale, axis, rank)
+        shift = along_axis(emit, shift, axis, rank)
+        emit(AddOp(emit(MultiplyOp(norm.data, scale)), shift))
+        rewriter.replace(op, emit.located(op))
         if not norm.result.uses:
             rewriter.erase(norm)
 
@@ -95,12 +101,59 @@ class SkipDropout(RewritePattern):
             rewriter.erase(dropout)
 
 
+class Standardize(RewritePattern):
+    """Layer, instance and group normalisation: statistics of the data itself."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: StandardizingOp, rewriter: PatternRewriter, /) -> None:
+        if is_kept(op):
+            return
+        emit = Emitter()
+        axis, shape = op.channel_axis, op.data.type.get_shape()
+        match op:
+            case LayerNormOp():
+                normal = self.standardized(emit, op, op.data, (axis,))
+            case InstanceNormOp():
+                normal = self.standardized(emit, op, op.data, op.reduced_axes)
+            case GroupNormOp():
+                if not op.data.type.has_static_shape():
+                    return
+                groups = op.num_groups.value.data
+                split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+                data = emit(ReshapeOp(op.data, split, allowzero=0 in split))
+                normal = self.standardized(emit, op, data, range(axis + 1, len(split)))
+                normal = emit(ReshapeOp(normal, shape, allowzero=0 in shape))
+            case _:
+                return
+        if op.scale.value.data:
+            normal = emit(MultiplyOp(normal, along_axis(emit, op.gamma, axis, len(shape))))
+        if op.center.value.data:
+            emit(AddOp(normal, along_axis(emit, op.beta, axis, len(shape))))
+        rewriter.replace(op, emit.located(op))
+
+    def standardized(
+        self, emit: Emitter, op: StandardizingOp, data: SSAValue, axes: Sequence[int]
+    ) -> SSAValue:
+        """(data - mean) / sqrt(variance + epsilon), the statistics over `axes`."""
+        centered = emit(SubtractOp(data, emit(MeanOp(data, axes, keepdims=True))))
+        square = emit(MultiplyOp(centered, centered))
+        variance = emit(MeanOp(square, axes, keepdims=True))
+        stable = emit(AddOp(variance, emit.scalar(op.epsilon.value.data, data)))
+        return emit(DivideOp(centered, emit(SqrtOp(stable))))
+
+
 @dataclass(frozen=True)
 class SimplifyInferencePass(ModulePass):
     """Rewrites operators that only differ from simpler ones while a model is trained."""
 
     name = "simplify-inference"
 
+    keep_norms: bool = False
+    """Leave layer, instance and group normalisation as they are."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns = GreedyRewritePatternApplier([ScaleAndShift(), SkipDropout()], dce_enabled=False)
-        PatternRewriteWalker(patterns, apply_recursively=False).rewrite_module(op)
+        patterns: list[RewritePattern] = [ScaleAndShift(), SkipDropout()]
+        if not self.keep_norms:
+            patterns.append(Standardize())
+        applier = GreedyRewritePatternApplier(patterns, dce_enabled=False)
+        PatternRewriteWalker(applier, apply_recursively=False).rewrite_module(op)

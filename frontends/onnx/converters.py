@@ -3,6 +3,7 @@
 from xrelay.frontends.onnx.node import ConverterTable
 from xrelay.frontends.onnx.ops_activation import ACTIVATION_CONVERTERS
 from xrelay.frontends.onnx.ops_constant import CONSTANT_CONVERTERS
+from xrelay.frontends.onnx.ops_conv import CONV_CONVERTERS
 from xrelay.frontends.onnx.ops_elementwise import ELEMENTWISE_CONVERTERS
 from xrelay.frontends.onnx.ops_matrix import MATRIX_CONVERTERS
 from xrelay.frontends.onnx.ops_nn import NN_CONVERTERS
@@ -15,6 +16,7 @@ NEWEST_OPSET = 28
 CONVERTERS: ConverterTable = {
     **ACTIVATION_CONVERTERS,
     **CONSTANT_CONVERTERS,
+    **CONV_CONVERTERS,
     **ELEMENTWISE_CONVERTERS,
     **MATRIX_CONVERTERS,
     **NN_CONVERTERS,

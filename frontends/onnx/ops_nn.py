@@ -1,109 +1,35 @@
 """Convolution, pooling, normalisation, softmax and dropout."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import i1
+import numpy as np
+from onnx import TensorProto
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.core import TupleGetItemOp
 from xrelay.dialects.creation import OnesLikeOp, OnesOp
-from xrelay.dialects.norm import BatchNormOp, BiasAddOp, LogSoftmaxOp, LrnOp, SoftmaxOp
+from xrelay.dialects.norm import (
+    BatchNormOp,
+    GroupNormOp,
+    InstanceNormOp,
+    LayerNormOp,
+    LogSoftmaxOp,
+    LrnOp,
+    SoftmaxOp,
+)
 from xrelay.dialects.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
 from xrelay.dialects.reduction import MaxOp, MeanOp
 from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.transform import BroadcastToOp, RepeatOp
+from xrelay.dialects.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node
+from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_matrix import reshaped
-
-
-@dataclass(frozen=True)
-class Window:
-    """The attributes that convolution and pooling share, of a window over an image."""
-
-    auto_pad: str
-    pads: list[int] | None
-    strides: list[int]
-    dilations: list[int]
-
-    @staticmethod
-    def of(node: Node) -> "Window":
-        """Reads the attributes; those of images that are not two-dimensional are refused."""
-        window = Window(
-            node.string("auto_pad", "NOTSET"),
-            node.integers("pads"),
-            node.integers("strides") or [1, 1],
-            node.integers("dilations") or [1, 1],
-        )
-        for name, numbers, expected in (
-            ("pads", window.pads or [0] * 4, 4),
-            ("strides", window.strides, 2),
-            ("dilations", window.dilations, 2),
-        ):
-            if len(numbers) != expected:
-                raise UnsupportedNode(
-                    f"'{name}' is {numbers}: only two-dimensional windows are supported"
-                )
-            if min(numbers) < 0 or max(numbers) > MAX_ELEMENTS:
-                raise UnsupportedNode(
-                    f"'{name}' is {numbers}, accepted range is [0, {MAX_ELEMENTS}]"
-                )
-        if window.auto_pad not in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"):
-            raise UnsupportedNode(f"'auto_pad' is \"{window.auto_pad}\"")
-        return window
-
-    def padding(self, image: Sequence[int], kernel: Sequence[int]) -> list[int]:
-        """Top, left, bottom, right."""
-        if self.auto_pad == "NOTSET":
-            return self.pads or [0, 0, 0, 0]
-        if self.auto_pad == "VALID":
-            return [0, 0, 0, 0]
-        before: list[int] = []
-        after: list[int] = []
-        for size, taps, stride, dilation in zip(
-            image, kernel, self.strides, self.dilations, strict=True
-        ):
-            count = -(-size // stride) if stride else 0
-            total = max((count - 1) * stride + (taps - 1) * dilation + 1 - size, 0)
-            first = total // 2 if self.auto_pad == "SAME_UPPER" else total - total // 2
-            before.append(first)
-            after.append(total - first)
-        return before + after
-
-
-def require_image(node: Node, value: SSAValue) -> tuple[int, ...]:
-    """The height and width of an input of rank 4."""
-    shape = node.shape_of(value)
-    if len(shape) != 4:
-        raise UnsupportedNode(
-            f"its input has the shape {list(shape)}: only images, of rank 4, are supported"
-        )
-    return shape[2:]
-
-
-def convolution(node: Node) -> SSAValue:
-    """Conv in two dimensions, with an optional bias."""
-    window = Window.of(node)
-    groups = node.integer("group", 1)
-    stated = node.integers("kernel_shape")
-    data, weight, bias = node.input(0), node.input(1), node.optional(2)
-    image, kernel = require_image(node, data), require_image(node, weight)
-    if stated is not None and tuple(stated) != kernel:
-        raise OnnxImportError(f"'kernel_shape' is {stated}, the weight has {list(kernel)}")
-    result = node.emit(
-        Conv2DOp(
-            data,
-            weight,
-            strides=window.strides,
-            padding=window.padding(image, kernel),
-            dilation=window.dilations,
-            groups=groups,
-        )
-    )
-    return result if bias is None else node.emit(BiasAddOp(result, bias))
+from xrelay.frontends.onnx.windows import Window, require_image
 
 
 def _kernel_shape(node: Node) -> list[int]:
@@ -185,6 +111,108 @@ def batch_normalization(node: Node) -> SSAValue:
     return node.emit(TupleGetItemOp(result, 0))
 
 
+def _require_single_precision(node: Node) -> None:
+    """Reads `stash_type`, the type of the statistics: what narrower types compute in anyway."""
+    if node.integer("stash_type", TensorProto.FLOAT) != TensorProto.FLOAT:
+        raise UnsupportedNode("'stash_type' is not 1: statistics are computed in single precision")
+
+
+def layer_normalization(node: Node) -> SSAValue | list[SSAValue]:
+    """
+    LayerNormalization over all axes from `axis` on, as rows. The optional second and third output
+    are the mean and the inverse of the standard deviation.
+    """
+    _require_single_precision(node)
+    epsilon = node.real("epsilon", 1e-5)
+    data, gamma, beta = node.input(0), node.input(1), node.optional(2)
+    shape = node.shape_of(data)
+    axis = normalize_axis(node.integer("axis", -1), len(shape))
+    length = prod(shape[axis:])
+    # The vectors may lack leading axes or have axes of length 1.
+    gamma, beta = (
+        node.constant(np.zeros(length, node.element_dtype(data)))
+        if vector is None
+        else _as_vector(node, vector, shape[axis:])
+        for vector in (gamma, beta)
+    )
+    rows = reshaped(node, data, (*shape[:axis], length))
+    result = node.emit(LayerNormOp(rows, gamma, beta, epsilon=epsilon, center=node.has_input(2)))
+    result = reshaped(node, result, shape)
+    if node.output_count < 2:
+        return result
+    mean, variance = _statistics(node, data, range(axis, len(shape)))
+    deviation = node.emit(SqrtOp(node.emit(AddOp(variance, node.scalar(epsilon, variance)))))
+    inverse = node.emit(DivideOp(node.scalar(1, deviation), deviation))
+    return [result, mean, inverse][: node.output_count]
+
+
+def _as_vector(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+    """`value`, which broadcasts to `shape`, with one element for each of it, as a vector."""
+    if prod(node.shape_of(value)) != prod(shape):
+        value = node.emit(BroadcastToOp(value, shape))
+    return reshaped(node, value, (prod(shape),))
+
+
+def _statistics(node: Node, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
+    """Mean and variance over some axes, which stay with length 1, in single precision or more."""
+    if node.element_dtype(data).itemsize < 4:
+        data = node.emit(CastOp(data, f32))
+    mean = node.emit(MeanOp(data, axes, keepdims=True))
+    centered = node.emit(SubtractOp(data, mean))
+    square = node.emit(MultiplyOp(centered, centered))
+    return mean, node.emit(MeanOp(square, axes, keepdims=True))
+
+
+def rms_normalization(node: Node) -> SSAValue:
+    """RMSNormalization: x / sqrt(mean of squares from `axis` on + epsilon) * scale."""
+    _require_single_precision(node)
+    epsilon = node.real("epsilon", 1e-5)
+    data, scale = node.input(0), node.input(1)
+    rank = len(node.shape_of(data))
+    axes = range(normalize_axis(node.integer("axis", -1), rank), rank)
+    dtype = node.element_type(data)
+    # Narrow types have their squares and the quotient in single precision.
+    wide = data if node.element_dtype(data).itemsize >= 4 else node.emit(CastOp(data, f32))
+    square = node.emit(MultiplyOp(wide, wide))
+    mean = node.emit(MeanOp(square, axes, keepdims=True))
+    root = node.emit(SqrtOp(node.emit(AddOp(mean, node.scalar(epsilon, mean)))))
+    normal = node.emit(DivideOp(wide, root))
+    if wide is not data:
+        normal = node.emit(CastOp(normal, dtype))
+    return node.emit(MultiplyOp(normal, scale))
+
+
+def instance_normalization(node: Node) -> SSAValue:
+    """InstanceNormalization, of the channels along axis 1."""
+    epsilon = node.real("epsilon", 1e-5)
+    data, gamma, beta = node.input(0), node.input(1), node.input(2)
+    return node.emit(InstanceNormOp(data, gamma, beta, epsilon=epsilon))
+
+
+def group_normalization(node: Node) -> SSAValue:
+    """GroupNormalization, of the channels along axis 1."""
+    _require_single_precision(node)
+    return _group_normalization(node, node.input(1), node.input(2))
+
+
+def group_normalization_by_group(node: Node) -> SSAValue:
+    """GroupNormalization before operator set 21, with one scale and bias for each group."""
+    groups = node.integer("num_groups")
+    shape = node.shape_of(node.input(0))
+    if len(shape) < 2 or groups < 1 or shape[1] % groups:
+        raise OnnxImportError(f"'num_groups' is {groups}, the input has the shape {list(shape)}")
+    gamma, beta = (
+        node.emit(RepeatOp(node.input(index), shape[1] // groups, axis=0)) for index in (1, 2)
+    )
+    return _group_normalization(node, gamma, beta)
+
+
+def _group_normalization(node: Node, gamma: SSAValue, beta: SSAValue) -> SSAValue:
+    groups = node.integer("num_groups")
+    epsilon = node.real("epsilon", 1e-5)
+    return node.emit(GroupNormOp(node.input(0), gamma, beta, num_groups=groups, epsilon=epsilon))
+
+
 def local_response_normalization(node: Node) -> SSAValue:
     """LRN across channels."""
     return node.emit(
@@ -250,12 +278,15 @@ def _undropped(node: Node) -> list[SSAValue]:
 NN_CONVERTERS: ConverterTable = {
     "AveragePool": {1: average_pool},
     "BatchNormalization": {1: batch_normalization},
-    "Conv": {1: convolution},
     "Dropout": {1: dropout, 12: dropout_with_mode},
     "GlobalAveragePool": {1: global_pool(GlobalAvgPool2DOp, MeanOp)},
     "GlobalMaxPool": {1: global_pool(GlobalMaxPool2DOp, MaxOp)},
+    "GroupNormalization": {18: group_normalization_by_group, 21: group_normalization},
+    "InstanceNormalization": {1: instance_normalization},
     "LRN": {1: local_response_normalization},
+    "LayerNormalization": {17: layer_normalization},
     "LogSoftmax": {1: flat_softmax(LogSoftmaxOp), 13: softmax(LogSoftmaxOp)},
     "MaxPool": {1: max_pool},
+    "RMSNormalization": {23: rms_normalization},
     "Softmax": {1: flat_softmax(SoftmaxOp), 13: softmax(SoftmaxOp)},
 }

@@ -24,6 +24,8 @@ from xrelay.dialects import (
     core,
     creation,
     dense,
+    dilate,
+    layout,
     norm,
     pool,
     qnn,
@@ -36,6 +38,7 @@ from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.lowering.registry import RULES, STRATEGIES
+from xrelay.transforms.legalize_convolutions import LEGALIZED
 
 Graph: TypeAlias = Any  # tests/execution/conftest.py
 Case: TypeAlias = Callable[[Graph], None]
@@ -592,6 +595,80 @@ def rounded_convolution(g: Graph) -> None:
         g.show(conv.Conv2DOp(*operands, padding=(1, 1)), 40)
 
 
+@cases((conv.Conv1DOp,), ("float32", "float64", "int32"))
+def convolutions_of_lines(g: Graph, dtype: str) -> None:
+    for i, ((_, width), (_, window), (_, stride), *_, (_, gap)) in enumerate(GEOMETRIES[:10]):
+        inputs, outputs, groups = CHANNELS[i % len(CHANNELS)]
+        x = g.input(g.small(dtype, 1 + i % 2, inputs, width))
+        w = g.input(g.small(dtype, outputs, inputs // groups, window))
+        options: dict[str, Any] = {"strides": (stride,), "dilation": (gap,), "groups": groups}
+        g.show(conv.Conv1DOp(x, w, padding=[i % 3, window - 1], **options))
+
+
+@cases((conv.Conv2DTransposeOp,), ("float32", "float64", "int32"))
+def transposed_convolutions(g: Graph, dtype: str) -> None:
+    for i, (image, window, strides, padding, dilation) in enumerate(GEOMETRIES[:8]):
+        inputs, outputs, groups = CHANNELS[i % len(CHANNELS)]
+        x = g.input(g.small(dtype, 1 + i % 2, inputs, *image))
+        layout_ = ("IOHW", "OIHW")[i % 2]
+        shape = (inputs, outputs // groups)[:: 1 if layout_ == "IOHW" else -1]
+        w = g.input(g.small(dtype, *shape, *window))
+        options: dict[str, Any] = {"strides": strides, "padding": padding, "dilation": dilation}
+        extra = [stride - 1 for stride in strides]
+        options.update(groups=groups, kernel_layout=layout_, output_padding=extra)
+        g.show(conv.Conv2DTransposeOp(x, w, **options))
+    # More is cut off than windows reach beyond the image.
+    x, w = g.input(g.small(dtype, 1, 2, 5, 6)), g.input(g.small(dtype, 3, 2, 2, 2))
+    g.show(conv.Conv2DTransposeOp(x, w, padding=[2, 3, 1, 2]))
+
+
+@cases((dilate.DilateOp,), DTYPES)
+def gaps(g: Graph, dtype: str) -> None:
+    for shape in SHAPES:
+        for number in (0.0, 2.5):
+            strides = [1 + (len(shape) + axis) % 3 for axis in range(len(shape))]
+            g.show(dilate.DilateOp(g.input(g.numbers(dtype, *shape)), strides, number), BITS)
+    g.show(dilate.DilateOp(g.input(g.numbers(dtype, 3, 33)), (2, 1), -1.0), BITS)
+
+
+LAYOUTS = (
+    # shape, layouts
+    ((2, 20, 5, 7), "NCHW", "NCHW16c"),
+    ((1, 32, 9, 9), "NCHW", "NCHW16c"),
+    ((1, 17, 1, 3), "NCHW", "NCHW8c"),
+    ((2, 2, 5, 7, 16), "NCHW16c", "NCHW"),
+    ((1, 1, 4, 4, 8), "NCHW8c", "NCHW"),
+    ((1, 3, 6, 9, 4), "NCHW4c", "NCHW"),
+    ((1, 3, 4, 5, 8), "NCHW8c", "NCHW16c"),
+    ((1, 3, 4, 5, 16), "NCHW16c", "NCHW4c"),
+    ((2, 3, 17, 5), "NCHW", "NHWC"),
+    ((2, 5, 3, 17), "NHWC", "NCHW4c"),
+    ((33, 20, 3, 2), "OIHW", "OIHW16i16o"),
+    ((2, 3, 33), "NCW", "NCW4c2w"),
+    ((0, 3, 4, 4), "NCHW", "NCHW8c"),
+)
+
+
+@cases((layout.LayoutTransformOp,), DTYPES)
+def layouts(g: Graph, dtype: str) -> None:
+    for shape, source, result in LAYOUTS:
+        data = g.input(g.numbers(dtype, *shape))
+        g.show(layout.LayoutTransformOp(data, source, result), BITS)
+
+
+@case(layout.LayoutTransformOp)
+def layouts_between_elementwise_operators(g: Graph) -> None:
+    for lanes in (4, 8, 16):
+        blocked, image = f"NCHW{lanes}c", (1, 40, 5, 9)
+        x = g.op(unary.ReluOp(g.input(g.numbers("float32", *image))))
+        inside = g.op(layout.LayoutTransformOp(x, "NCHW", blocked))
+        g.show(binary.AddOp(inside, g.input(g.numbers("float32", 1, lanes))))
+        y = g.input(g.numbers("float32", 1, 3, 7, 5, lanes))
+        outside = g.op(layout.LayoutTransformOp(g.op(unary.ReluOp(y)), blocked, "NCHW"))
+        scaled = g.op(binary.MultiplyOp(outside, g.input(g.numbers("float32", 3 * lanes, 1, 1))))
+        g.show(transform.StridedSliceOp(scaled, [1], [2 * lanes], axes=[1]))
+
+
 @cases(
     (pool.MaxPool2DOp, pool.AvgPool2DOp),
     ("float16", "float32", "float64", "int8", "int32", "uint8", "uint64", "bool"),
@@ -743,8 +820,32 @@ def softmax(g: Graph, dtype: str) -> None:
 def lrn(g: Graph, dtype: str) -> None:
     x = g.input(g.rng.standard_normal((2, 5, 3, 17)).astype(dtype))
     for axis, size in ((0, 3), (1, 5), (1, 4), (2, 9), (3, 3), (-1, 2), (1, 1)):
-        g.show(norm.LrnOp(x, size=size, axis=axis, bias=1.5, alpha=0.3, beta=0.6), 16)
+        for beta in (0.6, 0.75, 1.0):
+            g.show(norm.LrnOp(x, size=size, axis=axis, bias=1.5, alpha=0.3, beta=beta), 16)
     g.show(norm.LrnOp(g.input(g.numbers(dtype, 33)), axis=0), 16)
+
+
+@cases((norm.LayerNormOp, norm.InstanceNormOp, norm.GroupNormOp), FLOATS)
+def standardization(g: Graph, dtype: str) -> None:
+    def show(op: Any, shape: Sequence[int], axis: int, options: Any) -> None:
+        x = (3 * g.rng.standard_normal(shape) + 2).astype(dtype)
+        gamma, beta = (g.rng.standard_normal(shape[axis]).astype(dtype) for _ in range(2))
+        values = map(g.input, (x, gamma, beta))
+        g.show(op(*values, axis=axis, **options), 32)
+
+    flags: Any = [{}, {"scale": False}, {"center": False}, {"scale": False, "center": False}]
+    for i, shape in enumerate([(2, 6, 5, 7), (3, 4, 33), (2, 6, 17), (1, 2, 129), (2, 4, 1, 1)]):
+        for axis in range(1, len(shape)):
+            options = {**flags[(i + axis) % 4], "epsilon": 0.01}
+            show(norm.LayerNormOp, shape, axis, options)
+            show(norm.InstanceNormOp, shape, axis, options)
+        for axis in (1, -1):
+            for groups in {1, 2 - shape[axis] % 2, shape[axis]}:
+                show(norm.GroupNormOp, shape, axis, {"num_groups": groups})
+    show(norm.LayerNormOp, (0, 5), 1, {})
+    special = g.input(np.array([[1, np.nan, 2], [1, np.inf, 2], [4, 4, 4]], dtype))
+    unit = g.input(np.ones(3, dtype))
+    g.show(norm.LayerNormOp(special, unit, unit), 8)
 
 
 @cases((norm.DropoutOp,), FLOATS)
@@ -900,9 +1001,9 @@ def quantised_concatenation(g: Graph, dtype: str) -> None:
     "op", sorted(Relay.operations, key=lambda op: op.name), ids=lambda op: op.name
 )
 def test_every_operator_has_code_and_a_case(op: type[Operation]):
-    # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`.
+    # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`, or replaced.
     program = {core.FusedOp, core.CompositeOp, core.YieldOp}
-    program |= {core.RefCreateOp, core.RefReadOp, core.RefWriteOp}
+    program |= {core.RefCreateOp, core.RefReadOp, core.RefWriteOp, *LEGALIZED}
     assert op in RULES or op in STRATEGIES or op in program
     assert op in COVERED
 

@@ -14,7 +14,8 @@ import pytest
 
 import xrelay
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
-from xrelay.tools.run_model import complete_inputs, largest_difference
+from xrelay.tools.run_model import complete_inputs
+from xrelay.tools.verify import largest_difference
 
 BOUND = 2e-5
 INPUTS = (1, 2, 3)

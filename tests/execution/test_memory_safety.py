@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import pytest
 from xdsl.ir import SSAValue
 
 from xrelay.dialects import (
@@ -33,12 +34,16 @@ from xrelay.dialects import (
     unary,
 )
 from xrelay.interpreters.arrays import Array
-from xrelay.runtime.model import ALIGNMENT, Model
+from xrelay.runtime.executor import ALIGNMENT, RUN
+from xrelay.runtime.machine_code import LoadedCode
+from xrelay.runtime.model import Model
 
 Graph: TypeAlias = Any  # tests/execution/conftest.py
 
 PAGE = mmap.PAGESIZE
 SENTINEL = 0xA5
+LOADED: list[LoadedCode] = []
+"""The teams of the process that `_run` starts live as long as the process, and so must their code."""
 CASES: dict[str, Callable[[Graph], None]] = {}
 
 
@@ -188,7 +193,9 @@ def guarded_run(g: Graph, model: Model, *, at_end: bool) -> list[Array]:
     def table(buffers: list[Guarded]) -> Any:
         return (ctypes.c_void_p * max(1, len(buffers)))(*[buffer.address for buffer in buffers])
 
-    model._run(
+    loaded = LoadedCode(code.object, code.machine)
+    LOADED.append(loaded)
+    RUN(loaded.address(f"{signature.name}_run"))(
         ctypes.addressof(tables := table(inputs)),
         ctypes.addressof(results := table(outputs)),
         constants.address,
@@ -205,13 +212,13 @@ def guarded_run(g: Graph, model: Model, *, at_end: bool) -> list[Array]:
     ]
 
 
-def run_all(graphs: type[Any], target: str) -> None:
+def run_all(graphs: type[Any], target: str, threads: int) -> None:
     """Every case, with both kinds of guarded memory; the names of what has begun are printed."""
     for name, build in CASES.items():
         graph = graphs()
         build(graph)
         expected = graph.expected()
-        model = graph.compile(target)
+        model = graph.compile(target, threads)
         for at_end in (True, False):
             print(name, "before the end of a page" if at_end else "from a page on", flush=True)
             found = guarded_run(graph, model, at_end=at_end)
@@ -219,10 +226,10 @@ def run_all(graphs: type[Any], target: str) -> None:
             assert not problem, problem
 
 
-def test_code_stays_within_its_buffers(target: str):
-    done = subprocess.run(
-        [sys.executable, __file__, target], capture_output=True, text=True, timeout=300, check=False
-    )
+@pytest.mark.parametrize("threads", [1, 2])
+def test_code_stays_within_its_buffers(target: str, threads: int):
+    command = [sys.executable, __file__, target, str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
     assert done.stdout.count("\n") == 2 * len(CASES)
 
@@ -240,4 +247,8 @@ def test_a_fault_is_noticed():
 
 if __name__ == "__main__":
     faulthandler.enable()
-    run_all(runpy.run_path(str(Path(__file__).with_name("conftest.py")))["Graph"], sys.argv[1])
+    run_all(
+        runpy.run_path(str(Path(__file__).with_name("conftest.py")))["Graph"],
+        sys.argv[1],
+        int(sys.argv[2]),
+    )

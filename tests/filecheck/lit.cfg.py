@@ -17,6 +17,8 @@ config.excludes = ["Output", "inputs"]
 # `xdsl-opt`, `filecheck` and `xrelay` are those installed beside the Python that runs lit.
 tools = os.path.dirname(sys.executable)
 config.environment["PATH"] = os.pathsep.join((tools, os.environ["PATH"]))
+# Every run compiles anew.
+config.environment["XRELAY_CACHE_SIZE"] = "0"
 for variable in ("PYTHONHASHSEED", "PYTHONPATH", "XDG_CACHE_HOME"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

@@ -22,9 +22,11 @@ from xdsl.universe import Universe
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
-from xrelay.compiler import read_model
+from xrelay.compiler import kernel_options, read_model
 from xrelay.frontends.onnx import OnnxImportError
+from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
 from xrelay.lowering.target import TARGETS
+from xrelay.options import CompileOptions
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
 needs_cc = pytest.mark.skipif(
@@ -158,7 +160,7 @@ def test_unknown_dimensions_without_shapes(folder: Path) -> None:
     ("options", "message"),
     [
         ({"target": "z80"}, "unknown target 'z80', known targets are native, x86-64"),
-        ({"threads": 2}, "threads is 2"),
+        ({"threads": 257}, "threads is 257, expected 1 to 256"),
         ({"threads": 0}, "threads is 0"),
         ({"shapes": {"z": [1]}}, "shapes= names 'z', which is not an input"),
     ],
@@ -166,6 +168,11 @@ def test_unknown_dimensions_without_shapes(folder: Path) -> None:
 def test_bad_options(folder: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(DiagnosticException, match=message):
         xrelay.compile(folder / "conv.onnx", **options)
+
+
+def test_winograd_can_be_refused() -> None:
+    assert kernel_options(CompileOptions()).excluded == frozenset()
+    assert kernel_options(CompileOptions(winograd=False)).excluded == WINOGRAD_NAMES
 
 
 def test_shapes_are_for_models_that_leave_them_open(folder: Path) -> None:
@@ -427,10 +434,10 @@ class Test_Passes:
 
 def test_modules_survive_the_pipeline(folder: Path) -> None:
     """Every relay-to-relay pass leaves a module that verifies."""
-    from xrelay.compiler import RELAY_PASSES, context
+    from xrelay.compiler import context, relay_passes
 
     module, _ = read_model(folder / "conv.onnx")
-    for each in RELAY_PASSES:
+    for each in relay_passes("native"):
         each.apply(context(), module)
         module.verify()
     assert isinstance(module, ModuleOp)

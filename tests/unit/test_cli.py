@@ -1,6 +1,7 @@
 """The command `xrelay`, in this process: what it prints, writes and returns."""
 
 import ctypes
+import json
 import os
 import shutil
 import stat
@@ -16,7 +17,7 @@ import pytest
 from onnx import ModelProto, helper
 
 import xrelay
-from xrelay.tools import cli, compile_model, run_model
+from xrelay.tools import cli, compile_model, verify
 from xrelay.tools.errors import BAD_INPUT, FAILED
 
 CC = shutil.which("cc")
@@ -118,7 +119,7 @@ def test_wrong_result_has_exit_code_1(
     def wrong(module: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
         return (np.ones((2, 4), np.float32) + 100,)
 
-    monkeypatch.setattr(run_model, "interpret", wrong)
+    monkeypatch.setattr(verify, "interpret", wrong)
     result = cmd("run", folder / "add.mlir", "--verify")
     assert result.code == FAILED
     assert "DIFFERS from the interpreter" in result.out
@@ -369,3 +370,46 @@ def test_an_output_is_written_through_a_link(cmd: Command, folder: Path) -> None
     assert cmd("compile", folder / "conv.onnx", "-o", folder / "link.ll").code == 0
     assert (folder / "link.ll").is_symlink()
     assert "conv_run" in (folder / "real.ll").read_text()
+
+
+# -- threads and profiles ---------------------------------------------------------------------
+
+
+def test_threads_give_the_same_bits(cmd: Command, folder: Path) -> None:
+    for threads in (1, 2, 3):
+        result = cmd(
+            *("run", folder / "conv.onnx", "--threads", threads, "--output-dir"),
+            folder / str(threads),
+        )
+        assert result.code == 0
+    arrays = [(folder / str(threads) / "y.npy").read_bytes() for threads in (1, 2, 3)]
+    assert arrays[0] == arrays[1] == arrays[2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_profile(cmd: Command, folder: Path, threads: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr("xrelay.runtime.profile.BUDGET_SECONDS", 0.05)
+    result = cmd(
+        *("run", folder / "conv.onnx", "--profile", "--threads", threads),
+        *("--trace", folder / "trace.json"),
+    )
+    assert (result.code, result.err) == (0, "")
+    for part in ("fused_nn_conv2d", "GFLOP/s", "% of peak", "of the measured peak of"):
+        assert part in result.out
+    trace = json.loads((folder / "trace.json").read_text())
+    steps = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    model = xrelay.compile(folder / "conv.onnx", profile=True)
+    assert [event["name"] for event in steps] == [s.name for s in model.signature.steps]
+    ends = [event["ts"] + event["dur"] for event in steps]
+    assert steps[0]["ts"] == 0
+    for event, end in zip(steps[1:], ends, strict=False):
+        assert event["ts"] == pytest.approx(end, abs=0.002)
+        assert event["dur"] >= 0
+
+
+def test_trace_that_cannot_be_written(cmd: Command, folder: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("xrelay.runtime.profile.BUDGET_SECONDS", 0.05)
+    result = cmd("run", folder / "add.mlir", "--profile", "--trace", folder / "no" / "trace.json")
+    assert result.code == BAD_INPUT
+    assert "trace.json': No such file or directory" in result.err
+    cmd("run", folder / "add.mlir", "--trace", "t.json").refused("--trace goes with --profile")

@@ -397,7 +397,7 @@ def test_unknown_target(cmd: Command, inside: Path, action: str) -> None:
 
 
 @pytest.mark.parametrize("action", ["run", "compile"])
-@pytest.mark.parametrize("threads", [0, 2, -1])
+@pytest.mark.parametrize("threads", [0, 257, -1])
 def test_threads(cmd: Command, inside: Path, action: str, threads: int) -> None:
     result = cmd(*ACTIONS[action], "add.mlir", "--threads", threads)
     result.refused(f"threads is {threads}")
@@ -518,7 +518,10 @@ def test_library_that_is_none(cmd: Command, inside: Path) -> None:
     cmd("run", "folder.so").refused("no file 'folder.so'")
 
 
-@pytest.mark.parametrize("options", [["--verify"], ["--shape", "x=1"], ["--target", "x86-64"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--verify"], ["--shape", "x=1"], ["--target", "x86-64"], ["--threads", "2"], ["--profile"]],
+)
 def test_options_that_need_the_model(cmd: Command, inside: Path, options: list[str]) -> None:
     result = cmd("run", "out.so", *options)
-    result.refused("--verify, --shape and --target need the model")
+    result.refused("need the model; 'out.so' is machine code")

@@ -22,6 +22,15 @@ def test_passes_are_listed():
     assert sorted(listed) == sorted(xrelay.tools.universe.XRELAY_UNIVERSE.all_passes)
 
 
+def test_steps_of_the_cpu_pipeline_are_listed():
+    from xrelay.transforms.cpu_pipeline import cpu_pipeline
+
+    text = (ROOT / "docs" / "cpu-pipeline.md").read_text()
+    listed = re.findall(r"^\| (?:\d+|–) \| `([\w-]+)({[^}]*})?` \|", text, re.MULTILINE)
+    names = [step.name for step in cpu_pipeline()]
+    assert [name for name, _ in listed if name in names] == names
+
+
 def test_fusion_rules_are_complete():
     rules = re.findall(r"^\| (\d+) \|", (ROOT / "docs" / "fusion.md").read_text(), re.MULTILINE)
     assert list(map(int, rules)) == list(range(1, 36))

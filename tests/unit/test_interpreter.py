@@ -1138,6 +1138,44 @@ def test_batch_norm_and_bias_add(dtype: np.dtype[Any], seed: int, shape: list[in
         close(result, oracle, 1e-4, 1e-4)
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@given(seed=seeds, shape=st.lists(dims, min_size=2, max_size=4))
+@settings(run_settings, max_examples=10)
+def test_norms_of_the_data_itself(dtype: np.dtype[Any], seed: int, shape: list[int]):
+    shape[1] *= 3
+    x = sample(seed, shape, dtype, edges=False)
+    wide, last = x.astype(np.float64), len(shape) - 1
+    groups = wide.reshape(shape[0], 3, shape[1] // 3, *shape[2:])
+    # Operator, options, its axis, the data as the statistics see it, the axes they are over.
+    table = [
+        (norm.LayerNormOp, {}, last, wide, (last,)),
+        (norm.LayerNormOp, {"axis": 1}, 1, wide, (1,)),
+        (norm.InstanceNormOp, {}, 1, wide, tuple(range(2, last + 1))),
+        (norm.InstanceNormOp, {"axis": -1}, last, wide, tuple(range(1, last))),
+        (norm.GroupNormOp, {"num_groups": 3}, 1, groups, tuple(range(2, last + 2))),
+    ]
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    for op, options, axis, data, axes in table:
+        gamma, beta = (sample(seed + i, [shape[axis]], dtype, edges=False) for i in range(2))
+        count = math.prod(data.shape[each] for each in axes)
+        mean = data.sum(axes, keepdims=True) / max(count, 1)
+        variance = ((data - mean) ** 2).sum(axes, keepdims=True) / max(count, 1)
+        normal = ((data - mean) / np.sqrt(variance + 1e-3)).reshape(shape)
+        column = [v.astype(np.float64).reshape(-1, *[1] * (last - axis)) for v in (gamma, beta)]
+        for scale, center in product((False, True), repeat=2):
+            result = evaluate(
+                lambda *v, op=op, o=options, s=scale, c=center: op(
+                    *v, epsilon=1e-3, scale=s, center=c, **o
+                ),
+                x,
+                gamma,
+                beta,
+            )
+            expected = normal * (column[0] if scale else 1) + (column[1] if center else 0)
+            bound = 2000 * eps if dtype == F32 else 200 * eps
+            close(result, expected.astype(dtype), 8 * eps, bound)
+
+
 def test_bias_add_counts_axis_from_the_end():
     x, bias = np.zeros((2, 3, 4), np.int8), np.array([1, 2, 127, -128], np.int8)
     found = evaluate(lambda v, b: norm.BiasAddOp(v, b, axis=-1), x + np.int8(1), bias)

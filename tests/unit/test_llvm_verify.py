@@ -18,12 +18,13 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.parser import Parser
 
-from xrelay.compiler import build, context
+from xrelay.compiler import build, context, kernel_options
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.target import TARGETS
+from xrelay.options import CompileOptions
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 EXAMPLES = Path(__file__).parents[1] / "filecheck" / "dialects"
@@ -142,8 +143,8 @@ def alone(op: Operation) -> ModuleOp:
 
 def llvm_ir(module: ModuleOp, target: str) -> str:
     """The textual LLVM IR of a program."""
-    cpu = TARGETS[target]
-    code, _ = build(lower_function(entry_function(module), cpu), "kernel", cpu)
+    options = CompileOptions(target=target)
+    code = build(lower_function(entry_function(module), kernel_options(options)), "kernel", options)
     return code.llvm_ir
 
 

@@ -263,9 +263,16 @@ def test_all_unsupported_nodes_are_listed_at_once():
 @pytest.mark.parametrize(
     "model, message",
     [
-        (one_node("Conv", [floats(1, 2, 8)], [floats(3, 2, 3)]), "only images, of rank 4"),
         (
-            one_node("Conv", [floats(1, 2, 8, 8, 8)], [floats(3, 2, 3, 3, 3)], pads=[0] * 6),
+            one_node("Conv", [floats(1, 2, 8, 8, 8)], [floats(3, 2, 3, 3, 3)]),
+            "only lines, of rank 3, and images, of rank 4",
+        ),
+        (
+            one_node("Conv", [floats(1, 2, 8)], [floats(3, 2, 3)], pads=[0] * 4),
+            r"'pads' is \[0, 0, 0, 0\]: only one-dimensional windows",
+        ),
+        (
+            one_node("ConvTranspose", [floats(1, 2, 8, 8)], [floats(2, 3, 3, 3)], pads=[0] * 6),
             r"'pads' is \[0, 0, 0, 0, 0, 0\]: only two-dimensional windows",
         ),
         (one_node("MaxPool", [floats(1, 2, 8)], kernel_shape=[2]), "only two-dimensional"),
@@ -351,6 +358,14 @@ def test_unused_second_output_is_no_problem():
         (one_node("Softmax", [floats(5)], axis=3), r"'axis' is 3, accepted range is \[-1, 0\]"),
         (one_node("Softmax", [floats(5)], axis=3, opset=9), "'axis' is 3"),
         (one_node("BitShift", [longs(1), longs(1)], direction="UP"), "'direction' is \"UP\""),
+        (
+            one_node("Conv", [floats(1, 2, 8, 8)], [floats(3, 2, 3)]),
+            "of another rank",
+        ),
+        (
+            one_node("ConvTranspose", [floats(1, 2, 8)], [floats(2, 3, 3)], output_padding=[0, -1]),
+            r"'output_padding' is \[0, -1\], expected a number in",
+        ),
         (
             one_node("Conv", [floats(1, 2, 8, 8)], [floats(3, 2, 3, 3)], kernel_shape=[2, 2]),
             r"'kernel_shape' is \[2, 2\], the weight has \[3, 3\]",

@@ -289,6 +289,52 @@ def test_grouped_conv(groups: int):
     check("Conv", [floats(1, 4, 7, 7)], [floats(8, 4 // groups, 3, 3)], group=groups)
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {},
+        {"pads": [1, 2], "strides": [2]},
+        {"dilations": [2], "group": 2},
+        {"auto_pad": "SAME_UPPER", "strides": [2]},
+        {"auto_pad": "SAME_LOWER", "strides": [2]},
+        {"kernel_shape": [4]},
+    ],
+)
+@pytest.mark.parametrize("bias", [False, True])
+def test_conv_of_lines(attributes: dict[str, Any], bias: bool):
+    constants = [floats(6, 4 // attributes.get("group", 1), 4)] + [floats(6)] * bias
+    check("Conv", [floats(2, 4, 11)], constants, **attributes)
+
+
+TRANSPOSED = [
+    {},
+    {"strides": [2, 3], "output_padding": [1, 2]},
+    {"strides": [3, 2], "pads": [0, 1, 2, 1], "group": 2},
+    {"dilations": [2, 1], "pads": [1, 0, 1, 3], "kernel_shape": [3, 2]},
+    {"strides": [2, 2], "output_shape": [8, 9]},
+    {"strides": [2, 2], "output_shape": [12, 13]},
+    {"strides": [2, 2], "output_shape": [8, 9], "auto_pad": "SAME_UPPER"},
+    {"strides": [2, 2], "auto_pad": "SAME_UPPER"},
+    {"strides": [3, 2], "auto_pad": "SAME_LOWER"},
+    {"strides": [2, 2], "auto_pad": "VALID"},
+]
+
+
+@pytest.mark.parametrize("attributes", TRANSPOSED)
+@pytest.mark.parametrize("bias", [False, True])
+def test_transposed_conv(attributes: dict[str, Any], bias: bool):
+    channels = 3 * attributes.get("group", 1)
+    constants = [floats(4, 3, 3, 2)] + [floats(channels)] * bias
+    check("ConvTranspose", [floats(2, 4, 5, 6)], constants, **attributes)
+
+
+@pytest.mark.parametrize(
+    "attributes", [{}, {"strides": [3], "pads": [1, 0], "output_padding": [1]}]
+)
+def test_transposed_conv_of_lines(attributes: dict[str, Any]):
+    check("ConvTranspose", [floats(2, 4, 5)], [floats(4, 3, 3), floats(3)], **attributes)
+
+
 POOLS = [
     {},
     {"strides": [2, 2]},
@@ -330,6 +376,78 @@ def test_lrn(size: int):
 def test_batch_normalization(opset: int, shape: tuple[int, ...]):
     statistics = [floats(3), floats(3), floats(3), np.abs(floats(3)) + 0.1]
     check("BatchNormalization", [floats(*shape)], statistics, opset=opset, epsilon=0.01)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, 0])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_layer_normalization(axis: int, dtype: str):
+    data = floats(2, 3, 5, dtype=dtype)
+    vectors = [floats(*data.shape[axis:], dtype=dtype) for _ in range(2)]
+    options = {"axis": axis, "opset": 17, "epsilon": 0.01}
+    check("LayerNormalization", [data], vectors, **options)
+    check("LayerNormalization", [data], vectors[:1], **options)
+
+
+def test_layer_normalization_with_statistics():
+    data, vectors = floats(2, 3, 5), [floats(3, 5), floats(3, 5)]
+    check("LayerNormalization", [data], vectors, axis=1, opset=17, outputs=3)
+
+
+def test_layer_normalization_is_one_operator():
+    data, vectors = floats(2, 5), [floats(5), floats(5)]
+    assert kinds(one_node("LayerNormalization", [data], vectors, opset=17)) == ["nn.layer_norm"]
+
+
+def test_layer_normalization_repeats_its_vectors():
+    data, gamma, beta = floats(2, 3, 5), floats(5), floats(3, 1)
+    normal = (data - data.mean((1, 2), keepdims=True)) / np.sqrt(
+        data.var((1, 2), keepdims=True) + 1e-5
+    )
+    expected = normal * gamma + beta
+    check("LayerNormalization", [data], [gamma, beta], expected, axis=1, opset=17)
+
+
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_rms_normalization(axis: int):
+    data = floats(2, 3, 5)
+    scale, axes = floats(*data.shape[axis:]), tuple(range(axis % 3, 3))
+    expected = data / np.sqrt((data**2).mean(axes, keepdims=True) + 0.01) * scale
+    check("RMSNormalization", [data], [scale], expected, axis=axis, opset=23, epsilon=0.01)
+    half = data.astype("float16"), scale.astype("float16")
+    half_expected = expected.astype("float16")
+    check("RMSNormalization", half[:1], half[1:], half_expected, axis=axis, opset=23, epsilon=0.01)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3, 4)])
+def test_instance_normalization(shape: tuple[int, ...]):
+    check("InstanceNormalization", [floats(*shape)], [floats(3), floats(3)], epsilon=0.01)
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 4, 5), (2, 6, 3)])
+def test_group_normalization(shape: tuple[int, ...]):
+    options = {"num_groups": 3, "epsilon": 0.01}
+    check("GroupNormalization", [floats(*shape)], [floats(3), floats(3)], opset=18, **options)
+    check("GroupNormalization", [floats(*shape)], [floats(6), floats(6)], opset=21, **options)
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "constants", "options", "message"),
+    [
+        ("LayerNormalization", (2, 3), [(3,)], {"opset": 17, "stash_type": 16}, "'stash_type'"),
+        ("GroupNormalization", (2, 5, 3), [(2,)] * 2, {"opset": 18, "num_groups": 2}, "is 2, the"),
+        ("GroupNormalization", (2, 5, 3), [(5,)] * 2, {"opset": 21, "num_groups": 2}, "divisor"),
+    ],
+)
+def test_normalization_refusals(
+    op: str,
+    shape: tuple[int, ...],
+    constants: list[tuple[int, ...]],
+    options: dict[str, int],
+    message: str,
+):
+    model = one_node(op, [floats(*shape)], [floats(*each) for each in constants], **options)
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(model)
 
 
 def test_dropout_is_nothing():

@@ -1,9 +1,19 @@
 """The part of llvmlite's binding to LLVM that xrelay uses; the package has no types of its own."""
 
+from collections.abc import Iterator
+
 class FeatureMap(dict[str, bool]):
     def flatten(self, sort: bool = True) -> str: ...
 
+class ValueRef:
+    name: str
+    linkage: str
+    @property
+    def is_declaration(self) -> bool: ...
+
 class ModuleRef:
+    @property
+    def functions(self) -> Iterator[ValueRef]: ...
     def link_in(self, other: ModuleRef, preserve: bool = False) -> None: ...
     def verify(self) -> None: ...
 

@@ -302,7 +302,7 @@ func.func @fused_3(%x: tensor<f32>) {
 
 // Convolution.
 
-// CHECK: 'data_layout' is "NHWC", accepted is "NCHW"
+// CHECK: 'data_layout' is "NHWC", accepted are "NCHW" and its blocked forms such as "NCHW16c"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv2d_1"
 func.func @conv2d_1(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
@@ -322,7 +322,7 @@ func.func @conv2d_2(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // -----
 
-// CHECK: 'out_layout' is "NHWC", accepted is "NCHW" or ""
+// CHECK: 'out_layout' is "NHWC", accepted are "NCHW" and its blocked forms such as "NCHW16c"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv2d_3"
 func.func @conv2d_3(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
@@ -596,7 +596,7 @@ func.func @avg_pool2d_1(%x: tensor<1x3x8x8xf32>) {
 
 // -----
 
-// CHECK: 'layout' is "NHWC", accepted is "NCHW"
+// CHECK: 'layout' is "NHWC", accepted are "NCHW" and its blocked forms such as "NCHW16c"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "max_pool2d_2"
 func.func @max_pool2d_2(%x: tensor<1x3x8x8xf32>) {
@@ -1353,5 +1353,65 @@ func.func @where_3(%c: tensor<2xi1>, %x: tensor<2xf32>, %y: tensor<3xf32>) {
 // CHECK-NEXT: sym_name = "where_4"
 func.func @where_4(%c: tensor<3xi1>, %x: tensor<2xf32>, %y: tensor<2xf32>) {
   %0 = relay.where %c, %x, %y : (tensor<3xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'data' has elements of type i32, expected floating point
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "layer_norm_1"
+func.func @layer_norm_1(%x: tensor<2x3xi32>, %c: tensor<3xf32>, %g: tensor<3xf32>) {
+  %0 = relay.nn.layer_norm %x, %c, %g : (tensor<2x3xi32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'beta' has 2 elements, axis 1 of 'data' 3
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "layer_norm_2"
+func.func @layer_norm_2(%x: tensor<2x3xf32>, %c: tensor<3xf32>, %g: tensor<2xf32>) {
+  %0 = relay.nn.layer_norm %x, %c, %g : (tensor<2x3xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'axis' is 2, accepted range is [-2, 1]
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "layer_norm_3"
+func.func @layer_norm_3(%x: tensor<2x3xf32>, %c: tensor<3xf32>, %g: tensor<3xf32>) {
+  %0 = relay.nn.layer_norm %x, %c, %g {axis = 2 : i64} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'data' has elements of type f32, 'gamma' of f64
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "instance_norm_1"
+func.func @instance_norm_1(%x: tensor<2x3x4xf32>, %c: tensor<3xf64>, %g: tensor<3xf32>) {
+  %0 = relay.nn.instance_norm %x, %c, %g : (tensor<2x3x4xf32>, tensor<3xf64>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'num_groups' is 0, expected a divisor of the 3 channels along axis 1
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "group_norm_1"
+func.func @group_norm_1(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>, %g: tensor<3xf32>) {
+  %0 = relay.nn.group_norm %x, %c, %g : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'num_groups' is 2, expected a divisor of the 3 channels along axis 1
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "group_norm_2"
+func.func @group_norm_2(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>, %g: tensor<3xf32>) {
+  %0 = relay.nn.group_norm %x, %c, %g {num_groups = 2 : i64} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   func.return
 }

@@ -20,4 +20,18 @@ func.func @pool(%x: tensor<1x3x8x9xf32>, %d: tensor<1x3x?x9xf32>) {
   func.return
   // CHECK-NEXT: func.return
 }
+
+func.func @blocked_pools(%x: tensor<1x2x8x8x16xf32>) {
+// CHECK-LABEL: func.func @blocked_pools(%x: tensor<1x2x8x8x16xf32>) {
+  %max = relay.nn.max_pool2d %x {pool_size = array<i64: 2, 2>, strides = array<i64: 2, 2>, layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x4x4x16xf32>
+  // CHECK-NEXT: %max = relay.nn.max_pool2d %x {pool_size = array<i64: 2, 2>, strides = array<i64: 2, 2>, layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x4x4x16xf32>
+  %avg = relay.nn.avg_pool2d %x {pool_size = array<i64: 3, 3>, layout = "NCHW16c", out_layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x6x6x16xf32>
+  // CHECK-NEXT: %avg = relay.nn.avg_pool2d %x {pool_size = array<i64: 3, 3>, layout = "NCHW16c", out_layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x6x6x16xf32>
+  %global_max = relay.nn.global_max_pool2d %x {layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x1x1x16xf32>
+  // CHECK-NEXT: %global_max = relay.nn.global_max_pool2d %x {layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x1x1x16xf32>
+  %global_avg = relay.nn.global_avg_pool2d %x {layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x1x1x16xf32>
+  // CHECK-NEXT: %global_avg = relay.nn.global_avg_pool2d %x {layout = "NCHW16c"} : (tensor<1x2x8x8x16xf32>) -> tensor<1x2x1x1x16xf32>
+  func.return
+  // CHECK-NEXT: func.return
+}
 // CHECK-NEXT: }

@@ -37,20 +37,20 @@ func.func @main(%x: tensor<1x2x4x16xf32>, %w: tensor<1x2x1x1xf32>, %b: tensor<1x
 
 // -----
 
-// A reduction: one accumulator for each row, folded at its end.
-func.func @main(%x: tensor<4x32xf32>) -> tensor<4xf32> {
-  %0 = relay.abs %x : (tensor<4x32xf32>) -> tensor<4x32xf32>
-  %1 = relay.sum %0 {axis = array<i64: 1>} : (tensor<4x32xf32>) -> tensor<4xf32>
+// A reduction: four accumulators for each row, put together at its end.
+func.func @main(%x: tensor<4x256xf32>) -> tensor<4xf32> {
+  %0 = relay.abs %x : (tensor<4x256xf32>) -> tensor<4x256xf32>
+  %1 = relay.sum %0 {axis = array<i64: 1>} : (tensor<4x256xf32>) -> tensor<4xf32>
   func.return %1 : tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func private @fused_abs_sum(
 // CHECK:           scf.for
 // CHECK-NOT:       llvm.store
-// WIDE:              scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>) : i64 {
+// WIDE:              scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) : i64 {
 // WIDE:                %[[ABS:\w+]] = math.absf {{.*}} : vector<16xf32>
 // WIDE-NEXT:           arith.addf {{.*}}%[[ABS]]{{.*}} : vector<16xf32>
-// NARROW:            scf.for {{.*}} iter_args({{.*}}) -> (vector<4xf32>) : i64 {
+// NARROW:            scf.for {{.*}} iter_args({{.*}}) -> (vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>) : i64 {
 // NARROW:              %[[ABS:\w+]] = math.absf {{.*}} : vector<4xf32>
 // NARROW-NEXT:         arith.addf {{.*}}%[[ABS]]{{.*}} : vector<4xf32>
 // CHECK-NOT:       llvm.store
@@ -62,18 +62,22 @@ func.func @main(%x: tensor<4x32xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Softmax: the maximum of a row, the sum of exponentials, the quotients.
+// Softmax: the maximum of a row, the exponentials, once, and their sum, then the quotients.
 func.func @main(%x: tensor<4x32xf32>) -> tensor<4x32xf32> {
   %0 = relay.nn.softmax %x : (tensor<4x32xf32>) -> tensor<4x32xf32>
   func.return %0 : tensor<4x32xf32>
 }
 
 // CHECK-LABEL: func.func private @fused_nn_softmax(
-// CHECK:           arith.maximumf
-// CHECK:           arith.maximumf {{.*}} : f32
-// CHECK:           math.exp {{.*}} : vector<
-// CHECK:           arith.addf {{.*}} : f32
-// CHECK:           arith.divf {{.*}} : vector<
+// CHECK:           arith.maxsi
+// WIDE:            arith.subf {{.*}} : vector<16xf32>
+// WIDE:            math.fma {{.*}} : vector<16xf32>
+// NARROW:          arith.subf {{.*}} : vector<4xf32>
+// NARROW-NOT:      math.fma
+// CHECK:           llvm.store
+// CHECK:           %[[TOTAL:\w+]] = arith.addf {{.*}} : f32
+// CHECK:           arith.divf {{.*}}, %[[TOTAL]] : f32
+// CHECK:           arith.mulf {{.*}} : vector<
 // CHECK:           llvm.store
 // CHECK:           func.return
 

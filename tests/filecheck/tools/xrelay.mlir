@@ -2,6 +2,11 @@
 // RUN: xrelay compile %s -o %t.mlir && filecheck %s --check-prefix FUSED < %t.mlir
 // RUN: xrelay compile %s -o %t.mlir --emit-after import && xrelay run %t.mlir --verify | filecheck %s --check-prefix VERIFY
 // RUN: xrelay compile %s -o %t.ll --target x86-64 && filecheck %s --check-prefix LLVM < %t.ll
+// RUN: xrelay compile %s -o %t.ll --threads 2 && filecheck %s --check-prefix TEAM < %t.ll
+// RUN: xrelay run %s --threads 2 --verify | filecheck %s --check-prefix VERIFY
+// RUN: xrelay run %s --threads 2 --profile | filecheck %s --check-prefix PROFILE
+// RUN: xrelay cache | filecheck %s --check-prefix CACHE
+// RUN: not xrelay run %s --threads 0 2>&1 | filecheck %s --check-prefix THREADS
 // RUN: not xrelay compile %s -o %t.exe 2>&1 | filecheck %s --check-prefix SUFFIX
 
 func.func @main(%x: tensor<2x8xf32>) -> tensor<2xf32> {
@@ -21,6 +26,23 @@ func.func @main(%x: tensor<2x8xf32>) -> tensor<2xf32> {
 
 // VERIFY: output0 agrees with the interpreter
 
-// LLVM: define void @"{{.*}}_run"(
+// LLVM:     define internal void @{{.*}}_step_all(ptr {{.*}}, ptr {{.*}}, ptr {{.*}}, ptr {{.*}}, i64 {{.*}}, i64 {{.*}}, ptr {{.*}})
+// LLVM:     define void @{{.*}}_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace)
+// LLVM-NOT: pthread
+
+// TEAM: define internal void @xrelay_barrier(ptr %team, i64 %threads)
+// TEAM: define ptr @{{.*}}_team_create(i64 %threads)
+// TEAM: define void @{{.*}}_team_destroy(ptr %team)
+// TEAM: define void @{{.*}}_run_on(ptr %team, ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace)
+// TEAM: define void @{{.*}}_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace)
+
+// PROFILE:     step{{.*}}function{{.*}}implementation{{.*}}ms{{.*}}% of run{{.*}}GFLOP/s
+// PROFILE-DAG: fused_sum
+// PROFILE-DAG: fused_exp
+// PROFILE:     ms on 2 threads
+
+// CACHE: XRELAY_CACHE_SIZE is 0: there is no cache
+
+// THREADS: xrelay run: error: threads is 0, expected 1 to 256
 
 // SUFFIX: xrelay compile: error: -o is '{{.*}}.exe', expected a name that ends with .mlir, .ll, .o, .so

@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p simplify-inference %s | filecheck %s
 // RUN: xdsl-opt -p simplify-inference,simplify-inference %s | filecheck %s
+// RUN: xdsl-opt -p 'simplify-inference{keep-norms=true}' %s | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: func.func @scale_and_shift
 // CHECK-SAME: (%x: tensor<1x4x8x8xf32>, %gamma: tensor<4xf32>, %beta: tensor<4xf32>, %mean: tensor<4xf32>, %var: tensor<4xf32>)
@@ -85,4 +86,46 @@ func.func @keep_function_of_a_compiler(%x: tensor<2x4xf32>, %c: tensor<4xf32>) -
   %0 = relay.nn.batch_norm %x, %c, %c, %c, %c : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>>
   %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>>) -> tensor<2x4xf32>
   return %1 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @layer_norm
+// CHECK-NEXT: [[MEAN:%.*]] = relay.mean %x {axis = array<i64: 1>, keepdims = true}
+// CHECK-NEXT: [[CENTERED:%.*]] = relay.subtract %x, [[MEAN]]
+// CHECK-NEXT: [[SQUARE:%.*]] = relay.multiply [[CENTERED]], [[CENTERED]]
+// CHECK-NEXT: [[VARIANCE:%.*]] = relay.mean [[SQUARE]] {axis = array<i64: 1>, keepdims = true}
+// CHECK-NEXT: [[EPSILON:%.*]] = relay.constant
+// CHECK-NEXT: [[STABLE:%.*]] = relay.add [[VARIANCE]], [[EPSILON]]
+// CHECK-NEXT: [[ROOT:%.*]] = relay.sqrt [[STABLE]]
+// CHECK-NEXT: [[NORMAL:%.*]] = relay.divide [[CENTERED]], [[ROOT]]
+// CHECK-NEXT: [[SCALED:%.*]] = relay.multiply [[NORMAL]], %c
+// CHECK-NEXT: [[RESULT:%.*]] = relay.add [[SCALED]], %c
+// CHECK-NEXT: func.return [[RESULT]]
+// KEEP-LABEL: func.func @layer_norm
+// KEEP-NEXT: relay.nn.layer_norm
+func.func @layer_norm(%x: tensor<2x4xf32>, %c: tensor<4xf32>) -> tensor<2x4xf32> {
+  %0 = relay.nn.layer_norm %x, %c, %c : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @instance_norm
+// CHECK-NEXT: relay.mean %x {axis = array<i64: 2>, keepdims = true}
+// CHECK-NOT: relay.nn.instance_norm
+// CHECK: relay.expand_dims %c {axis = 1 : i64}
+// KEEP-LABEL: func.func @instance_norm
+// KEEP-NEXT: relay.nn.instance_norm
+func.func @instance_norm(%x: tensor<2x4x3xf32>, %c: tensor<4xf32>) -> tensor<2x4x3xf32> {
+  %0 = relay.nn.instance_norm %x, %c, %c : (tensor<2x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3xf32>
+  return %0 : tensor<2x4x3xf32>
+}
+
+// CHECK-LABEL: func.func @group_norm
+// CHECK-NEXT: [[SPLIT:%.*]] = relay.reshape %x {newshape = array<i64: 2, 2, 2, 3>}
+// CHECK-NEXT: relay.mean [[SPLIT]] {axis = array<i64: 2, 3>, keepdims = true}
+// CHECK: [[JOINED:%.*]] = relay.reshape {{%.*}} {newshape = array<i64: 2, 4, 3>}
+// CHECK-NEXT: func.return [[JOINED]]
+// KEEP-LABEL: func.func @group_norm
+// KEEP-NEXT: relay.nn.group_norm
+func.func @group_norm(%x: tensor<2x4x3xf32>, %c: tensor<4xf32>) -> tensor<2x4x3xf32> {
+  %0 = relay.nn.group_norm %x, %c, %c {num_groups = 2 : i64, center = false, scale = false} : (tensor<2x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3xf32>
+  return %0 : tensor<2x4x3xf32>
 }

@@ -1,0 +1,206 @@
+"""
+`xrelay.compile`: from the cache when the same model was compiled before, else by the compiler,
+which is imported only then. A load from the cache imports neither xDSL's IR nor onnx.
+
+What the name of an entry depends on: the bytes of the model, its name and the shapes it is given;
+the options and the description of the processor; the sources of this compiler and the versions of
+the libraries that it computes with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import mmap
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache as memoized
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from xrelay.collector import collector_paused
+from xrelay.lowering.target import NATIVE, named_target
+from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
+from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.runtime.cache import ObjectCache, file_digest, object_cache
+from xrelay.runtime.model import Model
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xrelay.runtime.code import ModelCode
+
+logger = logging.getLogger("xrelay.cache")
+
+_PACKAGES = (
+    *("analysis", "dialects", "frontends", "interpreters", "lowering", "runtime", "transforms"),
+)
+"""The packages whose sources decide what machine code a model becomes, beside `xrelay` itself."""
+_LIBRARIES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")
+
+
+def compile_model(
+    model: str | Path | ModelProto | ModuleOp,
+    *,
+    shapes: Shapes | None = None,
+    threads: int = 1,
+    target: str = NATIVE,
+    cache: bool = True,
+    profile: bool = False,
+    winograd: bool = True,
+    tuning: str | Path | TuningRecords = NO_RECORDS,
+    progress: Progress = silent,
+) -> Model:
+    """
+    Compiles a model into machine code in this process.
+
+    `model` is the path of an `.onnx` or `.mlir` file, an ONNX ModelProto, or an xDSL module (left
+    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
+    together; the results are the same bits for any number. `target` names a CPU: "native",
+    "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
+    there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
+    that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
+
+    Raises DiagnosticException (CompileError, OnnxImportError, …) for what a user can mend.
+    """
+    records = tuning if isinstance(tuning, TuningRecords) else read_records(Path(tuning))
+    options = CompileOptions(threads, target, profile, winograd, records)
+    named_target(options.target)  # An unknown one is refused before the model is read.
+    place = cache_place(model, shapes, options) if cache else None
+    code = None if place is None else place.load(progress)
+    if code is not None:
+        return Model.from_code(code)
+    from xrelay.compiler import compile_code, read_model
+
+    with collector_paused():
+        progress("read the model")
+        code = compile_code(*read_model(model, shapes), options, progress)
+    progress("generate machine code")
+    compiled = Model.from_code(code)
+    if place is not None:
+        place.store(code)
+    return compiled
+
+
+@dataclass(frozen=True)
+class CachePlace:
+    """The place in the cache of one model, compiled with some options."""
+
+    cache: ObjectCache
+    key: str
+    path: Path | None
+    """The file of the model."""
+    changed: int | None
+    """When the file was changed last, from before its digest was taken."""
+
+    def load(self, progress: Progress = silent) -> ModelCode | None:
+        """The compiled model, if it is there."""
+        progress("look into the cache")
+        return self.cache.load(self.key, self.path.parent if self.path else None)
+
+    def store(self, code: ModelCode) -> None:
+        """Keeps the compiled model."""
+        dependencies: dict[str, str | None] = {}
+        if self.path is not None:
+            try:
+                names = sorted(set(_side_files(self.path)))
+            except OSError as error:
+                logger.info("cannot read %s again: %s", self.path, error.strerror)
+                return
+            for name in names:
+                dependencies[name] = file_digest(self.path.parent / name)
+            if _changed(self.path) != self.changed:
+                logger.info("%s has changed meanwhile, nothing is stored", self.path)
+                return
+        self.cache.store(self.key, code, dependencies)
+
+
+def cache_place(
+    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None, options: CompileOptions
+) -> CachePlace | None:
+    """
+    Where the compiled model belongs. None when the cache is switched off, and for what is no
+    model that can be read: the compiler says why.
+
+    Raises ModelError when the environment asks for a cache of no size.
+    """
+    cache = object_cache()
+    if cache is None:
+        return None
+    path = Path(model) if isinstance(model, str | Path) else None
+    changed = _changed(path)
+    if path is not None:
+        digest, name = file_digest(path), path.name
+    elif type(model).__name__ == "ModelProto":
+        proto = cast("ModelProto", model)
+        digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
+        name = proto.graph.name
+    elif type(model).__name__ == "ModuleOp":
+        digest, name = hashlib.sha256(str(model).encode()).hexdigest(), "module"
+    else:
+        digest, name = None, ""
+    if digest is None:
+        return None
+    given = sorted((str(key), str(shape)) for key, shape in dict(shapes or {}).items())
+    facts = (
+        *(digest, name, given),
+        *(options.threads, options.profile, options.winograd, options.tuning.digest),
+        *(named_target(options.target), _compiler_digest()),
+    )
+    return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
+
+
+def _changed(path: Path | None) -> int | None:
+    """When a file was changed last, in nanoseconds; None for no file."""
+    try:
+        return None if path is None else path.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+_LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f]|[\x80-\xff][\x01-\x7f])")
+"""The key of an entry `location` of a TensorProto's `external_data`, and the length of its value."""
+
+
+def _side_files(path: Path) -> Iterator[str]:
+    """
+    The names of files that a model is read from beside its own: weights of a program, external
+    data of an ONNX model. These are found in its bytes without parsing it; what only looks like
+    one makes the entry depend on a file that does not exist.
+    """
+    if path.suffix == ".mlir":
+        yield f"{path.name}.weights.npz"
+        return
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        for match in _LOCATION.finditer(content):
+            low, *high = match.group(1)
+            length = (low & 0x7F) + (high[0] << 7 if high else 0)
+            name = content[match.end() : match.end() + length]
+            try:
+                yield name.decode()
+            except UnicodeDecodeError:
+                logger.info("%r in %s is no name of a file", name, path)
+
+
+@memoized
+def _compiler_digest() -> str:
+    """The digest of the sources of this package and of the versions of what it computes with."""
+    digest = hashlib.sha256(repr([(name, version(name)) for name in _LIBRARIES]).encode())
+    files: dict[str, Path] = {}
+    for package in ("xrelay", *(f"xrelay.{name}" for name in _PACKAGES)):
+        spec = find_spec(package)
+        assert spec is not None and spec.submodule_search_locations
+        for folder in spec.submodule_search_locations:
+            for file in Path(folder).rglob("*.py"):
+                files[f"{package}/{file.relative_to(folder)}"] = file
+    for name in sorted(files):
+        digest.update(f"{name}\0".encode())
+        digest.update(hashlib.sha256(files[name].read_bytes()).digest())
+    return digest.hexdigest()

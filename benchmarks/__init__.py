@@ -1,0 +1,1 @@
+"""Side by side with other inference engines: `python -m benchmarks` at the root of the tree."""

@@ -1,0 +1,219 @@
+"""
+What kernel code is emitted with: memory, and a share of the work.
+
+A kernel is run by every thread of a team at once. `tasks` gives each thread its part of the
+rounds of a loop nest; between loops where one reads what another wrote stands a `barrier`. The
+rounds are independent, and what each computes does not depend on how many threads there are.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import i8
+from xdsl.ir import SSAValue
+
+from xrelay.lowering.builder import Index, KernelBuilder
+from xrelay.lowering.elements import Element
+from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
+from xrelay.lowering.format import Format, row_major
+from xrelay.lowering.memory_plan import ALIGNMENT
+from xrelay.lowering.packing import Packing
+from xrelay.lowering.position import Position, at
+from xrelay.lowering.target import Target
+
+BARRIER = "xrelay_barrier"
+"""The function of the run time that waits for the other threads: void (ptr team, i64 threads)."""
+
+ENOUGH_TASKS = 64
+"""Loop nests are cut along as many leading axes as give this many rounds."""
+
+
+VectorBody: TypeAlias = Callable[[tuple[Index, ...], Index, int], None]
+"""Code for the vector of a number of lanes at an offset, in a round of the loops around it."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """The threads that run a kernel together."""
+
+    size: int
+    """How many there are at most."""
+    thread: SSAValue
+    """The number of the thread that runs this code, an i64."""
+    count: SSAValue
+    """How many there are, an i64: fewer than `size` where the system does not give so many."""
+    pointer: SSAValue
+    """What the run time knows the team by."""
+
+
+@dataclass(eq=False)
+class KernelContext:
+    """What an implementation works with."""
+
+    b: KernelBuilder
+    ev: Evaluator
+    workspace: SSAValue
+    """Pointer to the kernel's scratch memory, which all threads share."""
+    team: Team
+    results: list[Buffer]
+    """Where the tensors of the result go."""
+    known: frozenset[SSAValue]
+    """Constants in memory that may be asked for in another order of elements."""
+    packings: dict[SSAValue, Packing] = field(default_factory=dict[SSAValue, Packing])
+    """Constants that the kernel wants in another order of elements."""
+    heavy_epilogue: bool = False
+    """Whether the operators after the anchor are too many instructions to repeat for every
+    register."""
+    scratch_bytes: int = 0
+    """How much scratch memory the kernel uses so far."""
+
+    @property
+    def target(self) -> Target:
+        """The CPU."""
+        return self.b.target
+
+    # -- memory -------------------------------------------------------------------------------
+
+    def scratch(self, kind: Element, format: Format) -> Buffer:
+        """Scratch memory for a tensor, which all threads share."""
+        return self._buffer(kind, format, self._reserve(kind, format.size))
+
+    def private_scratch(self, kind: Element, format: Format) -> Buffer:
+        """Scratch memory for a tensor, of which every thread has its own."""
+        size = -(-format.size * kind.bytes // ALIGNMENT) * ALIGNMENT
+        start = self._reserve(kind, size * self.team.size // kind.bytes)
+        if self.team.size == 1:
+            return self._buffer(kind, format, start)
+        with self.b.inside(self.b.entry):
+            offset = self.b.add(self.b.mul(self.team.thread, size), start)
+        return self._buffer(kind, format, offset)
+
+    def _reserve(self, kind: Element, elements: int) -> int:
+        offset = self.scratch_bytes
+        self.scratch_bytes = offset + -(-elements * kind.bytes // ALIGNMENT) * ALIGNMENT
+        return offset
+
+    def _buffer(self, kind: Element, format: Format, offset: Index) -> Buffer:
+        with self.b.inside(self.b.entry):
+            pointer = self.b.address(
+                self.workspace, self.b.add(offset, format.before * kind.bytes), i8
+            )
+        return Buffer(pointer, format, kind)
+
+    def placed(self, value: SSAValue) -> Buffer:
+        """A tensor operand in memory, in whatever format it has there."""
+        leaf = (value, 0)
+        if leaf not in self.ev.buffers:
+            self.materialize(leaf)
+        return self.ev.buffers[leaf]
+
+    def in_memory(self, value: SSAValue) -> Buffer:
+        """A tensor operand in memory, row-major without gaps."""
+        buffer = self.placed(value)
+        if buffer.format != row_major(buffer.shape):
+            self.materialize((value, 0))
+        return self.ev.buffers[value, 0]
+
+    def materialize(self, leaf: Leaf) -> Buffer:
+        """Computes a tensor into scratch memory, where later demands find it."""
+        shape = leaf_shape(leaf)
+        buffer = self.scratch(leaf_element(leaf), row_major(shape))
+
+        def element(coords: tuple[Index, ...]) -> None:
+            position = at(shape, coords)
+            self.store(buffer, position, self.ev.get(leaf, position))
+
+        self.tasks(shape, element)
+        self.barrier()
+        self.ev.buffers[leaf] = buffer
+        return buffer
+
+    def store(self, buffer: Buffer, position: Position, value: SSAValue) -> None:
+        """Writes elements to their places."""
+        b = self.b
+        if not buffer.format.holds_in_order(position):
+            for i in range(position.lanes):
+                lane = position.lane(b, i)
+                b.store(buffer.pointer, buffer.offset(b, lane), buffer.element, b.lane(value, i))
+            return
+        b.store(buffer.pointer, buffer.offset(b, position), buffer.element, value)
+
+    def packed(self, value: SSAValue, packing: Packing) -> SSAValue:
+        """The address of a constant operand whose elements lie as `packing` says."""
+        known = self.packings.setdefault(value, packing)
+        assert known == packing, "a constant is packed one way in a kernel"
+        return self.ev.buffers[value, 0].pointer
+
+    # -- work ---------------------------------------------------------------------------------
+
+    def share(self, rounds: int) -> tuple[Index, Index]:
+        """Which of `rounds` rounds are this thread's: from the first number up to the second."""
+        if self.team.size == 1:
+            return 0, rounds
+        b, thread = self.b, self.team.thread
+        start = b.div(b.mul(thread, rounds), self.team.count)
+        return start, b.div(b.mul(b.add(thread, 1), rounds), self.team.count)
+
+    def tasks(self, extents: Sequence[int], body: Callable[[tuple[Index, ...]], None]) -> None:
+        """Nested loops from 0 to each extent, whose rounds the threads share."""
+        if 0 in extents:
+            return
+        b, count = self.b, 0
+        if self.team.size == 1:
+            b.loop_nest(extents, body)
+            return
+        while count < len(extents) and prod(extents[:count]) < ENOUGH_TASKS:
+            count += 1
+        start, stop = self.share(prod(extents[:count]))
+        with b.loop(start, stop) as task:
+            indices = b.unflatten(task, extents[:count])
+            b.loop_nest(extents[count:], lambda inner: body((*indices, *inner)))
+
+    def vector_tasks(
+        self, extents: Sequence[int], length: int, lanes: int, body: VectorBody
+    ) -> None:
+        """
+        Covers `length` elements for each round of the nested loops in vectors of `lanes`, and
+        what is left in a shorter one. The threads share the rounds, or the vectors of each.
+        """
+        if 0 in extents or self.team.size == 1 or prod(extents) >= ENOUGH_TASKS:
+            self.tasks(
+                extents,
+                lambda indices: self.vectors(length, lanes, lambda i, n: body(indices, i, n)),
+            )
+            return
+        b = self.b
+        whole = length - length % lanes
+
+        def part(indices: tuple[Index, ...]) -> None:
+            if whole:
+                start, stop = self.share(whole // lanes)
+                with b.loop(start, stop) as i:
+                    body(indices, b.mul(i, lanes), lanes)
+            if length > whole:
+                # The last thread has the rest.
+                start, stop = self.share(1)
+                with b.loop(start, stop):
+                    body(indices, whole, length - whole)
+
+        b.loop_nest(extents, part)
+
+    def vectors(
+        self, length: int, lanes: int, body: Callable[[Index, int], None], start: Index = 0
+    ) -> None:
+        """Covers `length` elements in vectors of `lanes`, and what is left in a shorter one."""
+        whole = length - length % lanes
+        if whole:
+            with self.b.loop(0, whole, lanes) as i:
+                body(self.b.add(start, i), lanes)
+        if length > whole:
+            body(self.b.add(start, whole), length - whole)
+
+    def barrier(self) -> None:
+        """Waits until every thread is here."""
+        if self.team.size > 1:
+            assert self.b.block is self.b.entry, "all threads must reach a barrier"
+            self.b.insert(func.CallOp(BARRIER, [self.team.pointer, self.team.count], []))

@@ -1,0 +1,45 @@
+"""What operators cost: operations and bytes, and the time that they take at least."""
+
+from math import prod
+
+from xdsl.ir import Operation
+
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.dense import DenseOp, MatrixProductOp
+from xrelay.lowering.elements import leaf_types
+from xrelay.lowering.target import Target
+
+
+def operation_count(op: Operation) -> int:
+    """
+    Floating-point operations of convolutions and matrix products, a multiply-add counted as two;
+    one for each element of the result of any other operator.
+    """
+    if isinstance(op, ConstantOp):
+        return 0
+    results = sum(prod(type_.get_shape()) for type_ in leaf_types(op.results[0].type))
+    match op:
+        case Conv2DOp():
+            out_channels, *filters = leaf_types(op.weight.type)[0].get_shape()
+            *_, rows, columns = _image(op)
+            batch = leaf_types(op.data.type)[0].get_shape()[0]
+            return 2 * batch * out_channels * rows * columns * prod(filters)
+        case DenseOp():
+            return 2 * results * leaf_types(op.data.type)[0].get_shape()[-1]
+        case MatrixProductOp():
+            axis = -2 if op.transpose_a.value.data else -1
+            return 2 * results * leaf_types(op.tensor_a.type)[0].get_shape()[axis]
+        case _:
+            return results
+
+
+def _image(op: Conv2DOp) -> tuple[int, ...]:
+    """The rows and columns of a convolution's result."""
+    shape = leaf_types(op.result.type)[0].get_shape()
+    return tuple(shape[2:4])
+
+
+def least_seconds(target: Target, flops: float, memory_bytes: float) -> float:
+    """The time that one core needs at least: to compute, or to read and write memory."""
+    return max(flops / target.flops, memory_bytes / target.memory_bandwidth)

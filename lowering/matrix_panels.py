@@ -1,0 +1,267 @@
+"""
+Matrix products whose right operand lies in panels of columns.
+
+    for member of the batch, block of rows, panel of columns:       # the threads share these
+        for tile of the block:
+            registers [rows x vectors of the panel] = 0
+            for every step of the depth:
+                registers += element of the left operand (in all lanes) * vector of the panel
+            hand the registers to the sink
+
+A constant right operand is packed when the model is compiled. Another one is read where it lies
+when its rows are whole vectors; otherwise it is packed into scratch memory first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.dense import DenseOp, MatrixProductOp
+from xrelay.lowering.builder import Index
+from xrelay.lowering.context import KernelContext
+from xrelay.lowering.elements import Element
+from xrelay.lowering.evaluate import element_of, shape_of
+from xrelay.lowering.format import Format, Spacing, row_major
+from xrelay.lowering.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
+from xrelay.lowering.packing import MatrixPanels, blocks
+from xrelay.lowering.position import Position, at
+from xrelay.lowering.strategy import Implementation, Sink, Site, unless
+from xrelay.lowering.target import Target
+from xrelay.lowering.tiles import Place, TileAt, TileGrid, emit_tiles
+from xrelay.lowering.tiling import Tiling, choose_tiling, depth_parts, most_vectors
+
+PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Product:
+    """[batch, rows, depth] times [batch or 1, depth, columns]."""
+
+    left: SSAValue
+    right: SSAValue
+    batch: int
+    rows: int
+    depth: int
+    columns: int
+    left_batch: int
+    right_batch: int
+    by_rows: bool
+    """Whether the right operand is stored as [depth, columns], not as [columns, depth]."""
+    transpose_left: bool
+    kind: Element
+
+    @staticmethod
+    def of(op: Operation) -> "Product":
+        """The sizes of an operator."""
+        kind = element_of(op.results[0])
+        if isinstance(op, DenseOp):
+            *outer, depth = shape_of(op.data)
+            columns = shape_of(op.weight)[0]
+            rows = prod(outer)
+            return Product(op.data, op.weight, 1, rows, depth, columns, 1, 1, False, False, kind)
+        assert isinstance(op, MatrixProductOp)
+        *outer, rows, columns = shape_of(op.result)
+        left, right = shape_of(op.tensor_a), shape_of(op.tensor_b)
+        transpose_left = bool(op.transpose_a.value.data)
+        return Product(
+            op.tensor_a,
+            op.tensor_b,
+            prod(outer),
+            rows,
+            left[-2 if transpose_left else -1],
+            columns,
+            prod(left[:-2]),
+            prod(right[:-2]),
+            not op.transpose_b.value.data,
+            transpose_left,
+            kind,
+        )
+
+    def depth_parts(self, target: Target) -> int:
+        """Into how many parts the depth is cut."""
+        steps, rest = divmod(self.depth, UNROLLED_STEPS)
+        return 1 if rest else depth_parts(target, self.depth, steps)
+
+    @property
+    def rows_collide(self) -> bool:
+        """Whether a column of the left operand falls into one set of the first-level cache."""
+        return self.depth * self.kind.bytes % PAGE_BYTES == 0
+
+    def tiling(self, target: Target) -> Tiling:
+        """How the result is cut."""
+        vectors = blocks(self.columns, target.lanes(self.kind.bytes))
+        # A set has as many ways as there are pages in the cache.
+        ways = target.l1_bytes // PAGE_BYTES if self.rows_collide else None
+        depth = self.depth // self.depth_parts(target)
+        weight_bytes = self.depth * vectors * target.vector_bytes
+        widest = most_vectors(target, self.rows, weight_bytes)
+        return choose_tiling(target, 1, self.rows, vectors, depth, widest, ways)
+
+
+def _refusal(site: Site) -> str | None:
+    product = Product.of(site.op)
+    kinds = {element_of(value) for value in (*site.op.operands, site.op.results[0])}
+    plain = len(kinds) == 1 and product.kind.is_float and product.kind.bytes >= 4
+    return unless(plain, "elements not all f32 or all f64") or unless(
+        not product.transpose_left, "left operand transposed"
+    )
+
+
+def _spacing(site: Site) -> Spacing:
+    product = Product.of(site.op)
+    line = LINE_BYTES // product.kind.bytes
+    return Spacing(row_gap=line if product.rows_collide else 0)
+
+
+def _cost(site: Site) -> float:
+    product = Product.of(site.op)
+    cycles = product.tiling(site.target).cycles * product.depth_parts(site.target)
+    return product.batch * cycles * site.target.cycle_seconds
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """The right operand: where each panel begins, and the way from one step to the next."""
+
+    pointer: SSAValue
+    member: int
+    """Elements from one member of the batch to the next."""
+    panel: int
+    """Elements from one panel to the next."""
+    step: int
+
+
+def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: int) -> _Panels:
+    lanes = ctx.target.lanes(product.kind.bytes)
+    panels = blocks(product.columns, width)
+    member = 0 if product.right_batch == 1 else 1
+    if product.right in ctx.known:
+        packing = MatrixPanels(width, product.by_rows)
+        if product.right_batch == 1:
+            pointer = ctx.packed(product.right, packing)
+            return _Panels(pointer, 0, product.depth * width, width)
+    if product.by_rows and product.columns % lanes == 0:
+        pointer = ctx.in_memory(product.right).pointer
+        return _Panels(pointer, member * product.depth * product.columns, width, product.columns)
+    buffer = ctx.scratch(
+        product.kind, row_major((product.right_batch, panels, product.depth, width))
+    )
+    _pack(ctx, product, buffer.shape, buffer.pointer, lanes)
+    ctx.barrier()
+    size = product.depth * width
+    return _Panels(buffer.pointer, member * panels * size, size, width)
+
+
+def _pack(
+    ctx: KernelContext, product: Product, shape: tuple[int, ...], pointer: SSAValue, lanes: int
+) -> None:
+    """Writes the right operand panel by panel, with zeros after its last column."""
+    b, kind = ctx.b, product.kind
+    right = shape_of(product.right)
+    members, _, depth, width = shape
+
+    def vector(indices: tuple[Index, ...], count: int) -> None:
+        member, first, k = indices
+        before = (member,) if len(right) > 2 else ()
+        if product.by_rows:
+            value = ctx.ev.get((product.right, 0), at(right, (*before, k, first), count))
+        else:
+            value = b.from_lanes(
+                [
+                    ctx.ev.get((product.right, 0), at(right, (*before, b.add(first, i), k)))
+                    for i in range(count)
+                ]
+            )
+        panel, column = b.div(first, width), b.mod(first, width)
+        offset = b.flatten((member, panel, k, column), shape)
+        if count < lanes:
+            b.store(pointer, offset, kind, b.constant(kind.compute, 0, lanes))
+        b.store(pointer, offset, kind, value)
+
+    whole, rest = divmod(product.columns, lanes)
+    ctx.tasks((members, whole, depth), lambda i: vector((i[0], b.mul(i[1], lanes), i[2]), lanes))
+    if rest:
+        ctx.tasks((members, 1, depth), lambda i: vector((i[0], whole * lanes, i[2]), rest))
+
+
+def _has_even_rows(format: Format) -> bool:
+    """Whether all rows along the last axis are the same distance apart."""
+    rows = zip(format.shape[-2::-1], format.strides[-2::-1], strict=True)
+    expected = 0
+    for dim, stride in rows:
+        if expected and dim != 1 and stride != expected:
+            return False
+        expected = stride * dim
+    return True
+
+
+def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    product, b = Product.of(op), ctx.b
+    out_shape = shape_of(op.results[0])
+    if 0 in out_shape:
+        return
+    kind = product.kind
+    lanes = ctx.target.lanes(kind.bytes)
+    tiling = product.tiling(ctx.target)
+    width = tiling.vectors * lanes
+    left = ctx.placed(product.left)
+    if not _has_even_rows(left.format):
+        left = ctx.in_memory(product.left)
+    row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
+    right = _right_operand(ctx, op, product, width)
+    left_member = 0 if product.left_batch == 1 else product.rows * row_step
+    parts = product.depth_parts(ctx.target)
+    depth = product.depth // parts
+
+    def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        (member, panel), row = where.place, where.x
+        first = b.mul(where.part, depth)
+        x = b.address(
+            left.pointer,
+            b.add(b.add(b.mul(member, left_member), b.mul(row, row_step)), first),
+            kind.storage,
+        )
+        start = b.add(b.mul(member, right.member), b.mul(panel, right.panel))
+        start = b.add(start, b.mul(first, right.step))
+        w = b.address(right.pointer, start, kind.storage)
+        vectors = len(totals) // tiling.columns
+        rows = [i * row_step for i in range(tiling.columns)]
+        columns = [v * lanes for v in range(vectors)]
+        whole = depth - depth % UNROLLED_STEPS
+        for begin, count in ((0, whole), (whole, depth - whole)):
+            if not count:
+                continue
+            unrolled = min(count, UNROLLED_STEPS)
+            loop = DepthLoop(count // unrolled, unrolled, unrolled * right.step)
+            steps = [(begin + i, (begin + i) * right.step) for i in range(unrolled)]
+            totals = accumulate(
+                b, kind, x, w, [loop], steps, rows, columns, totals, lanes, where.prefetch
+            )
+        return totals
+
+    def place_of(place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:
+        column = b.mul(vector, lanes)
+        if isinstance(op, DenseOp):
+            return Position(out_shape, b.unflatten(row, out_shape[:-1]), column, count)
+        member = b.unflatten(place[0], out_shape[:-2])
+        return Position(out_shape, (*member, row), column, count)
+
+    grid = TileGrid(
+        (product.batch,),
+        1,
+        product.rows,
+        tiling,
+        blocks(product.columns, lanes),
+        depth * kind.bytes,
+        product.depth * product.columns * kind.bytes,
+        parts,
+        depth * width if product.right in ctx.packings else 0,
+        UNROLLED_STEPS * width,
+        product.columns % lanes,
+    )
+    emit_tiles(ctx, grid, kind, lanes, tile, place_of, sink)
+
+
+PANELS = Implementation("panels", _emit, 20, _refusal, _cost, _spacing)

@@ -1,0 +1,134 @@
+"""What a model is made of before it runs: LLVM IR and weights; and the files made from them."""
+
+import tempfile
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.executor import ALIGNMENT
+from xrelay.runtime.files import write_files
+from xrelay.runtime.header import c_header
+from xrelay.runtime.library import link_shared_library
+from xrelay.runtime.machine_code import Machine, emit_object, linked
+from xrelay.runtime.signature import Signature
+from xrelay.runtime.support import support_ir
+
+if TYPE_CHECKING:
+    from llvmlite import binding
+
+
+class ModelCode:
+    """
+    A compiled model: the LLVM IR of its kernels and its entry function, its weights, and its
+    machine code, which is generated on first use.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        ir: bytes | memoryview,
+        machine: Machine,
+        constants: npt.NDArray[np.uint8],
+        machine_code: bytes | None = None,
+    ):
+        """
+        `ir` is text; it defines `<name>_step_all` and leaves the run-time support open.
+        `machine_code` is its object file, where that is known.
+        """
+        self.signature = signature
+        self.ir = ir
+        self.machine = machine
+        self.constants = constants
+        self._machine_code = machine_code
+
+    @property
+    def module(self) -> "binding.ModuleRef":
+        """The kernels, the entry function and the run-time support as LLVM's module."""
+        signature = self.signature
+        support = support_ir(
+            signature.name, signature.threads, self.machine.triple, profile=signature.profiled
+        )
+        hidden = (f"{signature.name}_step_all", "xrelay_barrier", "xrelay_stamp")
+        return linked(bytes(self.ir).decode(), support, hidden)
+
+    @property
+    def llvm_ir(self) -> str:
+        """The textual LLVM IR of everything but the weights."""
+        return str(self.module)
+
+    @cached_property
+    def object(self) -> bytes:
+        """The object file of everything but the weights."""
+        return self._machine_code or emit_object(self.module, self.machine)
+
+    def save(self, path: Path) -> None:
+        """See Model.save."""
+        writers: dict[str, Callable[[Path], None]] = {
+            ".so": self._save_library,
+            ".o": self._save_object,
+            ".ll": self._save_llvm_ir,
+        }
+        writer = writers.get(path.suffix)
+        if writer is None:
+            raise ModelError(
+                f"cannot save '{path}': the suffix is '{path.suffix}', expected "
+                f"{', '.join(writers)}"
+            )
+        try:
+            writer(path)
+        except OSError as error:
+            raise ModelError(f"cannot write '{path}': {error.strerror or error}") from error
+
+    def _save_llvm_ir(self, path: Path) -> None:
+        weights = path.with_name(path.name + ".weights")
+        write_files({weights: self.constants.data, path: self.llvm_ir.encode()})
+
+    def _object_with_weights(self, *, library: bool) -> bytes:
+        name = self.signature.name
+        with tempfile.TemporaryDirectory() as folder:
+            weights, metadata = Path(folder, "weights"), Path(folder, "metadata")
+            weights.write_bytes(self.constants.data)
+            metadata.write_bytes(self.signature.to_json().encode() + b"\0")
+            labels = dict.fromkeys([f"{name}_metadata"] + ["xrelay_metadata"] * library)
+            lines = [
+                ".section .rodata",
+                f".balign {ALIGNMENT}",
+                *_symbols(f"{name}_constants"),
+                f'.incbin "{weights}"',
+                # An executable that uses the library copies what these sizes say.
+                f".size {name}_constants, . - {name}_constants",
+                *(line for label in labels for line in _symbols(label)),
+                f'.incbin "{metadata}"',
+                *(f".size {label}, . - {label}" for label in labels),
+                '.section .note.GNU-stack,"",@progbits',
+            ]
+            return emit_object(self.module, self.machine, lines)
+
+    def _save_object(self, path: Path) -> None:
+        code = self._object_with_weights(library=False)
+        write_files({path.with_suffix(".h"): c_header(self.signature).encode(), path: code})
+
+    def _save_library(self, path: Path) -> None:
+        code = self._object_with_weights(library=True)
+        name = self.signature.name
+        exported = [f"{name}_run", f"{name}_constants", f"{name}_metadata", "xrelay_metadata"]
+        if self.signature.has_team:
+            exported += [f"{name}_{each}" for each in TEAM_FUNCTIONS]
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder, "model.so")
+            link_shared_library(code, library, dict.fromkeys(exported))
+            data = library.read_bytes()
+        write_files({path.with_suffix(".h"): c_header(self.signature).encode(), path: data})
+
+
+TEAM_FUNCTIONS = ("run_on", "team_create", "team_destroy", "team_stamps")
+
+
+def _symbols(name: str) -> list[str]:
+    """Assembly that gives data that follow a name other files can use."""
+    return [f".globl {name}", f".type {name}, @object", f"{name}:"]

@@ -1,0 +1,143 @@
+"""Runs of a model's machine code: what each run needs for itself, and the threads that work on it."""
+
+import ctypes
+import os
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.signature import Signature
+
+ALIGNMENT = 64
+
+_Pointer = ctypes.c_void_p
+RUN = ctypes.CFUNCTYPE(None, *[_Pointer] * 4)
+"""`<name>_run` of a model: tables of inputs and outputs, constants, workspace."""
+
+_RUN_ON = ctypes.CFUNCTYPE(None, *[_Pointer] * 5)
+_TEAM_CREATE = ctypes.CFUNCTYPE(_Pointer, ctypes.c_size_t)
+_TEAM_DESTROY = ctypes.CFUNCTYPE(None, _Pointer)
+_TEAM_STAMPS = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
+
+Address = Callable[[str], int]
+"""The address of a symbol of the machine code."""
+
+
+def aligned_bytes(size: int) -> npt.NDArray[np.uint8]:
+    """Uninitialised memory at a multiple of 64 bytes."""
+    block = np.empty(size + ALIGNMENT, np.uint8)
+    start = -block.ctypes.data % ALIGNMENT
+    return block[start : start + size]
+
+
+def _address_table(arrays: Sequence[npt.NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
+    return (_Pointer * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a run has for itself: a workspace, and a team when the model has threads."""
+
+    process: int
+    """The process that made it: the workers of a team are not in its children."""
+    workspace: npt.NDArray[np.uint8]
+    team: int | None
+
+
+class Executor:
+    """
+    Runs a model's machine code, from any number of Python threads at once.
+
+    Every run that goes on has a workspace and a team of its own. They are made when all are in
+    use, and kept for later runs; the workers of idle teams sleep. The workers end when this object
+    does, or before the interpreter exits.
+    """
+
+    def __init__(self, signature: Signature, address: Address, constants: int, owner: object):
+        """`owner` keeps the machine code and the constants valid."""
+        name = self._name = signature.name
+        self._threads = signature.threads
+        self._workspace_bytes = signature.workspace_bytes
+        self._stamp_count = len(signature.steps) + 1
+        self._constants = constants
+        self._owner = owner
+        self._places: deque[_Place] = deque()
+        self._run = RUN(address(f"{name}_run"))
+        self._team_create = None
+        if signature.has_team:
+            self._run_on = _RUN_ON(address(f"{name}_run_on"))
+            self._team_create = _TEAM_CREATE(address(f"{name}_team_create"))
+            self._team_stamps = _TEAM_STAMPS(address(f"{name}_team_stamps"))
+            destroy = _TEAM_DESTROY(address(f"{name}_team_destroy"))
+            # The finalizer holds the owner: the machine code outlives the workers that run it.
+            weakref.finalize(self, _end_teams, self._places, destroy, owner)
+
+    def run(
+        self,
+        inputs: Sequence[npt.NDArray[Any]],
+        outputs: Sequence[npt.NDArray[Any]],
+        stamps: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """
+        Runs the code once. `stamps`, one more than there are steps, get the nanoseconds of the
+        monotonic clock at the start and after each step; only a model that is compiled for
+        profiling writes them.
+
+        Raises ModelError when the system refuses to start the threads.
+        """
+        place = self._take()
+        try:
+            tables = _address_table(inputs), _address_table(outputs)
+            addresses = (
+                ctypes.addressof(tables[0]),
+                ctypes.addressof(tables[1]),
+                self._constants,
+                place.workspace.ctypes.data,
+            )
+            if place.team is None:
+                self._run(*addresses)
+                return
+            self._team_stamps(place.team, None if stamps is None else stamps.ctypes.data)
+            self._run_on(place.team, *addresses)
+        finally:
+            self._places.append(place)
+
+    def _take(self) -> _Place:
+        """A place of this process that no other run has."""
+        process = os.getpid()
+        while True:
+            try:
+                place = self._places.pop()
+            except IndexError:
+                break
+            if place.process == process:
+                return place
+        workspace = aligned_bytes(self._workspace_bytes)
+        if self._team_create is None:
+            return _Place(process, workspace, None)
+        team: int | None = self._team_create(self._threads)
+        if team is None:
+            raise ModelError(
+                f"the system refuses to start the {self._threads} threads that model "
+                f"'{self._name}' was compiled for"
+            )
+        return _Place(process, workspace, team)
+
+
+def _end_teams(places: deque[_Place], destroy: Callable[[int], None], owner: object) -> None:
+    """Ends the workers of all teams. `owner` is the machine code that they, and this, run."""
+    while True:
+        try:
+            place = places.pop()
+        except IndexError:
+            # At exit, other threads may still take places and give them back.
+            break
+        if place.team is not None:
+            destroy(place.team)
+    del owner

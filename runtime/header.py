@@ -1,0 +1,58 @@
+"""The C interface of saved models."""
+
+from xrelay.runtime.signature import Signature, TensorSpec
+
+
+def c_header(signature: Signature) -> str:
+    """The header of a saved model."""
+    name = signature.name
+    guard = f"{name.upper()}_H"
+    threads = "one thread" if signature.threads == 1 else f"a team of {signature.threads} threads"
+    return (
+        f"/* {name}: compiled by xrelay for {signature.target}, {threads}.\n"
+        " *\n"
+        " * Tensors are row-major. The workspace is aligned to 64 bytes and may not be shared\n"
+        " * between calls that run at the same time.\n"
+        " *\n"
+        f"{_listing('inputs', signature.inputs)}{_listing('outputs', signature.outputs)}"
+        " */\n"
+        f"#ifndef {guard}\n#define {guard}\n\n"
+        "#include <stddef.h>\n\n"
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
+        f"#define {name.upper()}_WORKSPACE_BYTES {signature.workspace_bytes}ULL\n\n"
+        f"extern const unsigned char {name}_constants[];\n"
+        f"extern const char {name}_metadata[];\n\n"
+        f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace).{_RUN_NOTE * signature.has_team} */\n"
+        f"void {name}_run(const void *const *inputs, void *const *outputs,\n"
+        "                const void *constants, void *workspace);\n\n"
+        f"{_team_functions(signature) if signature.has_team else ''}"
+        "#ifdef __cplusplus\n}\n#endif\n\n"
+        f"#endif /* {guard} */\n"
+    )
+
+
+_RUN_NOTE = """
+ *
+ * Runs on a team that the process keeps for this model and that the first call starts. While
+ * another call uses it, or where threads cannot be started, runs on the calling thread alone, with
+ * the same result."""
+
+
+def _team_functions(signature: Signature) -> str:
+    name = signature.name
+    return (
+        "/* Teams of the caller's own: the calling thread and threads - 1 workers, which sleep\n"
+        " * while nothing runs. One call of run_on at a time uses a team; different teams are\n"
+        " * independent. In a child of fork, run_on uses the calling thread alone.\n"
+        " * team_create returns NULL when the system refuses; any number of threads from 1 to\n"
+        f" * {signature.threads} gives the same result. */\n"
+        f"void *{name}_team_create(size_t threads);\n"
+        f"void {name}_run_on(void *team, const void *const *inputs, void *const *outputs,\n"
+        "                   const void *constants, void *workspace);\n"
+        f"void {name}_team_destroy(void *team);\n\n"
+    )
+
+
+def _listing(title: str, specs: tuple[TensorSpec, ...]) -> str:
+    rows = [f" *   {title}[{i}]: {spec}\n" for i, spec in enumerate(specs)]
+    return "".join(rows).replace("*/", "* /").replace("/*", "/ *")

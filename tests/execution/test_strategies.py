@@ -1,0 +1,154 @@
+"""
+Every implementation of convolutions, matrix products and pooling agrees with the interpreter.
+
+Each is forced in turn, on every target that this machine can run, for one thread and for two or
+three, whose results have to be the same bits. What is drawn, and the bounds, are in
+tests/support/strategy_cases.py; `python tests/conformance/strategies.py` draws more.
+"""
+
+from itertools import islice
+from math import inf, nan
+
+import numpy as np
+import pytest
+from strategy_cases import (
+    CONVOLUTIONS,
+    COVERED,
+    Case,
+    Convolution,
+    Product,
+    Window,
+    draw_winograd,
+    draws,
+    implementations,
+    names,
+)
+from strategy_checks import leak, problems, winograd_leak
+
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.lowering.registry import STRATEGIES
+from xrelay.lowering.target import TARGETS
+
+TOGETHER = 6
+"""Cases in a model."""
+
+
+@pytest.mark.parametrize("implementation", implementations())
+def test_agrees_with_the_interpreter(target: str, implementation: str) -> None:
+    cases = draws(implementation, 0, TARGETS[target].lanes(4))
+    for threads in (2, 3):
+        problem = problems(list(islice(cases, TOGETHER)), target, threads)
+        assert not problem, problem
+
+
+def test_all_implementations_are_drawn() -> None:
+    assert set(names(Conv2DOp)) == set(CONVOLUTIONS)
+    several = {op for op, strategy in STRATEGIES.items() if len(strategy) > 1}
+    elsewhere = {op for op in several if op not in COVERED}
+    # Changes of layout move elements only: tests/execution/test_kernels.py has their cases.
+    assert {op.name for op in elsewhere} == {"relay.layout_transform"}
+
+
+@pytest.mark.parametrize("pads", [(0, 0, 0, 0), (1, 0, 0, 0), (0, 2, 1, 0), (2, 1, 0, 3)])
+def test_every_stride_with_padding(target: str, pads: tuple[int, int, int, int]) -> None:
+    lanes = TARGETS[target].lanes(4)
+    for implementation, groups in (("direct", 1), ("blocked", 1), ("depthwise", 5)):
+        blocks = None if implementation == "direct" else lanes
+        cases = [
+            convolution(implementation, window, 5, 5, groups, blocks, "bias")
+            for strides in ((1, 1), (1, 2), (2, 1), (2, 3), (3, 3))
+            for window in [Window((9, 11), (3, 3), strides, (1, 1), pads)]
+        ]
+        problem = problems(cases, target, 2)
+        assert not problem, problem
+
+
+def convolution(
+    implementation: str,
+    window: Window,
+    channels: int,
+    out_channels: int,
+    groups: int,
+    lanes: int | None,
+    epilogue: str = "nothing",
+    source: str = "transformed",
+) -> Case:
+    conv = Convolution(window, 1, channels, out_channels, groups, lanes, lanes, source, epilogue)
+    return Case(implementation, str(conv), 2e-6, conv.build)
+
+
+def test_a_deep_convolution_in_parts(target: str) -> None:
+    """Sums wait in memory between the parts of the depth, also before long epilogues."""
+    lanes = TARGETS[target].lanes(4)
+    window = Window((5, 7), (3, 3), pads=(1, 1, 1, 1))
+    cases = [
+        convolution("blocked", window, 304, out, 1, lanes, epilogue)
+        for out, epilogue in ((33, "nothing"), (80, "bias+silu"), (17, "residual"))
+    ]
+    problem = problems(cases, target, 3)
+    assert not problem, problem
+
+
+def test_products_in_panels(target: str) -> None:
+    """Known and unknown right operands, in parts, with gaps between rows, one row, few columns."""
+    shapes = (
+        (DenseOp, 1, 4100, 33, True, "bias+silu", "parameter"),
+        (DenseOp, 14, 2048, 48, True, "residual", "computed"),
+        (DenseOp, 5, 7, 1, True, "nothing", "parameter"),
+        (MatmulOp, 13, 66, 100, False, "bias", "parameter"),
+        (MatmulOp, 1, 5, 17, False, "nothing", "computed"),
+        (BatchMatmulOp, 31, 64, 31, False, "residual+gelu", "parameter"),
+        (BatchMatmulOp, 7, 9, 64, False, "bias+relu", "computed"),
+        (BatchMatmulOp, 7, 9, 64, True, "bias", "parameter"),
+    )
+    for transposed in (False, True):
+        cases = [
+            Case("panels", str(product), 2e-6, product.build)
+            for op, rows, depth, columns, constant, epilogue, source in shapes
+            for product in [
+                Product(
+                    op,
+                    (3, 1) if constant and op is BatchMatmulOp else (3, 3),
+                    rows,
+                    depth,
+                    columns,
+                    (False, transposed or op is DenseOp),
+                    source,
+                    constant,
+                    epilogue,
+                )
+            ]
+        ]
+        problem = problems(cases, target, 2)
+        assert not problem, problem
+
+
+DIRECT = tuple(name for name in implementations() if not name.startswith("winograd"))
+
+
+@pytest.mark.parametrize("implementation", DIRECT)
+def test_elements_that_are_not_finite_do_not_spread(target: str, implementation: str) -> None:
+    cases = draws(implementation, 1, TARGETS[target].lanes(4))
+    for i, case in enumerate(islice(cases, 4)):
+        problem = leak(case, 0, (inf, nan)[i % 2], target, i)
+        assert problem is None, problem
+
+
+def test_a_right_operand_that_is_not_finite_does_not_spread(target: str) -> None:
+    for i, columns in enumerate((7, 17, 33)):
+        product = Product(
+            BatchMatmulOp, (2, 2), 5, 9, columns, (False, i == 1), "parameter", False, "nothing"
+        )
+        case = Case("panels", str(product), 2e-6, product.build)
+        problem = leak(case, 1, nan, target, i)
+        assert problem is None, problem
+
+
+@pytest.mark.parametrize("tile", [2, 4])
+def test_an_element_that_is_not_finite_stays_in_its_tiles(target: str, tile: int) -> None:
+    rng = np.random.default_rng(tile)
+    for i in range(4):
+        conv = draw_winograd(i, rng, TARGETS[target].lanes(4))
+        problem = winograd_leak(conv, tile, (inf, nan)[i % 2], target, i)
+        assert problem is None, problem

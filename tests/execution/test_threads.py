@@ -1,0 +1,296 @@
+"""Teams of threads: the run-time support, driven by a hand-written model."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from llvmlite import binding
+
+from xrelay.runtime.code import ModelCode
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.model import Model
+from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
+from xrelay.runtime.support import support_ir
+
+LENGTH, ROUNDS = 64, 300
+
+IR = f"""
+declare void @xrelay_barrier(ptr, i64)
+declare void @xrelay_stamp(ptr, i64)
+
+; One round: each thread adds its neighbour's number to every number of its share.
+define internal void @round(ptr %from, ptr %to, i64 %thread, i64 %threads) {{
+entry:
+  %start.scaled = mul i64 %thread, {LENGTH}
+  %start = udiv i64 %start.scaled, %threads
+  %after = add i64 %thread, 1
+  %end.scaled = mul i64 %after, {LENGTH}
+  %end = udiv i64 %end.scaled, %threads
+  br label %test
+test:
+  %i = phi i64 [ %start, %entry ], [ %next, %body ]
+  %more = icmp ult i64 %i, %end
+  br i1 %more, label %body, label %done
+body:
+  %next = add i64 %i, 1
+  %around = urem i64 %next, {LENGTH}
+  %a.at = getelementptr i64, ptr %from, i64 %i
+  %b.at = getelementptr i64, ptr %from, i64 %around
+  %a = load i64, ptr %a.at
+  %b = load i64, ptr %b.at
+  %c = add i64 %a, %b
+  %c.at = getelementptr i64, ptr %to, i64 %i
+  store i64 %c, ptr %c.at
+  br label %test
+done:
+  ret void
+}}
+
+define void @ring_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 %thread,
+                           i64 %threads, ptr %team) {{
+entry:
+  %input = load ptr, ptr %inputs
+  %output = load ptr, ptr %outputs
+  %other = getelementptr i64, ptr %workspace, i64 {LENGTH}
+  %first = icmp eq i64 %thread, 0
+  br label %test
+test:
+  %n = phi i64 [ 0, %entry ], [ %n.next, %step ]
+  %from = phi ptr [ %input, %entry ], [ %to, %step ]
+  %to = phi ptr [ %workspace, %entry ], [ %spare, %step ]
+  %spare = phi ptr [ %other, %entry ], [ %to, %step ]
+  br i1 %first, label %note, label %work
+note:
+  call void @xrelay_stamp(ptr %team, i64 %n)
+  br label %work
+work:
+  %last = icmp eq i64 %n, {ROUNDS - 1}
+  %place = select i1 %last, ptr %output, ptr %to
+  call void @round(ptr %from, ptr %place, i64 %thread, i64 %threads)
+  br i1 %last, label %done, label %step
+step:
+  call void @xrelay_barrier(ptr %team, i64 %threads)
+  %n.next = add i64 %n, 1
+  br label %test
+done:
+  ret void
+}}
+"""
+
+Numbers = npt.NDArray[np.int64]
+
+
+def ring(threads: int, *, profiled: bool = True) -> Model:
+    """A model of many short steps, each of which needs what the other threads did before."""
+    spec = TensorSpec("x", (LENGTH,), np.dtype(np.int64))
+    result = TensorSpec("y", (LENGTH,), np.dtype(np.int64))
+    steps = (StepSpec("round", LENGTH, 16 * LENGTH),) * ROUNDS
+    signature = Signature(
+        *("ring", (spec,), (result,), 0, 16 * LENGTH, "this machine", ()),
+        *(threads, steps, profiled),
+    )
+    machine = Machine(binding.get_default_triple(), binding.get_host_cpu_name(), "")
+    return Model.from_code(ModelCode(signature, IR.encode(), machine, np.empty(0, np.uint8)))
+
+
+def expected(x: Numbers) -> Numbers:
+    for _ in range(ROUNDS):
+        x = x + np.roll(x, -1)
+    return x
+
+
+def numbers(seed: int) -> Numbers:
+    return np.random.default_rng(seed).integers(-9, 9, LENGTH)
+
+
+def thread_count() -> int:
+    """How many threads this process has."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def wait_for_threads(count: int) -> None:
+    """The system lists a thread for a moment after it was joined."""
+    deadline = time.monotonic() + 10
+    while thread_count() != count and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert thread_count() == count
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_all_numbers_of_threads_give_the_same(threads: int) -> None:
+    model = ring(threads)
+    for seed in range(20):
+        x = numbers(seed)
+        np.testing.assert_array_equal(model.run({"x": x})["y"], expected(x))
+
+
+def test_workers_sleep_between_runs_and_wake_up() -> None:
+    model = ring(4)
+    x = numbers(0)
+    for pause in (0, 0.00005, 0.0001, 0.0002, 0.001, 0.02) * 5:
+        time.sleep(pause)
+        np.testing.assert_array_equal(model.run({"x": x})["y"], expected(x))
+    before = time.process_time()
+    time.sleep(0.2)
+    assert time.process_time() - before < 0.1, "idle workers use the processor"
+
+
+def test_no_thread_is_left_behind() -> None:
+    before = thread_count()
+    models = [ring(3), ring(2)]
+    for model in models:
+        model.run({"x": numbers(0)})
+    assert thread_count() == before + 3
+    del model
+    del models[0]
+    wait_for_threads(before + 1)
+    models.clear()
+    wait_for_threads(before)
+
+
+def test_one_thread_starts_none() -> None:
+    before = thread_count()
+    model = ring(1)
+    model.run({"x": numbers(0)})
+    assert thread_count() == before
+
+
+def test_calls_from_many_threads_on_several_models() -> None:
+    before = thread_count()
+    models = [ring(2), ring(3), ring(1)]
+    inputs = [numbers(seed) for seed in range(8)]
+    results = [expected(x) for x in inputs]
+
+    def call(i: int) -> bool:
+        found = models[i % 3].run({"x": inputs[i % 8]})["y"]
+        return bool((found == results[i % 8]).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(200)))
+    models.clear()
+    wait_for_threads(before)
+
+
+def test_the_interpreter_is_free_while_a_model_runs() -> None:
+    """Another Python thread gets on although none is made to give up the interpreter lock."""
+    model, x = ring(2), numbers(0)
+    counted, stop = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not stop.is_set():
+            counted += 1
+            time.sleep(0)  # Gives up the lock.
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        thread = threading.Thread(target=count)
+        thread.start()
+        start = counted
+        for _ in range(100):
+            model.run({"x": x})
+        assert counted > start
+        stop.set()
+        thread.join()
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+
+
+def _run_in_child(model: Model, queue: Any) -> None:
+    x = numbers(5)
+    good = all((model.run({"x": x})["y"] == expected(x)).all() for _ in range(5))
+    queue.put((good, thread_count()))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_fork_gets_threads_of_its_own() -> None:
+    model = ring(3)
+    model.run({"x": numbers(0)})
+    fork = multiprocessing.get_context("fork")
+    queue = fork.SimpleQueue()
+    child = fork.Process(target=_run_in_child, args=(model, queue))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
+    good, threads = queue.get()
+    assert good
+    assert threads == 3
+    np.testing.assert_array_equal(model.run({"x": numbers(1)})["y"], expected(numbers(1)))
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+def test_the_interpreter_exits(daemon: bool) -> None:
+    """With idle workers, and while another Python thread still runs the model."""
+    code = (
+        "import runpy, sys, threading, time\n"
+        "test = runpy.run_path(sys.argv[1])\n"
+        "model = test['ring'](3)\n"
+        "x = test['numbers'](0)\n"
+        "def forever():\n"
+        "    while True:\n"
+        "        model.run({'x': x})\n"
+        "model.run({'x': x})\n"
+        f"if {daemon}:\n"
+        "    threading.Thread(target=forever, daemon=True).start()\n"
+        "    time.sleep(0.05)\n"
+    )
+    command = [sys.executable, "-c", code, __file__]
+    done = subprocess.run(command, timeout=60, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_profile_has_the_time_of_every_step() -> None:
+    for threads in (1, 2):
+        model = ring(threads)
+        x = numbers(0)
+        outputs, stamps = model.profile({"x": x}, 3)
+        np.testing.assert_array_equal(outputs["y"], expected(x))
+        assert stamps.shape == (3, ROUNDS + 1)
+        # The hand-written model does not note its end.
+        assert (np.diff(stamps[:, :ROUNDS], axis=1) >= 0).all()
+        assert (stamps[:, 0] > 0).all()
+
+
+def test_profile_of_other_models() -> None:
+    model = ring(2)
+    model.signature = Signature("ring", (), (), 0, 0, "", ())
+    with pytest.raises(ModelError, match="'ring' is not compiled for profiling"):
+        model.profile({"x": numbers(0)}, 1)
+
+
+def test_refused_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ring(2)
+    monkeypatch.setattr(model._executor, "_threads", 3)
+    with pytest.raises(ModelError, match="refuses to start the 3 threads"):
+        model.run({"x": numbers(0)})
+
+
+def test_systems_without_teams() -> None:
+    assert "call void @m_step_all" in support_ir("m", 1, "riscv64-unknown-linux-gnu")
+    with pytest.raises(ModelError, match="not for riscv64-unknown-linux-gnu"):
+        support_ir("m", 2, "riscv64-unknown-linux-gnu")
+
+
+def test_support_for_other_processors() -> None:
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    text = support_ir("m", 2, "aarch64-unknown-linux-gnu")
+    machine = Machine("aarch64-unknown-linux-gnu", "generic", "")
+    assert machine.create().emit_object(binding.parse_assembly(text)).startswith(b"\x7fELF")
+
+
+def test_models_of_one_thread_need_no_thread_library(tmp_path: Path) -> None:
+    text = support_ir("m", 1, binding.get_default_triple())
+    assert "pthread" not in text

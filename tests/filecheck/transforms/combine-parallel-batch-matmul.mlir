@@ -1,0 +1,21 @@
+// RUN: xdsl-opt -p 'combine-parallel-batch-matmul{min-num-branches=2}' %s | filecheck %s
+
+// CHECK-LABEL: func.func @batches
+// CHECK: relay.concatenate {{.*}} {axis = 1 : i64} : (tuple<tensor<2x5x3xf32>, tensor<2x6x3xf32>>) -> tensor<2x11x3xf32>
+// CHECK-NEXT: relay.nn.batch_matmul %x
+// CHECK-NEXT: relay.strided_slice {{.*}} {begin = array<i64: 0>, end = array<i64: 5>, axes = array<i64: 2>}
+// CHECK-NEXT: relay.strided_slice {{.*}} {begin = array<i64: 5>, end = array<i64: 11>, axes = array<i64: 2>}
+func.func @batches(%x: tensor<2x4x3xf32>, %u: tensor<2x5x3xf32>, %v: tensor<2x6x3xf32>) -> (tensor<2x4x5xf32>, tensor<2x4x6xf32>) {
+  %0 = relay.nn.batch_matmul %x, %u {transpose_b = true} : (tensor<2x4x3xf32>, tensor<2x5x3xf32>) -> tensor<2x4x5xf32>
+  %1 = relay.nn.batch_matmul %x, %v {transpose_b = true} : (tensor<2x4x3xf32>, tensor<2x6x3xf32>) -> tensor<2x4x6xf32>
+  return %0, %1 : tensor<2x4x5xf32>, tensor<2x4x6xf32>
+}
+
+// CHECK-LABEL: func.func @keep_rows
+// CHECK-NOT: relay.concatenate
+// CHECK: func.return
+func.func @keep_rows(%x: tensor<2x4x3xf32>, %u: tensor<2x3x5xf32>) -> (tensor<2x4x5xf32>, tensor<2x4x5xf32>) {
+  %0 = relay.nn.batch_matmul %x, %u : (tensor<2x4x3xf32>, tensor<2x3x5xf32>) -> tensor<2x4x5xf32>
+  %1 = relay.nn.batch_matmul %x, %u : (tensor<2x4x3xf32>, tensor<2x3x5xf32>) -> tensor<2x4x5xf32>
+  return %0, %1 : tensor<2x4x5xf32>, tensor<2x4x5xf32>
+}

@@ -1,0 +1,207 @@
+// RUN: xdsl-opt -p recognize-operators %s | filecheck %s
+// RUN: xdsl-opt -p recognize-operators,recognize-operators %s | filecheck %s
+// RUN: xdsl-opt -p 'recognize-operators{composites=true attention=true}' %s | filecheck %s --check-prefix=COMPOSITE
+
+// As torch writes it.
+// CHECK-LABEL: func.func @layer_norm
+// CHECK: [[N:%.*]] = relay.nn.layer_norm %x, %g, %b {epsilon = {{1.0.*e-05|9.99.*e-06}} : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+// CHECK-NEXT: func.return [[N]]
+func.func @layer_norm(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2x4xf32> {
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %0 = relay.mean %x {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %1 = relay.subtract %x, %0 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %2 = relay.power %1, %two : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %3 = relay.mean %2 {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %4 = relay.add %3, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %5 = relay.sqrt %4 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %6 = relay.divide %1, %5 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %7 = relay.multiply %6, %g : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %8 = relay.add %b, %7 : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %8 : tensor<2x4xf32>
+}
+
+// As TensorFlow writes it.
+// CHECK-LABEL: func.func @layer_norm_of_tensorflow
+// CHECK: [[N:%.*]] = relay.nn.layer_norm %x, %g, %b
+// CHECK-NEXT: func.return [[N]]
+func.func @layer_norm_of_tensorflow(%x: tensor<2x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2x4xf32> {
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %0 = relay.mean %x {axis = array<i64: 1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %1 = relay.subtract %x, %0 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %2 = relay.multiply %1, %1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = relay.mean %2 {axis = array<i64: 1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %4 = relay.add %3, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %5 = relay.rsqrt %4 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %6 = relay.multiply %5, %g : (tensor<2x1xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %7 = relay.multiply %x, %6 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %8 = relay.multiply %0, %6 : (tensor<2x1xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %9 = relay.subtract %b, %8 : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %10 = relay.add %7, %9 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %10 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-NEXT: [[S:%.*]] = relay.nn.softmax %x {axis = 0 : i64}
+// CHECK-NEXT: func.return [[S]]
+func.func @softmax(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %0 = relay.max %x {axis = array<i64: 0>, keepdims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %1 = relay.subtract %x, %0 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+  %2 = relay.exp %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = relay.sum %2 {axis = array<i64: 0>, keepdims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %4 = relay.divide %2, %3 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+  return %4 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @keep_other_axes
+// CHECK: relay.divide
+func.func @keep_other_axes(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relay.max %x {axis = array<i64: 0>, keepdims = true} : (tensor<2x2xf32>) -> tensor<1x2xf32>
+  %1 = relay.subtract %x, %0 : (tensor<2x2xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+  %2 = relay.exp %1 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = relay.sum %2 {axis = array<i64: 1>, keepdims = true} : (tensor<2x2xf32>) -> tensor<2x1xf32>
+  %4 = relay.divide %2, %3 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  return %4 : tensor<2x2xf32>
+}
+
+// The sum is used outside.
+// CHECK-LABEL: func.func @keep_value_with_other_user
+// CHECK: relay.divide
+func.func @keep_value_with_other_user(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<1x4xf32>) {
+  %0 = relay.max %x {axis = array<i64: 0>, keepdims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %1 = relay.subtract %x, %0 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+  %2 = relay.exp %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = relay.sum %2 {axis = array<i64: 0>, keepdims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %4 = relay.divide %2, %3 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+  return %4, %3 : tensor<2x4xf32>, tensor<1x4xf32>
+}
+
+// x ** 2.5 is no square.
+// CHECK-LABEL: func.func @keep_other_exponent
+// CHECK: relay.divide
+func.func @keep_other_exponent(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %two = relay.constant dense<2.5> : tensor<f32>
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %0 = relay.mean %x {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %1 = relay.subtract %x, %0 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %2 = relay.power %1, %two : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %3 = relay.mean %2 {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %4 = relay.add %3, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %5 = relay.sqrt %4 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %6 = relay.divide %1, %5 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  return %6 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @gelu
+// CHECK-NOT: relay.composite
+// COMPOSITE-LABEL: func.func @gelu
+// COMPOSITE-NEXT: [[G:%.*]] = relay.composite "gelu" %x
+// COMPOSITE-NEXT: ^{{.*}}({{%.*}}: tensor<4xf32>):
+// COMPOSITE: relay.erf
+// COMPOSITE: func.return [[G]]
+func.func @gelu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %root = relay.constant dense<1.41421354> : tensor<f32>
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %half = relay.constant dense<0.5> : tensor<f32>
+  %0 = relay.divide %x, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = relay.erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relay.add %1, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = relay.multiply %x, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = relay.multiply %3, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
+
+// COMPOSITE-LABEL: func.func @gelu_by_tanh
+// COMPOSITE-NEXT: relay.composite "gelu" %x
+func.func @gelu_by_tanh(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.constant dense<0.044715> : tensor<f32>
+  %b = relay.constant dense<0.797884583> : tensor<f32>
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %half = relay.constant dense<0.5> : tensor<f32>
+  %0 = relay.multiply %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.multiply %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = relay.multiply %a, %1 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = relay.add %x, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = relay.multiply %b, %3 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = relay.tanh %4 : (tensor<4xf32>) -> tensor<4xf32>
+  %6 = relay.add %one, %5 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %7 = relay.multiply %x, %6 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %8 = relay.multiply %half, %7 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  return %8 : tensor<4xf32>
+}
+
+// COMPOSITE-LABEL: func.func @silu
+// COMPOSITE-NEXT: relay.composite "silu" %x
+func.func @silu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relay.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.multiply %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// COMPOSITE-LABEL: func.func @keep_gate_of_other_value
+// COMPOSITE-NOT: relay.composite
+// COMPOSITE: func.return
+func.func @keep_gate_of_other_value(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relay.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.multiply %y, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// COMPOSITE-LABEL: func.func @hard_swish
+// COMPOSITE-NEXT: relay.composite "hard_swish" %x
+func.func @hard_swish(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %three = relay.constant dense<3.0> : tensor<f32>
+  %six = relay.constant dense<6.0> : tensor<f32>
+  %0 = relay.add %x, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = relay.clip %0 {a_min = 0.0 : f64, a_max = 6.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relay.multiply %x, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = relay.divide %2, %six : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// COMPOSITE-LABEL: func.func @rms_norm
+// COMPOSITE-NEXT: relay.composite "rms_norm" %x, %g
+func.func @rms_norm(%x: tensor<2x4xf32>, %g: tensor<4xf32>) -> tensor<2x4xf32> {
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %0 = relay.multiply %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = relay.mean %0 {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %2 = relay.add %1, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %3 = relay.rsqrt %2 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %4 = relay.multiply %x, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %5 = relay.multiply %4, %g : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %5 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @attention
+// CHECK-NOT: relay.composite
+// COMPOSITE-LABEL: func.func @attention
+// COMPOSITE-NEXT: [[A:%.*]] = relay.composite "attention" %q, %k, %m, %v
+// COMPOSITE: relay.transpose
+// COMPOSITE: relay.nn.softmax
+// COMPOSITE: func.return [[A]]
+func.func @attention(%q: tensor<4x6xf32>, %k: tensor<4x6xf32>, %v: tensor<4x6xf32>, %m: tensor<1x1x4xf32>) -> tensor<4x6xf32> {
+  %scale = relay.constant dense<0.5> : tensor<f32>
+  %0 = relay.reshape %q {newshape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %1 = relay.transpose %0 {axes = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %2 = relay.reshape %k {newshape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %3 = relay.transpose %2 {axes = array<i64: 1, 2, 0>} : (tensor<4x2x3xf32>) -> tensor<2x3x4xf32>
+  %4 = relay.nn.batch_matmul %1, %3 : (tensor<2x4x3xf32>, tensor<2x3x4xf32>) -> tensor<2x4x4xf32>
+  %5 = relay.multiply %4, %scale : (tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
+  %6 = relay.add %5, %m : (tensor<2x4x4xf32>, tensor<1x1x4xf32>) -> tensor<2x4x4xf32>
+  %7 = relay.nn.softmax %6 : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %8 = relay.reshape %v {newshape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %9 = relay.transpose %8 {axes = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %10 = relay.nn.batch_matmul %7, %9 : (tensor<2x4x4xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  %11 = relay.transpose %10 {axes = array<i64: 1, 0, 2>} : (tensor<2x4x3xf32>) -> tensor<4x2x3xf32>
+  %12 = relay.reshape %11 {newshape = array<i64: 4, 6>} : (tensor<4x2x3xf32>) -> tensor<4x6xf32>
+  return %12 : tensor<4x6xf32>
+}
+
+// COMPOSITE-LABEL: func.func @keep_function_of_a_compiler
+// COMPOSITE-NOT: relay.composite
+// COMPOSITE: func.return
+func.func @keep_function_of_a_compiler(%x: tensor<4xf32>) -> tensor<4xf32> attributes {Compiler = "dnnl"} {
+  %0 = relay.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.multiply %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}

@@ -1,0 +1,95 @@
+"""Functions of `xrelay.lowering.vector_math` as machine code over arrays."""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import binding
+from xdsl.backend.llvm.convert import convert_module as llvm_module
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr, f32, f64, i64
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Block, Region, SSAValue
+
+from xrelay.lowering import vector_math, vector_math_trigonometry
+from xrelay.lowering.builder import KernelBuilder
+from xrelay.lowering.elements import element
+from xrelay.lowering.target import TARGETS, Target
+from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+
+Function = Callable[..., SSAValue]
+"""Code of a function: of a kernel builder and values."""
+
+
+FUNCTIONS: dict[str, Function] = {
+    "exp": vector_math.exp,
+    "log": vector_math.natural_log,
+    "tanh": vector_math.tanh,
+    "erf": vector_math.erf,
+    "sigmoid": vector_math.sigmoid,
+    "sqrt": vector_math.sqrt,
+    "rsqrt": vector_math.rsqrt,
+    "sin": vector_math_trigonometry.sin,
+    "cos": vector_math_trigonometry.cos,
+}
+"""Those of one argument."""
+
+
+def targets_here() -> list[str]:
+    """The named targets whose code this processor can run."""
+    features = binding.get_host_cpu_features()
+    return [
+        name
+        for name, target in TARGETS.items()
+        if all(features.get(feature, False) for feature in target.required)
+    ]
+
+
+def llvm_ir(function: Function, arity: int, dtype: Any, target: Target, lanes: int) -> str:
+    """A function `kernel(pointers to operands, pointer to results, number of vectors)`."""
+    kind = element(f32 if np.dtype(dtype) == np.float32 else f64)
+    block = Block(arg_types=[LLVMPointerType()] * (arity + 1) + [i64])
+    b = KernelBuilder(block, target)
+    *operands, results, count = block.args
+    with b.loop(0, b.mul(count, lanes), lanes) as i:
+        values = [b.load(pointer, i, kind, lanes) for pointer in operands]
+        b.store(results, i, kind, function(b, *values))
+    b.insert(func.ReturnOp())
+    kernel = func.FuncOp("kernel", FunctionType.from_lists(block.arg_types, []), Region(block))
+    kernel.attributes[PUBLIC_ATTRIBUTE] = UnitAttr()
+    module = ModuleOp([kernel])
+    module.verify()
+    convert_module(module, target.triple)
+    module.verify()
+    return str(llvm_module(module, fallback_target_triple=target.triple))
+
+
+def target_machine(target: Target) -> binding.TargetMachine:
+    """LLVM's code generator, as models use it."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    machine = binding.Target.from_triple(target.triple)
+    return machine.create_target_machine(cpu=target.cpu, features=target.features, opt=2)
+
+
+def compiled(
+    function: Function, arity: int, dtype: Any, target: str, lanes: int
+) -> Callable[..., Any]:
+    """The function on arrays whose length is a multiple of `lanes`."""
+    cpu = TARGETS[target]
+    module = binding.parse_assembly(llvm_ir(function, arity, dtype, cpu, lanes))
+    module.verify()
+    engine = binding.create_mcjit_compiler(module, target_machine(cpu))
+    engine.finalize_object()
+    types = [ctypes.c_void_p] * (arity + 1) + [ctypes.c_int64]
+    call = ctypes.CFUNCTYPE(None, *types)(engine.get_function_address("kernel"))
+
+    def run(*arrays: Any, out: Any = None) -> Any:
+        arrays = tuple(np.ascontiguousarray(array, dtype) for array in arrays)
+        result = np.empty_like(arrays[0]) if out is None else out
+        assert arrays[0].size % lanes == 0 and engine is not None
+        call(*(a.ctypes.data for a in arrays), result.ctypes.data, arrays[0].size // lanes)
+        return result
+
+    return run

@@ -1,0 +1,45 @@
+"""Explanations of the fold of scales into weights."""
+
+import pytest
+from xdsl.parser import Parser
+
+from xrelay.analysis.scale_axis import plans
+from xrelay.compiler import context
+
+PROGRAM = """
+func.func @main(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {{
+  %s = relay.constant dense<{scale}> : tensor<2xf32>
+  %d = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  %r = {between} %d : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %y = relay.multiply %r, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  return %y : tensor<4x2xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "between", "constant_weights", "expected"),
+    [
+        ("[1.0, 2.0]", "relay.nn.relu", False, "folded into relay.nn.dense"),
+        ("[1.0, -2.0]", "relay.nn.relu", False, "stays, relay.nn.relu needs a scale above 0"),
+        ("[1.0, 2.0]", "relay.tanh", False, "stays, relay.tanh does not take a scale"),
+        (
+            "[1.0, 2.0]",
+            "relay.nn.relu",
+            True,
+            "stays, relay.nn.dense has a weight that is not constant",
+        ),
+    ],
+)
+def test_backward(scale: str, between: str, constant_weights: bool, expected: str):
+    text = PROGRAM.format(scale=scale, between=between)
+    module = Parser(context(), text).parse_module()
+    (plan,) = plans(module, "backward", constant_weights)
+    assert str(plan) == f"relay.multiply %y backward: {expected}"
+    assert plan.folds == expected.startswith("folded")
+
+
+def test_forward_needs_a_weight():
+    text = PROGRAM.format(scale="[1.0, 2.0]", between="relay.nn.relu")
+    (plan,) = plans(Parser(context(), text).parse_module(), "forward")
+    assert str(plan).endswith("stays, func.return does not take a scale")

@@ -1,0 +1,86 @@
+"""
+`canonicalize-matmul`: products with a constant matrix become `relay.nn.dense`, whose weight is
+laid out [N, K] once and for all.
+
+    %0 = relay.nn.matmul %x, %w               %0 = relay.transpose %w
+                                        ──►   %1 = relay.nn.dense %x, %0
+
+    %0 = relay.nn.batch_matmul %x, %w         %0 = relay.reshape %x           [B * M, K]
+      (%w with a batch of 1)            ──►   %1 = relay.reshape %w           [K, N]
+                                              %2 = relay.transpose %1         [N, K]
+                                              %3 = relay.nn.dense %0, %2
+                                              %4 = relay.reshape %3           [B, M, N]
+
+    %0 = relay.nn.dense %x, %w                %0 = relay.reshape %x           [A * B, K]
+      (%x of rank 3 or more)            ──►   %1 = relay.nn.dense %0, %w
+                                              %2 = relay.reshape %1           [A, B, N]
+
+The operations on the constant disappear in `fold-constant`, the reshapes around are merged with
+others by `sink-reshape` and `simplify-expr`. A left operand that has to be transposed first stays
+with its operator, and so do products of two computed operands (attention), results with unknown
+dimensions, the bodies of `relay.fused` and `relay.composite` and functions for other compilers.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+
+from xrelay.analysis.scopes import is_kept
+from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.transform import TransposeOp
+from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
+
+
+def _reshaped(emit: Emitter, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+    return value if shape_of(value) == shape else emit(ReshapeOp(value, shape))
+
+
+def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> SSAValue | None:
+    """A product with a constant matrix on the right ──► a dense of rank 2"""
+    if isinstance(op, DenseOp):
+        data, weight, transposed = op.data, op.weight, True
+        if op.data.type.get_num_dims() == 2:
+            return None
+    else:
+        data, weight, transposed = op.tensor_a, op.tensor_b, bool(op.transpose_b.value.data)
+        if op.transpose_a.value.data:
+            return None
+    if not isinstance(weight.owner, ConstantOp) or not has_static_type(op.result):
+        return None
+    *batch, rows, columns = shape_of(weight)
+    if any(length != 1 for length in batch) or not has_static_type(data):
+        return None
+    if 0 in shape_of(data) or 0 in (rows, columns):
+        return None
+    depth = shape_of(data)[-1]
+    matrix = _reshaped(emit, weight, (rows, columns))
+    if not transposed:
+        matrix = emit(TransposeOp(matrix, [1, 0]))
+    flat = _reshaped(emit, data, (prod(shape_of(data)[:-1]), depth))
+    product = emit(DenseOp(flat, matrix, out_dtype=op.out_dtype))
+    return _reshaped(emit, product, shape_of(op.result))
+
+
+class DenseOfMatrices(RewritePattern):
+    """Rewrites products with a constant matrix."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, MatmulOp | BatchMatmulOp | DenseOp) and not is_kept(op):
+            apply_rule(dense_of_matrices, op, rewriter)
+
+
+@dataclass(frozen=True)
+class CanonicalizeMatmulPass(ModulePass):
+    """Products with a constant matrix become a dense."""
+
+    name = "canonicalize-matmul"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(DenseOfMatrices(), apply_recursively=False).rewrite_module(op)

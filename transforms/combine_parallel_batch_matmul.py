@@ -1,0 +1,45 @@
+"""
+`combine-parallel-batch-matmul`: batches of products with the same left operand become one with more
+columns.
+
+xrelay.transforms.combine_parallel shows the rewrite and says what is left alone. Only products
+with transposed right operands (`transpose_b`) are combined, as in Relay.
+
+Source: Relay's CombineParallelBatchMatmul.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xrelay.dialects.dense import BatchMatmulOp
+from xrelay.transforms.combine_parallel import Combiner
+from xrelay.transforms.rewriting import has_static_type
+
+
+@dataclass(frozen=True)
+class BatchMatmulCombiner(Combiner):
+    """Parallel uses of `relay.nn.batch_matmul`."""
+
+    def accepts(self, op: Operation) -> bool:
+        return (
+            isinstance(op, BatchMatmulOp)
+            and bool(op.transpose_b.value.data)
+            and all(has_static_type(value) for value in (op.tensor_a, op.tensor_b, op.result))
+        )
+
+
+@dataclass(frozen=True)
+class CombineParallelBatchMatmulPass(ModulePass):
+    """Makes one `relay.nn.batch_matmul` of several on the same data."""
+
+    name = "combine-parallel-batch-matmul"
+
+    min_num_branches: int = 3
+    """Fewer branches stay."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        BatchMatmulCombiner(self.min_num_branches, weight_axis=1, output_axis=-1).combine(op)

@@ -1,0 +1,46 @@
+"""
+`combine-parallel-conv2d`: convolutions of the same image become one with more output channels.
+
+Kernels of the same size with the same strides, padding and dilation, as Inception modules have.
+Grouped convolutions, and layouts other than NCHW, stay. xrelay.transforms.combine_parallel shows the
+rewrite and says what else is left alone.
+
+Source: Relay's CombineParallelConv2D.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.transforms.combine_parallel import Combiner
+from xrelay.transforms.rewriting import has_static_type
+
+
+@dataclass(frozen=True)
+class Conv2DCombiner(Combiner):
+    """Parallel uses of `relay.nn.conv2d`."""
+
+    def accepts(self, op: Operation) -> bool:
+        return (
+            isinstance(op, Conv2DOp)
+            and op.groups.value.data == 1
+            and op.data_layout.data == "NCHW"
+            and all(has_static_type(value) for value in (op.data, op.weight, op.result))
+        )
+
+
+@dataclass(frozen=True)
+class CombineParallelConv2DPass(ModulePass):
+    """Makes one `relay.nn.conv2d` of several on the same data."""
+
+    name = "combine-parallel-conv2d"
+
+    min_num_branches: int = 3
+    """Fewer branches stay."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        Conv2DCombiner(self.min_num_branches, weight_axis=0, output_axis=1).combine(op)

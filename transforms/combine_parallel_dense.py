@@ -1,0 +1,43 @@
+"""
+`combine-parallel-dense`: matrix products of the same data become one with more columns.
+
+Three projections of one input, as attention has for queries, keys and values, read the data once and
+make one product that is large enough for all threads. xrelay.transforms.combine_parallel shows the
+rewrite and says what is left alone.
+
+Source: Relay's CombineParallelDense with `to_batch=False`.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xrelay.dialects.dense import DenseOp
+from xrelay.transforms.combine_parallel import Combiner
+from xrelay.transforms.rewriting import has_static_type
+
+
+@dataclass(frozen=True)
+class DenseCombiner(Combiner):
+    """Parallel uses of `relay.nn.dense`."""
+
+    def accepts(self, op: Operation) -> bool:
+        return isinstance(op, DenseOp) and all(
+            has_static_type(value) for value in (op.data, op.weight, op.result)
+        )
+
+
+@dataclass(frozen=True)
+class CombineParallelDensePass(ModulePass):
+    """Makes one `relay.nn.dense` of several on the same data."""
+
+    name = "combine-parallel-dense"
+
+    min_num_branches: int = 3
+    """Fewer branches stay."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        DenseCombiner(self.min_num_branches, weight_axis=0, output_axis=-1).combine(op)

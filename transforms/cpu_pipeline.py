@@ -1,0 +1,86 @@
+"""
+`cpu-pipeline`: what happens to a relay module before `fuse-ops`, when it is compiled for a CPU.
+
+`cpu_pipeline` lists the passes in order, each with the reason why it stands where it does; the pass of
+the same name runs them. docs/cpu-pipeline.md shows what becomes of a convolution network and of
+a transformer.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
+from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
+from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
+from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
+from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
+from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
+from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
+from xrelay.transforms.simplify_expr import SimplifyExprPass
+from xrelay.transforms.simplify_inference import SimplifyInferencePass
+from xrelay.transforms.sink_reshape import SinkReshapePass
+
+
+def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
+    """The passes in order, for a CPU whose vectors hold `lanes` elements of f32."""
+    return (
+        # 1. Nothing later looks at what has no effect (unused statistics, masks of dropout).
+        DeadCodeEliminationPass(),
+        # 2. Batch normalisation becomes a scale and a shift, to be folded into convolutions. Layer,
+        #    instance and group normalisation have kernels of their own.
+        SimplifyInferencePass(keep_norms=True),
+        # 3. Convolutions in one dimension and transposed ones become conv2d; their weights are
+        #    computed with the others.
+        LegalizeConvolutionsPass(),
+        # 4. Normalisations and softmax that the exporter wrote out become those operators. Before
+        #    algebra, which would change their spelling.
+        RecognizeOperatorsPass(),
+        # 5. Products with constant matrices become dense, whose weights can be laid out in advance.
+        CanonicalizeMatmulPass(),
+        # 6. Scales and shifts, transposed weights, … are computed: the next passes look for constants.
+        FoldConstantPass(),
+        # 7. Reshapes and transposes merge, divisions become products, constants move together.
+        SimplifyExprPass(reassociate=True),
+        # 8. Reshapes leave the way between dense and its bias and activation, so that these fuse.
+        SinkReshapePass(),
+        # 9. Pads become padding of convolutions and pooling.
+        FoldExplicitPaddingPass(),
+        # 10. Scales, those of batch normalisation above all, move into weights. After 7 and 8, which
+        #    bring them next to each other and to the dense.
+        FoldScaleAxisPass(constant_weights=True),
+        # 11. The scaled weights are computed.
+        FoldConstantPass(),
+        # 12. What is left of biases and shifts is added once.
+        SimplifyExprPass(reassociate=True),
+        # 13. The reshapes that 8 made for each user of a value, masks and index arithmetic become one.
+        EliminateCommonSubexprPass(),
+        # 14. Now that they have one operand, projections of one input (queries, keys and values) become
+        #     one product.
+        CombineParallelDensePass(),
+        # 15. The concatenated weights are computed.
+        FoldConstantPass(),
+        # 16. Images get blocks of channels: weights and epilogues have their final form.
+        AlterOpLayoutPass(lanes=lanes),
+        # 17. Nothing unused is compiled.
+        DeadCodeEliminationPass(),
+    )
+
+
+@dataclass(frozen=True)
+class CpuPipelinePass(ModulePass):
+    """Prepares a module for code generation."""
+
+    name = "cpu-pipeline"
+
+    lanes: int = 16
+    """Elements of f32 in a vector: 16 for AVX-512, 8 for AVX2, 4 for 128-bit vectors."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for step in cpu_pipeline(self.lanes):
+            step.apply(ctx, op)

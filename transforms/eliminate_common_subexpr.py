@@ -1,0 +1,95 @@
+"""
+`eliminate-common-subexpr`: of equal operations one stays.
+
+    %0 = relay.exp %x                  %0 = relay.exp %x
+    %1 = relay.exp %x             ──►  %2 = relay.add %0, %0
+    %2 = relay.add %0, %1
+
+Operations are equal when they have the same name, properties and result types, and the same operands,
+or constants with equal values. Constants themselves stay: fusion copies small ones into the kernels
+that use them. Operations within nested regions are replaced by equal ones outside.
+
+Leaves alone: operations with side effects, with regions or without operands, those that `skip` names,
+the bodies of `relay.fused` and `relay.composite` and functions for other compilers.
+
+Source: Relay's EliminateCommonSubexpr, whose callback `fskip` is `skip` here.
+"""
+
+from collections import ChainMap
+from collections.abc import Hashable, MutableMapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import IsolatedFromAbove, is_side_effect_free
+
+from xrelay.analysis.scopes import is_kept
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import BlobAttr, ConstantOp
+
+Known = MutableMapping[Hashable, Operation]
+
+
+def operand_key(value: SSAValue) -> Hashable:
+    """Equal for values that are the same: one value, or constants with equal contents."""
+    op = value.owner
+    if not isinstance(op, ConstantOp):
+        return value
+    if isinstance(op.value, BlobAttr):
+        return id(op.value.data), value.type  # Comparing large weights would take long.
+    return op.value, value.type
+
+
+def operation_key(op: Operation) -> Hashable:
+    """Equal for operations that compute the same."""
+    properties: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.properties.items(), key=_name))
+    attributes: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.attributes.items(), key=_name))
+    types = tuple(result.type for result in op.results)
+    return op.name, properties, attributes, types, tuple(map(operand_key, op.operands))
+
+
+def _name(item: tuple[str, Attribute]) -> str:
+    return item[0]
+
+
+@dataclass(frozen=True)
+class EliminateCommonSubexprPass(ModulePass):
+    """Replaces operations by earlier ones that compute the same."""
+
+    name = "eliminate-common-subexpr"
+
+    skip: tuple[str, ...] = ()
+    """Names of operations that all stay (`relay.cast`)."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for block in op.body.blocks:
+            self.sweep(block, {})
+
+    def sweep(self, block: Block, known: Known) -> None:
+        """Merges the operations of a block with those in `known`, which are before it."""
+        for op in list(block.ops):
+            if self.may_merge(op):
+                earlier = known.setdefault(operation_key(op), op)
+                if earlier is not op:
+                    for old, new in zip(op.results, earlier.results, strict=True):
+                        old.replace_all_uses_with(new)
+                    op.detach()
+                    op.erase()
+                    continue
+            for region in op.regions:
+                isolated = op.has_trait(IsolatedFromAbove)
+                for inner in region.blocks:
+                    self.sweep(inner, {} if isolated else ChainMap({}, known))
+
+    def may_merge(self, op: Operation) -> bool:
+        """Whether an operation is judged by its operands and properties alone."""
+        return (
+            isinstance(op, RelayOp)
+            and bool(op.operands)
+            and not op.regions
+            and op.name not in self.skip
+            and is_side_effect_free(op)
+            and not is_kept(op)
+        )

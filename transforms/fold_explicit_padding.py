@@ -1,0 +1,93 @@
+"""
+`fold-explicit-padding`: a pad becomes the padding of the convolution or pooling after it.
+
+    %0 = relay.nn.pad %x, %zero {[0, 0], [0, 0], [1, 1], [1, 1]}
+    %1 = relay.nn.conv2d %0, %w {padding = [0, 0]}
+                                        ──►   %1 = relay.nn.conv2d %x, %w {padding = [1, 1, 1, 1]}
+
+The pad is of constant mode and widens the image only, by what the operator itself pads with: zeros
+for conv2d and avg_pool2d, the smallest value of the type (-inf) for max_pool2d. The elements that a
+pad adds count for avg_pool2d, so that it has to count its own padding (`count_include_pad`) or have
+none until now. Pooling with `ceil_mode` stays as it is: its last windows depend on what is padding.
+A pad with other users stays for them. The bodies of `relay.fused` and `relay.composite` and functions
+for other compilers stay as they are.
+
+Source: Relay's FoldExplicitPadding, which folds pads of zeros into max_pool2d for integers as well.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+
+from xrelay.analysis.scopes import is_kept
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
+from xrelay.dialects.shapes import boolean, int_array
+from xrelay.dialects.transform import PadOp
+from xrelay.dialects.windows import expand_padding
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.numerics import lowest
+from xrelay.transforms.rewriting import Emitter, apply_rule, known_array
+
+WindowOp = Conv2DOp | MaxPool2DOp | AvgPool2DOp
+
+
+def may_absorb(op: WindowOp, pad_value: Array) -> bool:
+    """Whether `op` pads with `pad_value` itself, in the layout that pads of images have."""
+    layout = op.properties.get("data_layout") or op.properties.get("layout")
+    if isinstance(layout, StringAttr) and layout.data != "NCHW":
+        return False
+    if isinstance(op, MaxPool2DOp):
+        smallest = np.asarray(lowest(pad_value.dtype), pad_value.dtype)
+        return bool(pad_value == smallest) and not op.ceil_mode.value.data
+    if isinstance(op, AvgPool2DOp):
+        counts = op.count_include_pad.value.data or not any(op.padding.get_values())
+        return pad_value == 0 and bool(counts) and not op.ceil_mode.value.data
+    return bool(pad_value == 0)
+
+
+def absorbed_pad(op: WindowOp, emit: Emitter) -> SSAValue | None:
+    """conv2d(pad(x)) ──► conv2d(x) with padding"""
+    pad = op.data.owner
+    if not isinstance(pad, PadOp) or pad.pad_mode.data != "constant" or len(pad.widths) != 4:
+        return None
+    pad_value = known_array(pad.pad_val)
+    if pad_value is None or any(any(pair) for pair in pad.widths[:2]):
+        return None
+    if not may_absorb(op, pad_value):
+        return None
+    (top, bottom), (left, right) = pad.widths[2:]
+    before = expand_padding(op.padding.get_values())
+    padding = [sum(pair) for pair in zip(before, (top, left, bottom, right), strict=True)]
+    new = type(op).create(
+        operands=[pad.data, *op.operands[1:]],
+        result_types=[op.result.type],
+        properties={**op.properties, "padding": int_array(padding)},
+        attributes=op.attributes.copy(),
+    )
+    if isinstance(op, AvgPool2DOp):
+        new.properties["count_include_pad"] = boolean(True)
+    return emit(new)
+
+
+class AbsorbPad(RewritePattern):
+    """Folds the pad in front of a windowed operator."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, WindowOp) and not is_kept(op):
+            apply_rule(absorbed_pad, op, rewriter)
+
+
+@dataclass(frozen=True)
+class FoldExplicitPaddingPass(ModulePass):
+    """Folds pads into the padding of the operators after them."""
+
+    name = "fold-explicit-padding"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(AbsorbPad()).rewrite_module(op)
