@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lit unit lint types bench clean help
+.PHONY: demo test lit unit lint types conformance bench clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -13,6 +13,7 @@ help:
 	@echo "make unit    the pytest tests only"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
+	@echo "make conformance  random cases of every strategy; models between guard pages"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
 demo: $(VENV)/installed
@@ -33,6 +34,10 @@ lint: $(VENV)/installed-test
 
 types: $(VENV)/installed-test
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+conformance: $(VENV)/installed-test
+	$(BIN)/python tests/conformance/strategies.py
+	$(BIN)/python tests/conformance/memory_safety.py light
 
 # Options of the benchmark: `make bench BENCH="--models resnet50 --threads 1"`.
 BENCH ?= --markdown docs/performance.md --chart docs/performance.svg --json build/bench.json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -240,15 +241,19 @@ def build(
     target = named_target(options.target)
     symbol = symbol_name(name)
     module = program.module
-    convert_module(module, target.triple)
-    entry = f"{symbol}_step_all"
-    for op in module.ops:
-        if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
-            op.sym_name = StringAttr(entry)
-    llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
-    for function in llvm_module.functions:
-        if not function.is_declaration and function.name != entry:
-            function.linkage = "internal"
+    # NumPy copies the weights beside the interpreter.
+    with ThreadPoolExecutor(1) as beside:
+        constants = beside.submit(packed_constants, program)
+        convert_module(module, target.triple)
+        entry = f"{symbol}_step_all"
+        for op in module.ops:
+            if isinstance(op, llvm.FuncOp) and PUBLIC_ATTRIBUTE in op.attributes:
+                op.sym_name = StringAttr(entry)
+        llvm_module = to_llvmlite(module, fallback_target_triple=target.triple)
+        for function in llvm_module.functions:
+            if not function.is_declaration and function.name != entry:
+                function.linkage = "internal"
+        text = str(llvm_module).encode()
     signature = Signature(
         symbol,
         tuple(map(tensor_spec, program.inputs)),
@@ -262,7 +267,7 @@ def build(
         options.profile,
     )
     machine = Machine(target.triple, target.cpu, target.features)
-    return ModelCode(signature, str(llvm_module).encode(), machine, packed_constants(program))
+    return ModelCode(signature, text, machine, constants.result())
 
 
 def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
@@ -279,7 +284,7 @@ def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
             dtype, shape = dtype_of(type_.element_type), type_.get_shape()
             elements = data.view(dtype)
             weights = (
-                elements.reshape(shape) if elements.size > 1 else np.broadcast_to(elements, shape)
+                elements.reshape(shape) if elements.size != 1 else np.broadcast_to(elements, shape)
             )
             packed = constant.packing.pack(weights)
             place.view(dtype).reshape(packed.shape)[...] = packed

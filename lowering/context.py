@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects import func
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
@@ -216,4 +216,4 @@ class KernelContext:
         """Waits until every thread is here."""
         if self.team.size > 1:
             assert self.b.block is self.b.entry, "all threads must reach a barrier"
-            self.b.insert(func.CallOp(BARRIER, [self.team.pointer, self.team.count], []))
+            self.b.insert(llvm.CallOp(BARRIER, self.team.pointer, self.team.count))

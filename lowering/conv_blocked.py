@@ -36,7 +36,7 @@ from xrelay.lowering.tiling import Tiling, choose_tiling, depth_parts, most_vect
 
 def _depth_parts(conv: Convolution, target: Target) -> int:
     """Into how many parts the blocks of input channels are cut."""
-    whole, rest = divmod(conv.depth, conv.data_lanes or conv.depth)
+    whole, rest = divmod(conv.depth, conv.data_lanes or max(1, conv.depth))
     return 1 if rest else depth_parts(target, conv.steps, whole)
 
 

@@ -131,13 +131,13 @@ class _EntryWriter:
         """Waits until every thread has finished the steps so far."""
         _, threads, team = self.block.args[4:]
         if self.threads > 1:
-            self.block.add_op(func.CallOp(BARRIER, [team, threads], []))
+            self.block.add_op(llvm.CallOp(BARRIER, team, threads))
 
     def stamp(self, step: int) -> None:
         """Takes the time at which a step begins."""
         thread, _, team = self.block.args[4:]
         is_first = self.emit(arith.CmpiOp(thread, self.number(0), "eq"))
-        then = Block([func.CallOp(STAMP, [team, self.number(step)], []), scf.YieldOp()])
+        then = Block([llvm.CallOp(STAMP, team, self.number(step)), scf.YieldOp()])
         self.block.add_op(scf.IfOp(is_first, [], Region(then), Region(Block([scf.YieldOp()]))))
 
     def emit(self, op: Operation) -> SSAValue:

@@ -24,6 +24,7 @@ from xrelay.lowering.context import KernelContext
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.format import Format, Spacing, row_major
+from xrelay.lowering.layout import transposed
 from xrelay.lowering.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.packing import MatrixPanels, blocks
 from xrelay.lowering.position import Position, at
@@ -33,6 +34,7 @@ from xrelay.lowering.tiles import Place, TileAt, TileGrid, emit_tiles
 from xrelay.lowering.tiling import Tiling, choose_tiling, depth_parts, most_vectors
 
 PAGE_BYTES = 4096
+FEW_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ class Product:
     def depth_parts(self, target: Target) -> int:
         """Into how many parts the depth is cut."""
         steps, rest = divmod(self.depth, UNROLLED_STEPS)
-        return 1 if rest else depth_parts(target, self.depth, steps)
+        # Few rows use the weights only once anyway.
+        whole = rest != 0 or self.rows <= FEW_ROWS
+        return 1 if whole else depth_parts(target, self.depth, steps)
 
     @property
     def rows_collide(self) -> bool:
@@ -161,29 +165,48 @@ def _pack(
     b, kind = ctx.b, product.kind
     right = shape_of(product.right)
     members, _, depth, width = shape
+    leaf = (product.right, 0)
 
-    def vector(indices: tuple[Index, ...], count: int) -> None:
-        member, first, k = indices
+    def read(member: Index, row: Index, column: Index, count: int) -> SSAValue:
         before = (member,) if len(right) > 2 else ()
-        if product.by_rows:
-            value = ctx.ev.get((product.right, 0), at(right, (*before, k, first), count))
-        else:
-            value = b.from_lanes(
-                [
-                    ctx.ev.get((product.right, 0), at(right, (*before, b.add(first, i), k)))
-                    for i in range(count)
-                ]
-            )
-        panel, column = b.div(first, width), b.mod(first, width)
-        offset = b.flatten((member, panel, k, column), shape)
+        return ctx.ev.get(leaf, at(right, (*before, row, column), count))
+
+    def store(member: Index, first: Index, k: Index, value: SSAValue, count: int) -> None:
+        offset = b.flatten((member, b.div(first, width), k, b.mod(first, width)), shape)
         if count < lanes:
             b.store(pointer, offset, kind, b.constant(kind.compute, 0, lanes))
         b.store(pointer, offset, kind, value)
 
+    def vector(member: Index, first: Index, k: Index, count: int) -> None:
+        """`count` columns at one step of the depth."""
+        if product.by_rows:
+            value = read(member, k, first, count)
+        else:
+            value = b.from_lanes([read(member, b.add(first, i), k, 1) for i in range(count)])
+        store(member, first, k, value, count)
+
+    def square(member: Index, first: Index, k: Index) -> None:
+        """As many columns as lanes at as many steps: transposed in registers."""
+        rows = [read(member, b.add(first, i), k, lanes) for i in range(lanes)]
+        for i, value in enumerate(transposed(b, rows)):
+            store(member, first, b.add(k, i), value, lanes)
+
     whole, rest = divmod(product.columns, lanes)
-    ctx.tasks((members, whole, depth), lambda i: vector((i[0], b.mul(i[1], lanes), i[2]), lanes))
+
+    def columns(indices: tuple[Index, ...]) -> None:
+        member, block = indices
+        first = b.mul(block, lanes)
+        squares = 0 if product.by_rows or lanes == 1 else depth - depth % lanes
+        if squares:
+            with b.loop(0, squares, lanes) as k:
+                square(member, first, k)
+        if depth > squares:
+            with b.loop(squares, depth) as k:
+                vector(member, first, k, lanes)
+
+    ctx.tasks((members, whole), columns)
     if rest:
-        ctx.tasks((members, 1, depth), lambda i: vector((i[0], whole * lanes, i[2]), rest))
+        ctx.tasks((members, depth), lambda i: vector(i[0], whole * lanes, i[1], rest))
 
 
 def _has_even_rows(format: Format) -> bool:

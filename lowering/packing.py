@@ -53,6 +53,8 @@ def blocks(length: int, size: int) -> int:
 
 
 def _padded(array: Array, axis: int, length: int) -> Array:
+    if array.shape[axis] == length:
+        return array
     import numpy as np
 
     widths = [(0, 0)] * array.ndim
@@ -112,7 +114,7 @@ class ConvolutionPanels(Packing):
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
         groups, panels, depth, *taps, lanes, panel = self.packed_shape(weights.shape)
-        split = weights.reshape(groups, -1, *weights.shape[1:])
+        split = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
         padded = _padded(_padded(split, 1, panels * panel), 2, depth * lanes)
         parted = padded.reshape(groups, panels, panel, depth, lanes, *taps)
         return parted.transpose(0, 1, 3, 5, 6, 4, 2)
@@ -167,5 +169,5 @@ class WinogradPanels(Packing):
         g = np.array(weight_matrix(self.tile))
         flat = weights.reshape(-1, 9).astype(np.float64)
         transformed = (flat @ np.kron(g, g).T).astype(weights.dtype)
-        shaped = _padded(transformed.reshape(-1, depth, components), 0, count * panel)
+        shaped = _padded(transformed.reshape(weights.shape[0], depth, components), 0, count * panel)
         return shaped.reshape(count, panel, depth, components).transpose(0, 3, 2, 1)

@@ -174,12 +174,13 @@ def lower_function(
             f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
             "ends in func.return"
         )
+    inputs, outputs = ports(function)
     returned = _returned(function)
     wanted: dict[Leaf, Storage] = {}
     for i, leaf in enumerate(returned):
         wanted.setdefault(origin(leaf), Storage("output", i))
     plan = plan_storage(function.body.block, options, wanted)
-    return _Lowering(function, options, profile, plan, wanted).run()
+    return _Lowering(function, options, profile, plan, wanted).run(inputs, outputs)
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
@@ -246,10 +247,9 @@ class _Lowering:
     names: dict[str, int] = field(default_factory=dict[str, int])
     """How many functions have each name, up to a number at its end, less one."""
 
-    def run(self) -> Program:
+    def run(self, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> Program:
         self.names[self.function.sym_name.data] = 0
         block = self.function.body.block
-        inputs, outputs = ports(self.function)
         number = 0
         for arg in block.args:
             for i in range(len(leaf_types(arg.type))):

@@ -1,6 +1,7 @@
 """The rules and strategies of all operators."""
 
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.lowering import (
     binary,
@@ -48,6 +49,10 @@ def explain_selection(site: Site) -> Selection:
     """
     How an operator with loops of its own is computed, and what else could compute it or why not.
 
-    Raises DiagnosticException when nothing can.
+    Raises DiagnosticException when nothing can, and for operators of other kinds.
     """
+    if type(site.op) not in STRATEGIES:
+        raise DiagnosticException(
+            f"{site.op.name} has no loops of its own, there is nothing to choose"
+        )
     return select(STRATEGIES[type(site.op)], site)

@@ -89,7 +89,7 @@ class StoragePlan:
     def format(self, leaf: Leaf) -> Format:
         """How a tensor lies in its buffer."""
         known = self.formats.get(origin(leaf))
-        return known if known is not None else row_major(leaf_shape(leaf))
+        return known if known is not None else row_major(_tensor_type(leaf).get_shape())
 
 
 def plan_storage(
@@ -226,9 +226,10 @@ class _Planner:
     ) -> Leaf | None:
         """The first operand that a result can replace."""
         group = group_of(op)
+        # Loops of an operator's own may hand elements over twice; else each is computed once.
         if complex_operators(group) or len(leaf_types(group.result.type)) != 1:
             return None
-        homes = [self.home(origin(leaf)) for leaf in _operand_leaves(op)]
+        homes = [self.home(origin(leaf)) for arg in group.args for leaf in _leaves(arg)]
         for param, arg in zip(group.params, group.args, strict=True):
             if not isinstance(param.type, TensorType) or not keeps_indices(param, group):
                 continue
@@ -268,7 +269,8 @@ def _concatenation(op: Operation) -> tuple[int, list[Leaf]] | None:
     fields = [
         source_leaf((concatenate.data, i)) for i in range(len(leaf_types(concatenate.data.type)))
     ]
-    return concatenate.normalized_axis, [(args[value], number) for value, number in fields]
+    # Outside of relay.fused, what a field is a name of is a value of the program already.
+    return concatenate.normalized_axis, [(args.get(value, value), i) for value, i in fields]
 
 
 # -- tensors under other names ------------------------------------------------------------------------
@@ -358,11 +360,14 @@ def _calls_kernel(op: Operation | Block) -> bool:
 
 def _operand_leaves(op: Operation) -> Iterator[Leaf]:
     for operand in op.operands:
-        for i in range(len(value_types(operand.type))):
-            yield operand, i
+        yield from _leaves(operand)
 
 
 def _result_leaves(op: Operation) -> Iterator[Leaf]:
     for result in op.results:
-        for i in range(len(value_types(result.type))):
-            yield result, i
+        yield from _leaves(result)
+
+
+def _leaves(value: SSAValue) -> Iterator[Leaf]:
+    for i in range(len(value_types(value.type))):
+        yield value, i

@@ -65,6 +65,9 @@ Range: TypeAlias = tuple[Index, Index]
 Widths: TypeAlias = Sequence[int]
 """The lanes that count in each vector of a panel."""
 
+STREAM_AHEAD_BYTES = 8192
+"""How far before their use weights that are used once are asked for."""
+
 TASKS_PER_THREAD = 8
 """So many tasks keep the shares of the threads nearly equal."""
 
@@ -190,6 +193,9 @@ def emit_tiles(
             return None
         line = LINE_BYTES // kind.bytes
         lines = blocks(blocks(grid.round_elements, line), count)
+        if count == 1:
+            # Every panel is read once: what counts is not to wait at the end of a page.
+            return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines)
         panel = grid.part_elements * grid.depth_parts
         return Prefetch(b.add(b.mul(i, lines * line), panel), lines)
 

@@ -22,6 +22,7 @@ times of twenty tilings of a pointwise convolution on an AVX-512 core."""
 STEP_CYCLES = 1.2
 MOST_VECTORS = 8
 STREAMED_VECTORS = 3
+MANY_POSITIONS = 64
 PANEL_VECTORS = 4
 """Vectors in a panel of the usual width."""
 TILE_CYCLES = 16
@@ -101,11 +102,12 @@ def choose_tiling(
 
 def most_vectors(target: Target, positions: int, weight_bytes: int) -> int:
     """
-    How many vectors of output channels a tile may have. Weights that stream through the caches
-    arrive best three vectors at a time, as long as there are positions to use them for.
+    How many vectors of output channels a tile may have. Weights that stream through the caches for
+    the sake of few positions arrive best three vectors at a time.
     """
     streams = weight_bytes > target.l2_bytes // 2
-    return STREAMED_VECTORS if streams and positions > STREAMED_VECTORS else MOST_VECTORS
+    few = STREAMED_VECTORS < positions < MANY_POSITIONS
+    return STREAMED_VECTORS if streams and few else MOST_VECTORS
 
 
 def depth_parts(target: Target, depth: int, pieces: int) -> int:

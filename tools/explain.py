@@ -27,6 +27,7 @@ from xrelay.lowering.program import Program, entry_function, lower_function
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.explain_memory import check_chart, draw_memory, memory_json, print_memory
 from xrelay.tools.explain_strategies import print_strategies, strategies_json
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import table_console
@@ -42,6 +43,9 @@ def explain_model(args: argparse.Namespace) -> int:
         raise CommandFailed("--json goes with --strategies or --memory", BAD_INPUT)
     if args.chart is not None and not args.memory:
         raise CommandFailed("--chart goes with --memory", BAD_INPUT)
+    if args.chart is not None:
+        check_chart(Path(args.chart))
+    program: Program | None = None
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             options = FusionOptions(args.opt_level, args.max_depth)
@@ -55,8 +59,10 @@ def explain_model(args: argparse.Namespace) -> int:
                 run_passes(module, [FuseOpsPass(args.opt_level, args.max_depth)], progress)
                 progress("generate kernels")
                 program = lower_function(entry_function(module), kernel_options(compile_options))
-                explain_program(program, args)
-                return 0
+    if program is not None:
+        with failing_with(BAD_INPUT):
+            explain_program(program, args)
+        return 0
     console = Console(soft_wrap=True, highlight=False)
     explained = plans(module, options)
     if not explained:
@@ -72,6 +78,11 @@ def explain_program(program: Program, args: argparse.Namespace) -> None:
     if args.strategies:
         print_strategies(console, program, args.limit)
         data = strategies_json(program)
+    else:
+        print_memory(console, program, args.limit)
+        data = memory_json(program)
+    if args.chart is not None:
+        draw_memory(program, Path(args.chart))
     if args.json is not None:
         text = json.dumps(data, indent=1)
         write_files({Path(args.json): f"{text}\n".encode()})

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from xrelay.lowering.target import NATIVE, named_target
@@ -13,9 +12,7 @@ from xrelay.runtime.model import Array, Model
 from xrelay.runtime.peak import peak_flops
 from xrelay.runtime.profile import profile_model
 from xrelay.tools.progress import stage_progress
-
-WIDTH = 160
-"""Of a table that goes into a file or a pipe."""
+from xrelay.tools.tables import table_console
 
 
 def show_profile(model: Model, inputs: Mapping[str, Array], trace: str | None) -> None:
@@ -40,9 +37,7 @@ def show_profile(model: Model, inputs: Mapping[str, Array], trace: str | None) -
             f"{100 * step.flops / peak:.1f}",
             f"{step.bandwidth / 1e9:.1f}",
         )
-    console = Console(soft_wrap=True)
-    if not console.is_terminal:
-        console.width = WIDTH
+    console = table_console()
     console.print(table)
     flops = sum(step.spec.flops for step in profile.steps) / profile.seconds
     console.print(

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from graphs import Graph
 from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import SSAValue
 
@@ -25,7 +26,6 @@ from xrelay.dialects import (
     unary,
 )
 
-Graph: TypeAlias = Any  # tests/execution/conftest.py
 Case: TypeAlias = Callable[[Graph], None]
 
 CASES: dict[str, Case] = {}

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from graphs import Graph
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -40,7 +41,6 @@ from xrelay.interpreters.arrays import element_type_of
 from xrelay.lowering.registry import RULES, STRATEGIES
 from xrelay.transforms.legalize_convolutions import LEGALIZED
 
-Graph: TypeAlias = Any  # tests/execution/conftest.py
 Case: TypeAlias = Callable[[Graph], None]
 
 BITS = -1

@@ -1,24 +1,28 @@
 """
 Compiled code touches nothing but its buffers.
 
-Inputs, outputs, constants and workspace lie between pages that fault on access: once flush with
-the page after them (as far as the alignment allows that the code may count on), once flush with
-the page before. What remains between buffer and page holds sentinels that must stay as they are.
-The code runs in a process of its own, so that a fault fails the test and nothing else.
+Small graphs of all kinds, cases of every implementation and the nine light models run between
+pages that fault on access (tests/support/guard_pages.py), in a process of its own, so that a fault
+fails the test and nothing else. `python tests/conformance/memory_safety.py` runs other models.
 """
 
-import ctypes
 import faulthandler
-import mmap
-import runpy
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+
+SUPPORT = Path(__file__).parent.parent / "support"
+sys.path.insert(0, str(SUPPORT))  # The process of its own runs this file as a script.
+
+from graphs import Graph
+from guard_pages import guarded_run
+from raw_calls import RawCode
+from strategy_cases import draws, implementations, others
 from xdsl.ir import SSAValue
 
 from xrelay.dialects import (
@@ -33,18 +37,12 @@ from xrelay.dialects import (
     transform,
     unary,
 )
-from xrelay.interpreters.arrays import Array
-from xrelay.runtime.executor import ALIGNMENT, RUN
-from xrelay.runtime.machine_code import LoadedCode
-from xrelay.runtime.model import Model
+from xrelay.lowering.target import TARGETS
+from xrelay.tools.light_models import LIGHT_MODELS
 
-Graph: TypeAlias = Any  # tests/execution/conftest.py
-
-PAGE = mmap.PAGESIZE
-SENTINEL = 0xA5
-LOADED: list[LoadedCode] = []
-"""The teams of the process that `_run` starts live as long as the process, and so must their code."""
 CASES: dict[str, Callable[[Graph], None]] = {}
+DRAWN = 6
+"""Cases of each implementation."""
 
 
 def case(build: Callable[[Graph], None]) -> Callable[[Graph], None]:
@@ -151,104 +149,62 @@ def network(g: Graph) -> None:
     g.show(norm.SoftmaxOp(x), 256)
 
 
-class Guarded:
-    """Memory for `size` bytes between pages that may not be touched."""
-
-    def __init__(self, size: int, alignment: int, *, at_end: bool):
-        self.libc = ctypes.CDLL(None, use_errno=True)
-        inside = max(1, -(-size // PAGE)) * PAGE
-        self.map = mmap.mmap(-1, inside + 2 * PAGE)
-        base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
-        self.inside = np.frombuffer(self.map, np.uint8)[PAGE : PAGE + inside]
-        self.inside[:] = SENTINEL
-        for page in (base, base + PAGE + inside):
-            assert not self.libc.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(PAGE), 0)
-        start = (inside - size) // alignment * alignment if at_end else 0
-        self.bytes = self.inside[start : start + size]
-        self.address = base + PAGE + start
-
-    def check(self) -> None:
-        """What lies around the buffer is as it was."""
-        start = self.address - self.inside.ctypes.data
-        end = start + self.bytes.size
-        assert (self.inside[:start] == SENTINEL).all(), "written before the buffer"
-        assert (self.inside[end:] == SENTINEL).all(), "written after the buffer"
+def run_guarded(
+    name: str, graph: Graph, target: str, threads: int, excluded: frozenset[str]
+) -> None:
+    """A graph with both kinds of guarded memory; what has begun is printed."""
+    expected = graph.expected()
+    code = RawCode(graph.code(target, threads, excluded))
+    for at_end in (True, False):
+        print(name, "before the end of a page" if at_end else "from a page on", flush=True)
+        problem = graph.problems(expected, guarded_run(code, graph.inputs, threads, at_end=at_end))
+        assert not problem, problem
 
 
-def guarded_run(g: Graph, model: Model, *, at_end: bool) -> list[Array]:
-    """The results of a compiled graph with guarded memory."""
-    signature, code = model.signature, model._code
-    assert code is not None
-
-    def copy(data: Array, alignment: int) -> Guarded:
-        memory = Guarded(data.nbytes, alignment, at_end=at_end)
-        memory.bytes[:] = np.frombuffer(data.tobytes(), np.uint8)
-        return memory
-
-    inputs = [copy(array, array.itemsize) for array in g.inputs]
-    outputs = [Guarded(s.size, s.dtype.itemsize, at_end=at_end) for s in signature.outputs]
-    constants = copy(code.constants, ALIGNMENT)
-    workspace = Guarded(signature.workspace_bytes, ALIGNMENT, at_end=at_end)
-
-    def table(buffers: list[Guarded]) -> Any:
-        return (ctypes.c_void_p * max(1, len(buffers)))(*[buffer.address for buffer in buffers])
-
-    loaded = LoadedCode(code.object, code.machine)
-    LOADED.append(loaded)
-    RUN(loaded.address(f"{signature.name}_run"))(
-        ctypes.addressof(tables := table(inputs)),
-        ctypes.addressof(results := table(outputs)),
-        constants.address,
-        workspace.address,
-    )
-    del tables, results
-    for memory in (*inputs, *outputs, constants, workspace):
-        memory.check()
-    for memory, array in zip(inputs, g.inputs, strict=True):
-        assert memory.bytes.tobytes() == array.tobytes(), "an input was written to"
-    return [
-        memory.bytes.view(spec.dtype).reshape(spec.shape)
-        for memory, spec in zip(outputs, signature.outputs, strict=True)
-    ]
-
-
-def run_all(graphs: type[Any], target: str, threads: int) -> None:
-    """Every case, with both kinds of guarded memory; the names of what has begun are printed."""
+def run_all(target: str, threads: int) -> None:
+    """Every case, and some of every implementation."""
     for name, build in CASES.items():
-        graph = graphs()
+        graph = Graph()
         build(graph)
-        expected = graph.expected()
-        model = graph.compile(target, threads)
-        for at_end in (True, False):
-            print(name, "before the end of a page" if at_end else "from a page on", flush=True)
-            found = guarded_run(graph, model, at_end=at_end)
-            problem = graph.problems(expected, found)
-            assert not problem, problem
+        run_guarded(name, graph, target, threads, frozenset())
+    for name in implementations():
+        graph = Graph()
+        for drawn in islice(draws(name, 2, TARGETS[target].lanes(4)), DRAWN):
+            # Whether results are right is what test_strategies.py is about.
+            graph.returns(drawn.build(graph), 1e4)
+        run_guarded(name, graph, target, threads, others(name))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_code_stays_within_its_buffers(target: str, threads: int):
+def test_code_stays_within_its_buffers(target: str, threads: int) -> None:
     command = [sys.executable, __file__, target, str(threads)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
-    assert done.stdout.count("\n") == 2 * len(CASES)
+    assert done.stdout.count("\n") == 2 * (len(CASES) + len(implementations()))
 
 
-def test_a_fault_is_noticed():
+@pytest.mark.parametrize("name", LIGHT_MODELS)
+def test_models_stay_within_their_buffers(name: str) -> None:
+    """One and two threads, with the same results as without guards."""
+    script = Path(__file__).parent.parent / "conformance" / "memory_safety.py"
+    command = [sys.executable, str(script), f"light_{name}", "--threads", "1", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    assert done.stdout.count("\n") == 4
+
+
+def test_a_fault_is_noticed() -> None:
     code = (
-        "import runpy, ctypes; memory = runpy.run_path({!r})['Guarded'](5, 1, at_end={}); "
-        "ctypes.string_at(memory.address + {}, 1)"
+        f"import ctypes, sys; sys.path.insert(0, {str(SUPPORT)!r}); "
+        "from guard_pages import Guarded; "
+        "memory = Guarded(5, 1, at_end={}); ctypes.string_at(memory.address + {}, 1)"
     )
     for at_end, offset, fault in ((True, 4, False), (True, 5, True), (False, -1, True)):
-        command = [sys.executable, "-c", code.format(__file__, at_end, offset)]
+        command = [sys.executable, "-c", code.format(at_end, offset)]
         done = subprocess.run(command, capture_output=True, check=False)
         assert (done.returncode != 0) == fault
 
 
 if __name__ == "__main__":
     faulthandler.enable()
-    run_all(
-        runpy.run_path(str(Path(__file__).with_name("conftest.py")))["Graph"],
-        sys.argv[1],
-        int(sys.argv[2]),
-    )
+    run_all(sys.argv[1], int(sys.argv[2]))

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay.dialects.core import RefCreateOp
 from xrelay.dialects.unary import AbsOp, CastOp, CopyOp
+from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.target import GENERIC, named_target
 
@@ -89,6 +90,6 @@ def test_unknown_targets():
 def test_functions_that_are_called_like_a_kernel():
     program = module([TensorType(f32, [4])], AbsOp)
     entry_function(program).sym_name = type(entry_function(program).sym_name)("fused_abs")
-    lowered = lower_function(entry_function(program), GENERIC)
+    lowered = lower_function(entry_function(program), KernelOptions(GENERIC))
     names = [op.sym_name.data for op in lowered.module.ops if isinstance(op, func.FuncOp)]
     assert names == ["fused_abs_1", "fused_abs"]

@@ -31,6 +31,7 @@ from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.transform import StridedSliceOp
 from xrelay.dialects.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
+from xrelay.lowering.evaluate import shape_of
 from xrelay.lowering.registry import STRATEGIES
 
 T = TypeVar("T")
@@ -238,7 +239,7 @@ class Convolution:
             **self.window.options,
         )
         value = g.op(op)
-        _, _, height, width, *_ = op.result.type.get_shape()
+        _, _, height, width, *_ = shape_of(op.result)
 
         def bias(value: SSAValue) -> SSAValue:
             numbers = normal(g, self.dtype, self.out_channels)
@@ -376,12 +377,12 @@ class Product:
         if self.source == "computed":
             a = g.op(NegativeOp(a))
         b = g.constant(matrix) if self.constant else g.input(matrix)
-        if self.op is DenseOp:
-            value = g.op(DenseOp(a, b))
+        if issubclass(self.op, DenseOp):
+            value = g.op(self.op(a, b))
         else:
-            flags = {"transpose_a": self.transposed[0], "transpose_b": self.transposed[1]}
-            value = g.op(self.op(a, b, **flags))
-        result = value.type.get_shape()
+            flip_a, flip_b = self.transposed
+            value = g.op(self.op(a, b, transpose_a=flip_a, transpose_b=flip_b))
+        result = shape_of(value)
 
         def bias(value: SSAValue) -> SSAValue:
             return g.op(AddOp(value, g.constant(normal(g, self.dtype, self.columns))))
@@ -446,7 +447,7 @@ class Pool:
     channels: int
     lanes: int | None
     source: str
-    options: tuple[tuple[str, bool], ...]
+    options: tuple[tuple[str, Any], ...]
     epilogue: str
 
     def build(self, g: Graph) -> SSAValue:

@@ -14,7 +14,7 @@ func.func @main(%x: tensor<1x2x4x16xf32>, %w: tensor<1x2x1x1xf32>, %b: tensor<1x
 }
 
 // CHECK-LABEL: builtin.module attributes {xrelay.workspace_bytes = {{[0-9]+}} : i64, xrelay.constant_bytes = 0 : i64, xrelay.constants = []}
-// CHECK-NEXT:    func.func private @fused_nn_conv2d_nn_bias_add_nn_relu(%0: !llvm.ptr, %1: !llvm.ptr, %2: !llvm.ptr, %3: !llvm.ptr, %4: !llvm.ptr) attributes {xrelay.kernel,
+// CHECK-NEXT:    func.func private @fused_nn_conv2d_nn_bias_add_nn_relu(%0: !llvm.ptr, %1: !llvm.ptr, %2: !llvm.ptr, %3: !llvm.ptr, %4: !llvm.ptr, %5: i64, %6: i64, %7: !llvm.ptr) attributes {xrelay.kernel,
 // CHECK-NOT:       llvm.store
 // CHECK:           scf.for
 // CHECK-NOT:       llvm.store
@@ -31,7 +31,7 @@ func.func @main(%x: tensor<1x2x4x16xf32>, %w: tensor<1x2x1x1xf32>, %b: tensor<1x
 // NARROW-NEXT:       %[[MAX:\w+]] = arith.maximumf %[[SUM]], {{.*}} : vector<4xf32>
 // NARROW:            llvm.store %[[MAX]], {{.*}} : vector<4xf32>, !llvm.ptr
 // CHECK:           func.return
-// CHECK:         func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr, %constants: !llvm.ptr, %workspace: !llvm.ptr) attributes {xrelay.entry} {
+// CHECK:         func.func @main(%inputs: !llvm.ptr, %outputs: !llvm.ptr, %constants: !llvm.ptr, %workspace: !llvm.ptr, %thread: i64, %threads: i64, %team: !llvm.ptr) attributes {xrelay.entry} {
 // CHECK:           func.call @fused_nn_conv2d_nn_bias_add_nn_relu
 // CHECK-NEXT:      func.return
 
@@ -134,18 +134,20 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   func.return %3 : tensor<64x64xf32>
 }
 
-// CHECK-LABEL: builtin.module attributes {{.*}}xrelay.constant_bytes = 16384 : i64, xrelay.constants = [{offset = 0 : i64, value = dense<2.000000e+00> : tensor<64x64xf32>}]}
+// CHECK-LABEL: builtin.module attributes {{.*}}xrelay.constant_bytes = 16384 : i64, xrelay.constants = [{offset = 0 : i64, value = dense<2.000000e+00> : tensor<64x64xf32>, packing = "matrix_panels<{{.*}}>"}]}
 // CHECK:         func.func private @fused_nn_softmax(
 // CHECK-NOT:     func.func private @fused_nn_softmax
 // CHECK:         func.func private @fused_nn_dense(
 // CHECK:         func.func @main(
 // CHECK:           %[[FIRST:\w+]] = llvm.mlir.constant(0) : i64
 // CHECK-NEXT:      %[[A:\w+]] = llvm.getelementptr %workspace[%[[FIRST]]]
-// CHECK:           func.call @fused_nn_softmax(%{{\w+}}, %[[A]], %{{\w+}})
-// CHECK:           func.call @fused_nn_softmax(%[[A]], %[[B:\w+]], %{{\w+}})
+// CHECK:           func.call @fused_nn_softmax(%{{\w+}}, %[[A]], %{{\w+}}, %thread, %threads, %team)
+// CHECK-NEXT:      %[[SECOND:\w+]] = llvm.mlir.constant(16384) : i64
+// CHECK-NEXT:      %[[B:\w+]] = llvm.getelementptr %workspace[%[[SECOND]]]
+// CHECK:           func.call @fused_nn_softmax(%[[A]], %[[B]], %{{\w+}}, %thread, %threads, %team)
 // CHECK-NEXT:      %[[THIRD:\w+]] = llvm.mlir.constant(0) : i64
 // CHECK-NEXT:      %[[C:\w+]] = llvm.getelementptr %workspace[%[[THIRD]]]
-// CHECK:           func.call @fused_nn_softmax(%[[B]], %[[C]], %{{\w+}})
+// CHECK:           func.call @fused_nn_softmax(%[[B]], %[[C]], %{{\w+}}, %thread, %threads, %team)
 // CHECK:           llvm.getelementptr %constants[
 // CHECK:           func.call @fused_nn_dense(%[[C]],
 // CHECK-NEXT:      func.return

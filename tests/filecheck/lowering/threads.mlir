@@ -1,0 +1,63 @@
+// RUN: xdsl-opt --split-input-file -p "fuse-ops,convert-relay-to-kernels{target=x86-64-v4 threads=2}" %s | filecheck %s
+// RUN: xdsl-opt --split-input-file -p "fuse-ops,convert-relay-to-kernels{target=x86-64-v4}" %s | filecheck %s --check-prefix ALONE
+// RUN: xdsl-opt --split-input-file -p "fuse-ops,convert-relay-to-kernels{target=x86-64-v4 threads=2},convert-kernels-to-llvm" %s | filecheck %s --check-prefix LLVM
+
+// Every thread runs the program on its share of each step; where one step reads what another wrote
+// they wait for each other. How many threads there are is known when the program runs.
+
+func.func @main(%x: tensor<128x64xf32>) -> tensor<64x128xf32> {
+  %0 = relay.exp %x : (tensor<128x64xf32>) -> tensor<128x64xf32>
+  %1 = relay.transpose %0 : (tensor<128x64xf32>) -> tensor<64x128xf32>
+  %2 = relay.nn.softmax %1 : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  func.return %2 : tensor<64x128xf32>
+}
+
+// CHECK:         llvm.func @xrelay_barrier(!llvm.ptr, i64)
+// CHECK:         func.func private @[[FIRST:\w+]](%{{.*}}, %[[THREAD:\w+]]: i64, %[[THREADS:\w+]]: i64, %{{\w+}}: !llvm.ptr)
+// CHECK:           %[[BEGIN:\w+]] = arith.muli %[[THREAD]], %[[ROUNDS:\w+]] : i64
+// CHECK-NEXT:      %[[START:\w+]] = arith.divui %[[BEGIN]], %[[THREADS]] : i64
+// CHECK-NEXT:      %[[END:\w+]] = arith.addi %[[BEGIN]], %[[ROUNDS]] : i64
+// CHECK-NEXT:      %[[STOP:\w+]] = arith.divui %[[END]], %[[THREADS]] : i64
+// CHECK-NEXT:      scf.for %{{\w+}} = %[[START]] to %[[STOP]]
+// CHECK:           func.return
+// CHECK:         func.func @main(
+// CHECK:           func.call @[[FIRST]](
+// CHECK-NEXT:      llvm.call @xrelay_barrier(%team, %threads) : (!llvm.ptr, i64) -> ()
+// CHECK:           func.call @fused_nn_softmax(
+// CHECK-NOT:       @xrelay_barrier
+// CHECK:           func.return
+
+// One thread takes all rounds, and waits for nobody.
+// ALONE-NOT: @xrelay_barrier
+// ALONE-NOT: arith.muli %3
+// ALONE:     func.func @main(
+
+// LLVM:      llvm.func @xrelay_barrier(!llvm.ptr, i64)
+// LLVM:      llvm.func @main(
+// LLVM:        llvm.call @xrelay_barrier(%{{\w+}}, %{{\w+}}) : (!llvm.ptr, i64) -> ()
+// LLVM:        llvm.return
+
+// -----
+
+// A kernel that prepares its operand waits before it reads it. Each thread has scratch memory of
+// its own where one has to keep a tile: the second's begins behind the first's.
+func.func @main(%x: tensor<1x1x9x9x16xf32>) -> tensor<1x1x9x9x16xf32> {
+  %w = relay.constant dense<0.5> : tensor<16x16x5x5xf32>
+  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 2, 2>, data_layout = "NCHW16c"} : (tensor<1x1x9x9x16xf32>, tensor<16x16x5x5xf32>) -> tensor<1x1x9x9x16xf32>
+  %1 = relay.sigmoid %0 : (tensor<1x1x9x9x16xf32>) -> tensor<1x1x9x9x16xf32>
+  func.return %1 : tensor<1x1x9x9x16xf32>
+}
+
+// CHECK:         func.func private @fused_nn_conv2d_sigmoid(%{{.*}}, %[[SCRATCH:\w+]]: !llvm.ptr, %[[THREAD:\w+]]: i64, %[[THREADS:\w+]]: i64, %[[TEAM:\w+]]: !llvm.ptr)
+// CHECK-NOT:       vector.broadcast
+// CHECK:           llvm.call @xrelay_barrier(%[[TEAM]], %[[THREADS]]) : (!llvm.ptr, i64) -> ()
+// CHECK:           arith.divui %{{\w+}}, %[[THREADS]]
+// CHECK-NEXT:      arith.addi
+// CHECK-NEXT:      arith.divui %{{\w+}}, %[[THREADS]]
+// CHECK-NEXT:      %[[BYTES:\w+]] = arith.muli %[[THREAD]], %{{\w+}} : i64
+// CHECK-NEXT:      %[[OWN:\w+]] = llvm.getelementptr %[[SCRATCH]][%[[BYTES]]]
+// CHECK-NEXT:      %[[KEPT:\w+]] = llvm.getelementptr %[[OWN]][
+// CHECK:           vector.broadcast
+// CHECK:           llvm.store %{{\w+}}, %[[KEPT]]
+// CHECK-NOT:       @xrelay_barrier
+// CHECK:           func.return

@@ -1,0 +1,240 @@
+"""`xrelay explain --strategies` and `--memory`."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdsl.ir import Operation
+
+from xrelay.compiler import kernel_options, read_model, relay_passes, run_passes
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.lowering.program import Program, entry_function, lower_function
+from xrelay.options import CompileOptions
+from xrelay.tools.explain_memory import Usage, kind, picture
+from xrelay.tools.explain_strategies import kernel_uses, why_not
+
+Command = Callable[..., Any]
+
+PROGRAM = """\
+func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>) -> tensor<4x64xf32> {
+  %0 = relay.nn.softmax %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %1 = relay.nn.dense %0, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  %2 = relay.nn.softmax %1 : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %3 = relay.fused %2 : (tensor<4x64xf32>) -> tensor<4x64xf32> {
+  ^bb0(%p: tensor<4x64xf32>):
+    %e = relay.exp %p : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    relay.yield %e : tensor<4x64xf32>
+  }
+  %4 = relay.nn.softmax %3 : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  func.return %4 : tensor<4x64xf32>
+}
+"""
+
+
+@pytest.fixture
+def model(folder: Path) -> Path:
+    """A program with one kernel that is used three times, and a step that works in place."""
+    path = folder / "model.mlir"
+    path.write_text(PROGRAM)
+    return path
+
+
+def program_of(path: Path, **options: Any) -> Program:
+    chosen = CompileOptions(**{"target": "x86-64-v4", **options})
+    module, _ = read_model(path)
+    run_passes(module, relay_passes(chosen.target))
+    return lower_function(entry_function(module), kernel_options(chosen))
+
+
+# -- strategies ---------------------------------------------------------------------------------------
+
+
+def test_kernels_and_their_uses(model: Path) -> None:
+    uses = {kernel.step.name: kernel.uses for kernel in kernel_uses(program_of(model))}
+    assert uses == {"fused_nn_softmax": 3, "fused_nn_dense": 1, "fused_exp": 1}
+
+
+def test_every_way_is_listed_with_its_reason(cmd: Command, folder: Path) -> None:
+    result = cmd("explain", folder / "conv.onnx", "--strategies", "--target", "x86-64-v3")
+    assert (result.code, result.err) == (0, "")
+    for part in (
+        *("→ blocked", "nn.conv2d", "the only one that can", "cannot: not depthwise"),
+        "2 steps: 2 kernels with implementations to choose from, 0 that work element by element",
+    ):
+        assert part in result.out, result.out
+
+
+def test_strategies_as_data(cmd: Command, model: Path, folder: Path) -> None:
+    path = folder / "strategies.json"
+    arguments = ("--target", "x86-64-v4", "--threads", 2)
+    result = cmd("explain", model, "--strategies", *arguments, "--json", path)
+    assert result.code == 0
+    kernels = json.loads(path.read_text())["kernels"]
+    assert [(each["name"], each["uses"]) for each in kernels] == [
+        ("fused_nn_softmax", 3),
+        ("fused_nn_dense", 1),
+        ("fused_exp", 1),
+    ]
+    (operator,) = kernels[1]["operators"]
+    assert operator["operator"] == "relay.nn.dense"
+    assert operator["key"].endswith("on x86-64-v4, 2 threads")
+    assert (operator["chosen"], operator["why"]) == ("panels", "highest level")
+    estimates = [each["estimated"] is not None for each in operator["candidates"]]
+    assert estimates == [True, False]
+    assert operator["refused"] == [
+        {"name": "row-updates", "plevel": 10, "reason": "right operand stored by columns"}
+    ]
+    assert kernels[2]["operators"] == []
+
+
+def test_options_exclude(folder: Path) -> None:
+    def refused(op: type[Operation], **options: Any) -> dict[str, str]:
+        program = program_of(folder / "wide.mlir", **options)
+        (selection,) = (
+            each
+            for step in program.steps
+            for each in step.selections
+            if isinstance(each.site.op, op)
+        )
+        return {each.implementation.name: each.reason for each in selection.refusals}
+
+    (folder / "wide.mlir").write_text(
+        "func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {\n"
+        "  %w = relay.constant dense<0.5> : tensor<16x16x3x3xf32>\n"
+        "  %0 = relay.nn.conv2d %x, %w {padding = array<i64: 1, 1, 1, 1>} : "
+        "(tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x8x8xf32>\n"
+        "  func.return %0 : tensor<1x16x8x8xf32>\n}\n"
+    )
+    assert not refused(Conv2DOp).keys() & {"winograd-2", "winograd-4"}
+    assert refused(Conv2DOp, winograd=False)["winograd-4"] == "excluded by an option"
+
+
+def test_records_are_shown(model: Path) -> None:
+    def dense(program: Program):
+        return next(
+            each
+            for step in program.steps
+            for each in step.selections
+            if each.site.op.name == "relay.nn.dense"
+        )
+
+    before = dense(program_of(model))
+    assert [why_not(before, each) for each in before.candidates[1:]] == ["lower level"]
+    records = CompileOptions().tuning.with_record(before.site.key, "dot-products", 1e-6)
+    after = dense(program_of(model, tuning=records))
+    assert (after.chosen.name, after.basis.value) == ("dot-products", "fastest measured")
+    assert [why_not(after, each) for each in after.candidates[1:]] == ["no tuning record"]
+    both = records.with_record(before.site.key, "panels", 3e-6)
+    after = dense(program_of(model, tuning=both))
+    assert [why_not(after, each) for each in after.candidates[1:]] == ["3.00 × the time"]
+
+
+def test_strategies_have_a_limit(cmd: Command, model: Path) -> None:
+    result = cmd("explain", model, "--strategies", "--limit", 1)
+    assert "… 1 more kernels" in result.out
+    assert "nn.dense" not in result.out
+
+
+# -- memory -------------------------------------------------------------------------------------------
+
+
+def test_usage(model: Path) -> None:
+    usage = Usage.of(program_of(model))
+    size = 4 * 64 * 4
+    assert (usage.inputs, usage.outputs, usage.constants) == (size + 64 * 64 * 4, size, 0)
+    assert usage.workspace >= usage.needed >= 2 * size
+    assert usage.separate > usage.workspace
+
+
+def test_memory_is_described(cmd: Command, model: Path) -> None:
+    result = cmd("explain", model, "--memory", "--target", "x86-64-v4")
+    assert (result.code, result.err) == (0, "")
+    for part in (
+        "workspace",
+        "constants",
+        "row-major",
+        "in place",
+        "scratch memory",
+        "3 fused_exp",
+    ):
+        assert part in result.out, result.out
+
+
+def test_memory_as_data(cmd: Command, model: Path, folder: Path) -> None:
+    path = folder / "memory.json"
+    assert cmd("explain", model, "--memory", "--json", path).code == 0
+    data = json.loads(path.read_text())
+    assert [step["name"] for step in data["steps"]][3] == "fused_exp"
+    assert data["inputs"] == {"x": 1024, "w": 16384}
+    assert data["in_use_at_most"] == max(step["in_use"] for step in data["steps"])
+    for buffer in data["buffers"]:
+        assert 0 <= buffer["offset"] <= data["workspace"] - buffer["size"]
+        assert 0 <= buffer["first"] <= buffer["last"] < len(data["steps"])
+    relations = [tensor["relation"] for buffer in data["buffers"] for tensor in buffer["tensors"]]
+    assert relations.count("in place") == 1
+
+
+def test_the_picture_shows_every_buffer(model: Path) -> None:
+    program = program_of(model)
+    lines = picture(program)
+    assert len({len(line) for line in lines}) == 1
+    shades = {"own": "█", "in place": "▒", "scratch": "░"}
+    assert {shades[kind(buffer)] for buffer in program.buffers} <= set("".join(lines))
+
+
+def test_programs_without_workspace(cmd: Command, folder: Path) -> None:
+    result = cmd("explain", folder / "add.mlir", "--memory")
+    assert result.code == 0
+    assert picture(program_of(folder / "add.mlir")) == []
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_charts(cmd: Command, model: Path, folder: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    charts = [folder / f"{name}{suffix}" for name in ("one", "two")]
+    for chart in charts:
+        assert cmd("explain", model, "--memory", "--chart", chart).code == 0
+    first, second = (chart.read_bytes() for chart in charts)
+    assert first == second and len(first) > 1000
+
+
+def test_charts_need_matplotlib(
+    cmd: Command, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    cmd("explain", model, "--memory", "--chart", folder / "memory.svg").refused(
+        "--chart needs matplotlib"
+    )
+
+
+# -- refusals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments, reason",
+    [
+        (["--json", "out.json"], "--json goes with --strategies or --memory"),
+        (["--strategies", "--chart", "out.svg"], "--chart goes with --memory"),
+        (["--memory", "--chart", "out.pdf"], "--chart is 'out.pdf', expected a name that ends"),
+        (["--strategies", "--target", "z80"], "unknown target 'z80'"),
+        (["--strategies", "--threads", "0"], "threads is 0"),
+        (["--strategies", "--tuning", "none.json"], "cannot read 'none.json'"),
+    ],
+)
+def test_refusals(cmd: Command, inside: Path, arguments: list[str], reason: str) -> None:
+    cmd("explain", "add.mlir", *arguments).refused(reason)
+    assert not [path for path in inside.iterdir() if path.name.startswith("out.")]
+
+
+def test_one_view_at_a_time(cmd: Command, inside: Path) -> None:
+    result = cmd("explain", "add.mlir", "--strategies", "--memory")
+    assert result.code == 2 and "not allowed with argument" in result.err
+
+
+def test_files_that_cannot_be_written(cmd: Command, inside: Path) -> None:
+    result = cmd("explain", "add.mlir", "--memory", "--json", "none/out.json")
+    assert result.code == 2
+    assert "none/out.json" in result.err

@@ -1,0 +1,241 @@
+"""The choice between implementations: conditions, levels, estimates and tuning records."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.dense import DenseOp
+from xrelay.dialects.unary import ReluOp
+from xrelay.lowering.context import KernelContext
+from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
+from xrelay.lowering.elements import leaf_types
+from xrelay.lowering.registry import explain_selection
+from xrelay.lowering.strategy import (
+    Basis,
+    Implementation,
+    Sink,
+    Site,
+    Strategy,
+    select,
+    unless,
+)
+from xrelay.lowering.target import AVX2, AVX512, GENERIC
+from xrelay.lowering.tuning import (
+    NO_RECORDS,
+    TuningError,
+    TuningRecords,
+    read_records,
+    records_text,
+)
+
+
+def values(*shapes: tuple[int, ...]):
+    return TestOp(result_types=[TensorType(f32, shape) for shape in shapes]).results
+
+
+def dense(rows: int = 4) -> Site:
+    data, weight = values((rows, 8), (16, 8))
+    return Site(DenseOp(data, weight), GENERIC, constants=frozenset([weight]))
+
+
+def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    raise AssertionError("nothing is emitted here")
+
+
+def many_rows(site: Site) -> str | None:
+    rows = leaf_types(site.op.operands[0].type)[0].get_shape()[0]
+    return unless(rows >= 16, "fewer than 16 rows")
+
+
+PLAIN = Implementation("plain", emit, 5)
+PACKED = Implementation("packed", emit, 10, cost=lambda site: 2e-6)
+BLOCKED = Implementation("blocked", emit, 10, cost=lambda site: 1e-6)
+LIBRARY = Implementation("library", emit, 15, many_rows)
+EVERY: Strategy = (PLAIN, PACKED, BLOCKED, LIBRARY)
+
+
+def recorded(site: Site, times: Mapping[str, float]) -> Site:
+    return replace(site, records=TuningRecords({site.key: times}))
+
+
+# -- without records ----------------------------------------------------------------------------------
+
+
+def test_the_highest_level_is_used() -> None:
+    selection = select((PLAIN, PACKED), dense())
+    assert (selection.chosen, selection.basis) == (PACKED, Basis.LEVEL)
+
+
+def test_within_a_level_the_lowest_estimate_is_used() -> None:
+    selection = select(EVERY, dense())
+    assert (selection.chosen, selection.basis) == (BLOCKED, Basis.COST)
+    names = [each.implementation.name for each in selection.candidates]
+    assert names == ["blocked", "packed", "plain"]
+    assert [each.cost for each in selection.candidates] == [1e-6, 2e-6, None]
+
+
+def test_a_condition_adds_an_implementation() -> None:
+    """Relay's scenario: from 16 on, a third implementation is valid."""
+    assert [each.reason for each in select(EVERY, dense()).refusals] == ["fewer than 16 rows"]
+    selection = select(EVERY, dense(16))
+    assert (selection.chosen, selection.refusals) == (LIBRARY, ())
+
+
+def test_the_first_among_equals_is_used() -> None:
+    twin = replace(PLAIN, name="twin")
+    assert select((PLAIN, twin), dense()).chosen is PLAIN
+    assert select((twin, PLAIN), dense()).chosen is twin
+
+
+def test_what_is_excluded_is_not_used() -> None:
+    selection = select(EVERY, replace(dense(), excluded=frozenset(["blocked"])))
+    assert selection.chosen is PACKED
+    assert ("blocked", "excluded by an option") in [
+        (each.implementation.name, each.reason) for each in selection.refusals
+    ]
+
+
+def test_the_only_one() -> None:
+    assert select((PLAIN, LIBRARY), dense()).basis is Basis.ONLY
+
+
+def test_none_can() -> None:
+    with pytest.raises(DiagnosticException, match="no implementation of relay.nn.dense") as error:
+        select((LIBRARY,), dense())
+    assert "library: fewer than 16 rows" in str(error.value)
+
+
+def test_operators_without_loops_have_no_choice() -> None:
+    with pytest.raises(DiagnosticException, match="relay.nn.relu .* nothing to choose"):
+        explain_selection(Site(ReluOp(values((4,))[0]), GENERIC))
+
+
+def test_operators_explain_themselves() -> None:
+    data, weight = values((1, 4, 8, 8, 16), (64, 64, 3, 3))
+    op = Conv2DOp(data, weight, padding=(1, 1), data_layout="NCHW16c")
+    selection = explain_selection(Site(op, AVX512, constants=frozenset([weight])))
+    assert {each.implementation.name for each in selection.candidates} == {
+        "blocked",
+        *WINOGRAD_NAMES,
+    }
+    assert {each.implementation.name: each.reason for each in selection.refusals} == {
+        "direct": "images in blocks",
+        "depthwise": "not depthwise",
+    }
+    selection = explain_selection(
+        Site(op, AVX512, constants=frozenset([weight]), excluded=WINOGRAD_NAMES)
+    )
+    assert selection.chosen.name == "blocked"
+
+
+# -- with records -------------------------------------------------------------------------------------
+
+
+def test_records_override_levels_and_estimates() -> None:
+    site = dense(16)
+    selection = select(EVERY, recorded(site, {"plain": 1e-6, "library": 2e-6, "blocked": 3e-6}))
+    assert (selection.chosen, selection.basis) == (PLAIN, Basis.RECORD)
+    assert selection.candidates[1].implementation is LIBRARY
+
+
+def test_one_without_a_record_is_used_only_if_none_has_one() -> None:
+    site = dense(16)
+    assert select(EVERY, recorded(site, {"plain": 1.0})).chosen is PLAIN
+    assert select(EVERY, recorded(site, {"unknown": 1e-9})).chosen is LIBRARY
+
+
+def test_a_record_does_not_override_a_condition() -> None:
+    site = recorded(dense(), {"library": 1e-9, "plain": 1.0})
+    assert select(EVERY, site).chosen is PLAIN
+
+
+def test_a_record_does_not_override_an_option() -> None:
+    site = recorded(dense(), {"blocked": 1e-9, "plain": 1.0})
+    assert select(EVERY, replace(site, excluded=frozenset(["blocked"]))).chosen is PLAIN
+
+
+def test_a_newer_worse_record_does_not_replace_a_better_one() -> None:
+    records = NO_RECORDS.with_record("k", "a", 2.0).with_record("k", "b", 1.0)
+    assert records.with_record("k", "a", 3.0) == records
+    assert records.with_record("k", "a", 1.5).measured["k"] == {"a": 1.5, "b": 1.0}
+
+
+def test_keys_tell_sites_apart() -> None:
+    data, weight, longer = values((4, 8), (16, 8), (5, 8))
+    site = Site(DenseOp(data, weight), GENERIC, constants=frozenset([weight]))
+    others = [
+        replace(site, op=DenseOp(longer, weight)),
+        replace(site, target=AVX2),
+        replace(site, threads=2),
+        replace(site, constants=frozenset()),
+        replace(site, target=replace(GENERIC, name="native", cpu="core", features="+a")),
+        replace(site, target=replace(GENERIC, name="native", cpu="core", features="+b")),
+    ]
+    assert len({each.key for each in (site, *others)}) == 7
+
+
+def test_keys_do_not_depend_on_names_or_values() -> None:
+    one, other = dense(), dense()
+    one.op.operands[0].name_hint = "image"
+    assert one.key == other.key
+    assert one.key == (
+        "relay.nn.dense(tensor<4x8xf32>, constant tensor<16x8xf32>) -> (tensor<4x16xf32>) {} "
+        "on x86-64, 1 thread"
+    )
+
+
+# -- files --------------------------------------------------------------------------------------------
+
+
+def test_files_keep_records(tmp_path: Path) -> None:
+    records = NO_RECORDS.with_record("k", "a", 1.5e-6).with_record("k", "b", 1.0)
+    path = tmp_path / "tuning.json"
+    path.write_text(records_text(records, "core"))
+    assert read_records(path) == read_records(path, "core") == records
+    assert read_records(path).digest == records.digest != NO_RECORDS.digest
+    assert json.loads(path.read_text())["machine"]["cpu"] == "core"
+
+
+def test_records_of_another_machine_are_not_continued(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.json"
+    path.write_text(records_text(NO_RECORDS, "core"))
+    with pytest.raises(TuningError, match="on another machine: .*cpu core.* this is cpu other"):
+        read_records(path, "other")
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("", "holds no tuning records: Expecting value"),
+        ("\udce9", "holds no tuning records"),
+        ("[" * 100_000, "holds no tuning records"),
+        ("[]", "holds no tuning records: expected a JSON object"),
+        ("{}", "'schema' is missing, this version reads 1"),
+        ('{"schema": 2}', "'schema' is 2, this version reads 1"),
+        ('{"schema": 1}', "'records' is no JSON object"),
+        ('{"schema": 1, "records": {"k": 1}}', "the record of 'k' is no JSON object"),
+        *(
+            (f'{{"schema": 1, "records": {{"k": {{"a": {time}}}}}}}', "the time of 'a' for 'k' is")
+            for time in ("0", "-1", "true", "null", '"1"', "NaN", "Infinity", "1e400", "9" * 400)
+        ),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "tuning.json"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(TuningError) as error:
+        read_records(path)
+    assert str(path) in str(error.value) and reason in str(error.value)
+
+
+def test_missing_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TuningError, match="cannot read .*: No such file"):
+        read_records(tmp_path / "none.json")
