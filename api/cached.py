@@ -74,6 +74,7 @@ def compile_model(
     code = None if place is None else place.load(progress)
     if code is not None:
         return Model.from_code(code)
+    before = None if place is None else place.dependencies()
     from xrelay.compiler import compile_code, read_model
 
     with collector_paused():
@@ -82,7 +83,7 @@ def compile_model(
     progress("generate machine code")
     compiled = Model.from_code(code)
     if place is not None:
-        place.store(code)
+        place.store(code, before)
     return compiled
 
 
@@ -102,21 +103,25 @@ class CachePlace:
         progress("look into the cache")
         return self.cache.load(self.key, self.path.parent if self.path else None)
 
-    def store(self, code: ModelCode) -> None:
-        """Keeps the compiled model."""
-        dependencies: dict[str, str | None] = {}
-        if self.path is not None:
-            try:
-                names = sorted(set(_side_files(self.path)))
-            except OSError as error:
-                logger.info("cannot read %s again: %s", self.path, error.strerror)
-                return
-            for name in names:
-                dependencies[name] = file_digest(self.path.parent / name)
-            if _changed(self.path) != self.changed:
-                logger.info("%s has changed meanwhile, nothing is stored", self.path)
-                return
-        self.cache.store(self.key, code, dependencies)
+    def dependencies(self) -> dict[str, str | None] | None:
+        """The digests of the files beside the model, by name; None when it cannot be read."""
+        if self.path is None:
+            return {}
+        try:
+            names = sorted(set(_side_files(self.path)))
+        except (OSError, ValueError) as error:
+            logger.info("cannot read %s: %s", self.path, error)
+            return None
+        return {name: file_digest(self.path.parent / name) for name in names}
+
+    def store(self, code: ModelCode, before: dict[str, str | None] | None) -> None:
+        """Keeps the compiled model, unless its files have changed since `before`."""
+        if before is None:
+            return
+        if self.dependencies() != before or _changed(self.path) != self.changed:
+            logger.info("%s has changed meanwhile, nothing is stored", self.path)
+            return
+        self.cache.store(self.key, code, before)
 
 
 def cache_place(

@@ -206,7 +206,9 @@ def _power_rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> 
     """An exponent that is known when the kernel is built may be a few products."""
     base, exponent = op.operands
     kind, owner = element_of(base), exponent.owner
-    number = inline_number(owner) if isinstance(owner, ConstantOp) else None
+    # The elements of a parameter are not part of the kernel.
+    is_inside = isinstance(owner, ConstantOp) and (exponent, 0) not in ev.buffers
+    number = inline_number(owner) if is_inside else None
     if number is None or not kind.is_float:
         return (yield from _rule(ev, op, leaf, position))
     b, computed = ev.b, wide(kind)

@@ -30,6 +30,10 @@ BARRIER = "xrelay_barrier"
 ENOUGH_TASKS = 64
 """Loop nests are cut along as many leading axes as give this many rounds."""
 
+ROUNDS_PER_THREAD = 4
+"""With so many rounds of the outer loops, these are shared and not the elements of each: a thread then
+mostly reads what it wrote itself in the step before."""
+
 
 VectorBody: TypeAlias = Callable[[tuple[Index, ...], Index, int], None]
 """Code for the vector of a number of lanes at an offset, in a round of the loops around it."""
@@ -179,7 +183,11 @@ class KernelContext:
         Covers `length` elements for each round of the nested loops in vectors of `lanes`, and
         what is left in a shorter one. The threads share the rounds, or the vectors of each.
         """
-        if 0 in extents or self.team.size == 1 or prod(extents) >= ENOUGH_TASKS:
+        if (
+            0 in extents
+            or self.team.size == 1
+            or prod(extents) >= ROUNDS_PER_THREAD * self.team.size
+        ):
             self.tasks(
                 extents,
                 lambda indices: self.vectors(length, lanes, lambda i, n: body(indices, i, n)),

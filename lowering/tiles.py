@@ -121,15 +121,16 @@ class TileGrid:
 
 
 def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
+    """So many that the blocks are of nearly equal size."""
     tiles = grid.rows_of_tiles * grid.columns_of_tiles
-    positions = positions_per_block(
-        ctx.target, grid.position_bytes, grid.height * grid.width, grid.weight_bytes
-    )
-    count = min(tiles, max(1, positions // grid.tiling.positions))
-    wanted = ctx.team.size * TASKS_PER_THREAD if ctx.team.size > 1 else 1
-    while count > 1 and prod(grid.batch) * blocks(tiles, count) * panels < wanted:
-        count = blocks(count, 2)
-    return count
+    everything = grid.height * grid.width
+    positions = positions_per_block(ctx.target, grid.position_bytes, everything, grid.weight_bytes)
+    count = max(1, positions // grid.tiling.positions) if positions < everything else tiles
+    number = blocks(tiles, count)
+    if ctx.team.size > 1:
+        wanted = ctx.team.size * TASKS_PER_THREAD
+        number = min(tiles, max(number, blocks(wanted, prod(grid.batch) * panels)))
+    return blocks(tiles, number)
 
 
 def emit_tiles(

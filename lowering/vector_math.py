@@ -83,10 +83,12 @@ def decay_to_zero(b: KernelBuilder, x: SSAValue) -> SSAValue:
     v = Lanes.of(b, x)
     table = TABLES[v.format]
     least = v.format.normal_log
-    biased, r = _reduce(v, v.at_least(x, least), v.format.bias)
+    size = v.at_least(x, least)
+    biased, r = _reduce(v, size, v.format.bias)
     scale = v.float(v.left(biased, v.format.mantissa))
     result = v.mul(v.polynomial(r, (*table.exp, 1.0, 1.0)), scale)
-    return v.select(v.is_negative(v.sub(x, v.number(least))), v.number(0.0), result)
+    vanishes = b.compare_integers(v.bits(size), "eq", v.bits(v.number(least)))
+    return v.select(vanishes, v.number(0.0), result)
 
 
 def _expm1_of_negative(v: Lanes, x: SSAValue) -> SSAValue:

@@ -184,7 +184,20 @@ def object_cache() -> ObjectCache | None:
         from platformdirs import user_cache_dir
 
         folder = user_cache_dir("xrelay", appauthor=False)
-    return ObjectCache(Path(folder), limit)
+    path = Path(folder).expanduser()
+    if not _is_private(path):
+        logger.info("others may write to %s: it is not used", path)
+        return None
+    return ObjectCache(path, limit)
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether nobody else can put code into a folder that is run from it."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return True  # It will be made, or writing to it fails.
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def _limit(text: str) -> int:

@@ -83,7 +83,9 @@ class Combiner(ABC):
         weight = list(shape_of(op.operands[1]))
         weight[self.weight_axis] = 0
         properties = tuple((k, op.properties[k]) for k in sorted(op.properties) if k not in UNITS)
-        return op.operands[0], op.results[0].type.name, tuple(weight), properties
+        types = [value.type for value in (op.operands[1], op.results[0])]
+        dtypes = tuple(type_.element_type for type_ in types if is_tensor_type(type_))
+        return op.operands[0], dtypes, tuple(weight), properties
 
     def combine_branches(self, branches: Sequence[RelayOp], early: "Early") -> None:
         """Makes one operator of some, and one of each layer of equal operators after them."""
