@@ -207,8 +207,10 @@ def _power_rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> 
     base, exponent = op.operands
     kind, owner = element_of(base), exponent.owner
     # The elements of a parameter are not part of the kernel.
-    is_inside = isinstance(owner, ConstantOp) and (exponent, 0) not in ev.buffers
-    number = inline_number(owner) if is_inside else None
+    is_parameter = (exponent, 0) in ev.buffers
+    number = None
+    if isinstance(owner, ConstantOp) and not is_parameter:
+        number = inline_number(owner)
     if number is None or not kind.is_float:
         return (yield from _rule(ev, op, leaf, position))
     b, computed = ev.b, wide(kind)

@@ -82,12 +82,13 @@ def _load(args: argparse.Namespace) -> Model:
         code = None if place is None else place.load(progress)
         if code is not None:
             return Model.from_code(code)
+        before = None if place is None else place.dependencies()
         code = _compile(path, shapes, options, progress)
         with failing_with(FAILED):
             progress("generate machine code")
             model = Model.from_code(code)
     if place is not None:
-        place.store(code)
+        place.store(code, before)
     return model
 
 
