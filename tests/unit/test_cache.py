@@ -343,3 +343,22 @@ def test_types_are_those_of_onnx() -> None:
     entry = tensor.external_data.add()
     entry.key, entry.value = "location", "w" * 300
     assert cached._LOCATION.search(tensor.SerializeToString())
+
+
+def test_folder_that_others_write_to_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies there is run as machine code."""
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    assert object_cache() is not None
+    tmp_path.chmod(0o777)
+    assert object_cache() is None
+
+
+def test_home_in_the_name_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XRELAY_CACHE_DIR", "~/kept")
+    cache = object_cache()
+    assert cache is not None
+    assert cache.folder == tmp_path / "kept"
