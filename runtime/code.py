@@ -16,7 +16,7 @@ from xrelay.runtime.header import c_header
 from xrelay.runtime.library import link_shared_library
 from xrelay.runtime.machine_code import Machine, emit_object, linked
 from xrelay.runtime.signature import Signature
-from xrelay.runtime.support import support_ir
+from xrelay.runtime.support import SUPPORT_FUNCTIONS, support_ir
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -53,7 +53,7 @@ class ModelCode:
         support = support_ir(
             signature.name, signature.threads, self.machine.triple, profile=signature.profiled
         )
-        hidden = (f"{signature.name}_step_all", "xrelay_barrier", "xrelay_stamp")
+        hidden = (f"{signature.name}_step_all", *SUPPORT_FUNCTIONS)
         return linked(bytes(self.ir).decode(), support, hidden)
 
     @property
