@@ -38,7 +38,7 @@ from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
-from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline

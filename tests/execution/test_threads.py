@@ -17,7 +17,8 @@ from llvmlite import binding
 
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.llvm import code_generator
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.runtime.support import support_ir
@@ -406,7 +407,7 @@ def test_support_for_other_processors() -> None:
     binding.initialize_all_asmprinters()
     text = support_ir("m", 2, "aarch64-unknown-linux-gnu")
     machine = Machine("aarch64-unknown-linux-gnu", "generic", "")
-    assert machine.create().emit_object(binding.parse_assembly(text)).startswith(b"\x7fELF")
+    assert code_generator(machine).emit_object(binding.parse_assembly(text)).startswith(b"\x7fELF")
 
 
 def test_models_of_one_thread_need_no_thread_library(tmp_path: Path) -> None:
