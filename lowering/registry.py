@@ -1,8 +1,19 @@
 """The rules and strategies of all operators."""
 
+from dataclasses import dataclass
+
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.conv import Conv1DOp, Conv2DTransposeOp
+from xrelay.dialects.core import (
+    CompositeOp,
+    FusedOp,
+    RefCreateOp,
+    RefReadOp,
+    RefWriteOp,
+    YieldOp,
+)
 from xrelay.lowering import (
     binary,
     conv,
@@ -43,6 +54,43 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **norm.STRATEGIES,
 }
 """Operators with loops of their own."""
+
+STRUCTURE: frozenset[type[Operation]] = frozenset({CompositeOp, FusedOp, YieldOp})
+"""Operators that hold a part of a program together."""
+
+REWRITTEN: dict[type[Operation], str] = {
+    Conv1DOp: "legalize-convolutions",
+    Conv2DTransposeOp: "legalize-convolutions",
+}
+"""Operators that a pass of the CPU pipeline replaces by others, and its name."""
+
+INTERPRETER_ONLY: dict[type[Operation], str] = dict.fromkeys(
+    (RefCreateOp, RefReadOp, RefWriteOp), "a cell that changes is no tensor"
+)
+"""Operators without code, and why."""
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """How the code generator computes an operator."""
+
+    text: str
+    has_code: bool = True
+
+
+def how_lowered(op: type[Operation]) -> Lowering:
+    """How the code generator computes an operator, or why it does not."""
+    if op in INTERPRETER_ONLY:
+        return Lowering(f"none: {INTERPRETER_ONLY[op]}", has_code=False)
+    if op in STRUCTURE:
+        return Lowering("structure")
+    if op in REWRITTEN:
+        return Lowering(f"replaced by {REWRITTEN[op]}")
+    ways = ["on demand"] if op in RULES else []
+    if op in STRATEGIES:
+        names = ", ".join(dict.fromkeys(each.name for each in STRATEGIES[op]))
+        ways.append(f"loops: {names}")
+    return Lowering("; ".join(ways)) if ways else Lowering("none", has_code=False)
 
 
 def explain_selection(site: Site) -> Selection:
