@@ -13,7 +13,7 @@ import hashlib
 import logging
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache as memoized
 from importlib.metadata import version
@@ -72,20 +72,31 @@ def compile_model(
     options = CompileOptions(threads, target, profile, winograd, records)
     _processor(options)  # An unknown one is refused before the model is read.
     place = cache_place(model, shapes, options) if cache else None
+
+    @collector_paused()
+    def compiled() -> ModelCode:
+        from xrelay.compiler import compile_code, read_model
+
+        progress("read the model")
+        return compile_code(*read_model(model, shapes), options, progress)
+
+    return load_or_compile(place, compiled, progress)
+
+
+def load_or_compile(
+    place: CachePlace | None, compiled: Callable[[], ModelCode], progress: Progress
+) -> Model:
+    """The model from its place in the cache; else what `compiled` makes, which is kept there."""
     code = None if place is None else place.load(progress)
     if code is not None:
         return Model.from_code(code)
     before = None if place is None else place.dependencies()
-    from xrelay.compiler import compile_code, read_model
-
-    with collector_paused():
-        progress("read the model")
-        code = compile_code(*read_model(model, shapes), options, progress)
+    code = compiled()
     progress("generate machine code")
-    compiled = Model.from_code(code)
+    model = Model.from_code(code)
     if place is not None:
         place.store(code, before)
-    return compiled
+    return model
 
 
 @dataclass(frozen=True)
