@@ -24,6 +24,7 @@ from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
+from xrelay.lowering.fuse_composites import FuseCompositesPass
 from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import (
     CONSTANTS_ATTRIBUTE,
@@ -203,7 +204,7 @@ def preparation(target: str) -> tuple[ModulePass, ...]:
 
 def relay_passes(target: str) -> tuple[ModulePass, ...]:
     """What happens to a relay module before its code is generated, in order."""
-    return (*preparation(target), FuseOpsPass())
+    return (*preparation(target), FuseCompositesPass(target), FuseOpsPass())
 
 
 def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:

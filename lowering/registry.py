@@ -15,6 +15,7 @@ from xrelay.dialects.core import (
     YieldOp,
 )
 from xrelay.lowering import (
+    attention_code,
     binary,
     conv,
     core,
@@ -52,6 +53,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **pool.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
+    **attention_code.STRATEGIES,
 }
 """Operators with loops of their own."""
 
