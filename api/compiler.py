@@ -202,9 +202,9 @@ def preparation(target: str) -> tuple[ModulePass, ...]:
     return cpu_pipeline(named_target(target).lanes(4))
 
 
-def relay_passes(target: str) -> tuple[ModulePass, ...]:
+def relay_passes(target: str, threads: int = 1) -> tuple[ModulePass, ...]:
     """What happens to a relay module before its code is generated, in order."""
-    return (*preparation(target), FuseCompositesPass(target), FuseOpsPass())
+    return (*preparation(target), FuseCompositesPass(target, threads), FuseOpsPass())
 
 
 def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:
@@ -218,7 +218,7 @@ def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progres
 @collector_paused()
 def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
     """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
-    run_passes(module, relay_passes(options.target), progress)
+    run_passes(module, relay_passes(options.target, options.threads), progress)
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(function, kernel_options(options), profile=options.profile)

@@ -56,6 +56,9 @@ ON_ELEMENTS = (*UNARY_OPS, *BINARY_OPS, WhereOp)
 MOST_BLOCK_ROWS = 64
 """Rows whose scores are computed together: so many use a panel of the keys once it is near."""
 
+ENOUGH_ROUNDS = 4
+"""With so many tasks for each thread, one more for some of them does not matter."""
+
 
 @dataclass(frozen=True)
 class Attention:
@@ -219,7 +222,7 @@ def refusal(site: Site) -> str | None:
 
 @dataclass(frozen=True)
 class Cut:
-    """Into what the work is cut. Results depend on `keys` only, and that not on the threads."""
+    """Into what the work is cut. The bits of results depend on `keys` only."""
 
     rows: int
     """Rows of the queries in a block. The last block overlaps with the one before."""
@@ -227,7 +230,7 @@ class Cut:
     groups: int
     """Groups of blocks: tasks for each member of the batch."""
     keys: int
-    """Keys in a block; fewer in the last one."""
+    """Keys in a block; fewer in the last one. The number of threads does not count."""
     key_blocks: int
     scores: Tiling
     """How the scores of a block are cut."""
@@ -242,22 +245,22 @@ class Cut:
 def cut_of(parts: Attention, target: Target, threads: int) -> Cut:
     """How attention is cut for a target and a number of threads."""
     first, second, kind = parts.first, parts.second, parts.kind
-    rows, keys = first.rows, first.columns
-    key_bytes = (first.depth + second.columns) * kind.bytes
-    key_blocks = blocks(keys * key_bytes, target.l2_bytes // 2)
     lanes = target.lanes(kind.bytes)
-    if key_blocks > 1:
+    keys, key_blocks = first.columns, 1
+    row_bytes = (first.depth + second.columns) * kind.bytes
+    if keys * row_bytes > target.l2_bytes // 2:
+        key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
         keys = blocks(blocks(keys, key_blocks), lanes) * lanes
         key_blocks = blocks(first.columns, keys)
-    row_blocks = blocks(rows, MOST_BLOCK_ROWS)
-    rows = blocks(rows, row_blocks)
-    groups = 1
-    while (
-        groups < row_blocks
-        and first.batch * groups % threads
-        and first.batch * groups < 4 * threads
-    ):
-        groups += 1
+    # Each group packs the keys again: as few as give all threads the same number of tasks.
+    wanted = 1
+    while first.batch * wanted % threads and first.batch * wanted < ENOUGH_ROUNDS * threads:
+        wanted += 1
+    groups = min(wanted, first.rows)
+    row_blocks = blocks(blocks(first.rows, MOST_BLOCK_ROWS), groups) * groups
+    rows = blocks(first.rows, row_blocks)
+    row_blocks = blocks(first.rows, rows)
+    groups = blocks(row_blocks, blocks(row_blocks, groups))
 
     def tiling(columns: int, depth: int) -> Tiling:
         vectors = blocks(columns, lanes)

@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.core import CompositeOp
 from xrelay.lowering.attention import Attention, Cut, cut_of, parts_of, refusal
+from xrelay.lowering.attention_cost import kernel_seconds
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
@@ -412,6 +413,8 @@ def _lowest_finite(kind: Element) -> float:
     return -(2.0 - 2.0**-mantissa) * 2.0**exponent
 
 
-ATTENTION: Strategy = (Implementation("blocks of rows", _emit, refusal=refusal),)
+ATTENTION: Strategy = (
+    Implementation("blocks of rows", _emit, refusal=refusal, cost=kernel_seconds),
+)
 
 STRATEGIES: dict[type[Operation], Strategy] = {CompositeOp: ATTENTION}

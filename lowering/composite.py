@@ -5,6 +5,7 @@ from xdsl.ir import Operation
 from xrelay.dialects.core import CompositeOp
 from xrelay.lowering.attention import NAME
 from xrelay.lowering.attention_code import ATTENTION
+from xrelay.lowering.attention_cost import inlined_seconds, team_seconds
 from xrelay.lowering.strategy import Site
 
 
@@ -15,4 +16,6 @@ def is_known(op: Operation) -> bool:
 
 def is_better_inlined(site: Site) -> bool:
     """Whether the operators of a composite do better on their own."""
-    return all(each.refusal(site) is not None for each in ATTENTION)
+    if all(each.refusal(site) is not None for each in ATTENTION):
+        return True
+    return inlined_seconds(site) < team_seconds(site)

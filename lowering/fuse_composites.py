@@ -37,11 +37,12 @@ class FuseOrInline(RewritePattern):
     """Decides about a composite."""
 
     target: Target
+    threads: int
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, CompositeOp) or not is_known(op) or is_kept(op):
             return
-        if is_better_inlined(Site(op, self.target)):
+        if is_better_inlined(Site(op, self.target, self.threads)):
             inline(op, rewriter)
             return
         args = tuple(dict.fromkeys(op.args))
@@ -76,7 +77,9 @@ class FuseCompositesPass(ModulePass):
 
     target: str = NATIVE
     """The CPU: native, x86-64, x86-64-v3 or x86-64-v4."""
+    threads: int = 1
+    """How many threads run the program."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pattern = FuseOrInline(named_target(self.target))
+        pattern = FuseOrInline(named_target(self.target), self.threads)
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)

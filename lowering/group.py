@@ -49,11 +49,7 @@ class Group:
 
     def name(self) -> str:
         """`fused_` and the names of the operators, as Relay names kernels."""
-        names = [
-            op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
-            for op in self.ops
-            if not isinstance(op, ConstantOp)
-        ]
+        names = [short_name(op) for op in self.ops if not isinstance(op, ConstantOp)]
         text = "_".join(["fused", *names])
         text = re.sub(r"\W", "_", text)
         if len(text) <= MAX_NAME_LENGTH:
@@ -68,6 +64,28 @@ class Group:
         types = tuple(value.type for value in numbers)
         known = tuple(numbers[value] for value in self.known)
         return types, ops, known, numbers[self.result]
+
+
+def short_name(op: Operation) -> str:
+    """What people know an operator by."""
+    return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
+
+
+def body_digest(op: CompositeOp) -> str:
+    """The same for composites of the same operators, whatever their values are called."""
+    numbers: dict[SSAValue, int] = {}
+    lines: list[str] = []
+    for value in op.block.args:
+        numbers[value] = len(numbers)
+    for inner in op.block.ops:
+        operands = [numbers[operand] for operand in inner.operands]
+        properties = [f"{name} = {value}" for name, value in sorted(inner.properties.items())]
+        for result in inner.results:
+            numbers[result] = len(numbers)
+        lines.append(f"{inner.name} {operands} {properties}")
+    types = [str(value.type) for value in numbers]
+    text = "\n".join((*lines, *types))
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def constant_source(value: SSAValue) -> ConstantOp | None:
