@@ -11,12 +11,12 @@ Scaled dot-product attention as one kernel: the composite "attention".
             hand weights · values to the sink, at its place behind the moves that follow
 
 The body of a composite decides. It has two matrix products and a softmax along the last axis between
-them; operators on single elements and reshapes that keep rows and columns may stand between the first
-product and the softmax (scale, mask), reshapes that keep them before the second product, moves of
-elements behind it. All other operators of the body are evaluated on demand, so that the reshapes,
+them; operators on single elements and reshapes that keep rows and columns may stand before and behind
+the softmax (scale, mask, weights of rows that are masked as a whole), moves of elements behind the
+second product. All other operators of the body are evaluated on demand, so that the reshapes,
 slices and transposes that cut heads out of a projection cost nothing.
 
-The rows of the keys may be more than a cache holds. Then they come in blocks (`key_blocks`), and the
+The keys may be more than a cache holds. Then, unless something is computed from the weights, they come in blocks (`key_blocks`), and the
 softmax is computed along the way: with each row go the largest score so far, the sum of the exponentials
 and the sum of the weighted values, both relative to that score (M. Milakov and N. Gimelshein, Online
 normalizer calculation for softmax, 2018, arXiv:1805.02867; T. Dao et al., FlashAttention, 2022,
@@ -67,6 +67,8 @@ class Attention:
     scores: MatrixProductOp
     softmax: SoftmaxOp
     output: MatrixProductOp
+    changed_weights: bool
+    """Whether something is computed from the weights before the second product."""
     moves: tuple[Operation, ...]
     """What brings the elements of `output` to their places in the result."""
 
@@ -88,6 +90,10 @@ class Attention:
     def score_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
         """The coordinates of a row of the softmax."""
         return *b.unflatten(member, shape_of(self.softmax.data)[:-2]), row
+
+    def weight_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
+        """The coordinates of a row of the weights as the second product reads them."""
+        return *b.unflatten(member, shape_of(self.output.tensor_a)[:-2]), row
 
     def output_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
         """The coordinates of a row of the second product."""
@@ -137,6 +143,7 @@ def parts_of(op: Operation) -> Attention | str:
     products: list[MatrixProductOp] = []
     moves: list[Operation] = []
     softmax: SoftmaxOp | None = None
+    changed_weights = False
     scores: set[SSAValue] = set()
     weights: set[SSAValue] = set()
     outputs: list[SSAValue] = []
@@ -165,8 +172,9 @@ def parts_of(op: Operation) -> Attention | str:
                     return "weights that more is done with"
                 products.append(inner)
                 outputs.append(result)
-            case [False, True, False] if _keeps_matrices(inner):
+            case [False, True, False] if _acts_alike(inner, of_weights):
                 weights.add(result)
+                changed_weights = changed_weights or not _keeps_matrices(inner)
             case [False, False, True] if isinstance(inner, (TransposeOp, *RESHAPE_OPS)):
                 if of_outputs != [inner.operands[0] is outputs[-1]]:
                     return "a result that is moved twice"
@@ -176,7 +184,7 @@ def parts_of(op: Operation) -> Attention | str:
                 return f"{inner.name} between the products or behind them"
     if softmax is None or len(products) != 2 or op.yielded is not outputs[-1]:
         return "not a softmax between two products"
-    return Attention(products[0], softmax, products[1], tuple(moves))
+    return Attention(products[0], softmax, products[1], changed_weights, tuple(moves))
 
 
 def _is_on_demand(op: Operation) -> bool:
@@ -187,7 +195,7 @@ def _is_on_demand(op: Operation) -> bool:
 
 
 def _acts_alike(op: Operation, used: Sequence[bool]) -> bool:
-    """Whether an operator on scores gives scores at the same places."""
+    """Whether an operator on scores or weights gives such at the same places."""
     if _keeps_matrices(op):
         return True
     shape = shape_of(op.results[0])
@@ -248,7 +256,7 @@ def cut_of(parts: Attention, target: Target, threads: int) -> Cut:
     lanes = target.lanes(kind.bytes)
     keys, key_blocks = first.columns, 1
     row_bytes = (first.depth + second.columns) * kind.bytes
-    if keys * row_bytes > target.l2_bytes // 2:
+    if keys * row_bytes > target.l2_bytes // 2 and not parts.changed_weights:
         key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
         keys = blocks(blocks(keys, key_blocks), lanes) * lanes
         key_blocks = blocks(first.columns, keys)

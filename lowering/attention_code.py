@@ -89,7 +89,8 @@ class _Code:
             row = self.first_row(block)
             self.read_queries(member, row)
             self.multiply_keys(keys)
-            self.show_scores(row, 0)
+            self.show_scores(self.parts.scores.result, row, 0)
+            self.show_scores(self.parts.softmax.result, row, 0)
             with self.b.loop(0, self.cut.rows) as i:
                 self.softmax(member, row, i, keys)
 
@@ -242,15 +243,18 @@ class _Code:
         """Where a score of row `i` of a block lies."""
         return self.b.add(self.b.mul(i, self.scores.format.strides[0]), key)
 
-    def show_scores(self, row: Index, first_key: Index) -> None:
-        """Lets operators find the scores of the block that begins at `row` and `first_key`."""
-        b, shape = self.b, shape_of(self.parts.scores.result)
+    def show_scores(self, value: SSAValue, row: Index, first_key: Index) -> None:
+        """
+        Lets operators find the scores, or the weights in their place, of the block that begins at
+        `row` and `first_key`.
+        """
+        b, shape = self.b, shape_of(value)
         step = self.scores.format.strides[0]
         before = b.add(b.mul(row, step), first_key)
         pointer = b.address(self.scores.pointer, b.sub(0, before), self.kind.storage)
         strides = (*[0] * (len(shape) - 2), step, 1)
         format = Format(shape, strides, 0, self.scores.format.size)
-        self.ctx.ev.buffers[self.parts.scores.result, 0] = Buffer(pointer, format, self.kind)
+        self.ctx.ev.buffers[value, 0] = Buffer(pointer, format, self.kind)
 
     def largest_score(
         self, member: Index, row: Index, i: Index, first_key: Index, keys: int
@@ -297,6 +301,19 @@ class _Code:
             b.store(self.scores.pointer, offset, kind, value)
 
         self.ctx.vectors(keys, self.lanes, normalize)
+        if self.parts.changed_weights:
+            self.change_weights(member, row, i, keys)
+
+    def change_weights(self, member: Index, row: Index, i: Index, keys: int) -> None:
+        """What is computed from the weights of a row replaces them."""
+        b, weights = self.b, self.parts.output.tensor_a
+        coords = self.parts.weight_coords(b, member, b.add(row, i))
+
+        def change(key: Index, lanes: int) -> None:
+            value = self.ctx.ev.get((weights, 0), at(shape_of(weights), (*coords, key), lanes))
+            b.store(self.scores.pointer, self.score_offset(i, key), self.kind, value)
+
+        self.ctx.vectors(keys, self.lanes, change)
 
     # -- keys in blocks -----------------------------------------------------------------------
 
@@ -347,7 +364,7 @@ class _Code:
             row = self.first_row(block)
             self.read_queries(member, row)
             self.multiply_keys(keys)
-            self.show_scores(row, first_key)
+            self.show_scores(self.parts.scores.result, row, first_key)
             with self.b.loop(0, self.cut.rows) as i:
                 self.weigh(member, row, i, self.slot(start, block, i), first_key, keys)
 

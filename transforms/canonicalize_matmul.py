@@ -18,7 +18,8 @@ laid out [N, K] once and for all. Products of two computed matrices read the rig
     %0 = relay.transpose %k  (0, 2, 3, 1)     %0 = relay.transpose %k  (0, 2, 1, 3)
     %1 = relay.reshape %0       [B, K, N]     %1 = relay.reshape %0               [B, N, K]
     %2 = relay.nn.batch_matmul %q, %1   ──►   %2 = relay.nn.batch_matmul %q, %1 {transpose_b}
-      (the keys of attention)
+      (the keys of attention, which may be
+      multiplied by a number before)
 
 The operations on the constant disappear in `fold-constant`, the reshapes around are merged with
 others by `sink-reshape` and `simplify-expr`. Of a computed right operand, a transpose moves into the
@@ -38,6 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from xrelay.analysis.scopes import is_kept
+from xrelay.dialects.binary import MultiplyOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.reshape import ReshapeOp
@@ -75,13 +77,24 @@ def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> 
     return _reshaped(emit, product, shape_of(op.result))
 
 
+def _is_number(value: SSAValue) -> bool:
+    """Whether a tensor has one element and at most one axis."""
+    return has_static_type(value) and shape_of(value) in ((), (1,))
+
+
 def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | None:
     """A product with a matrix whose rows a transpose takes apart ──► with the one that has them"""
     if op.transpose_b.value.data:
         return None
     value: SSAValue = op.tensor_b
-    while isinstance(value.owner, ReshapeOp):
-        source = value.owner.data
+    factors: list[SSAValue] = []
+    while isinstance(owner := value.owner, ReshapeOp | MultiplyOp):
+        source = owner.operands[0]
+        if isinstance(owner, MultiplyOp):
+            source, factor = owner.operands if _is_number(owner.rhs) else reversed(owner.operands)
+            if not _is_number(factor):
+                return None
+            factors.append(factor)
         if not has_static_type(source) or shape_of(source)[-2:] != shape_of(op.tensor_b)[-2:]:
             return None
         value = source
@@ -95,6 +108,8 @@ def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | 
     if [*outer, column, row] != list(range(len(outer) + 2)):
         matrix = emit(TransposeOp(matrix, [*outer, column, row]))
     matrix = _reshaped(emit, matrix, (*batch, columns, rows))
+    for factor in reversed(factors):
+        matrix = emit(MultiplyOp(matrix, factor))
     flip = bool(op.transpose_a.value.data)
     return emit(
         type(op)(op.tensor_a, matrix, transpose_a=flip, transpose_b=True, out_dtype=op.out_dtype)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.patterns import AnyNumber, Leaf, OneOf, Op, Pattern, Through, number_of
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
+from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
 from xrelay.dialects.core import TupleGetItemOp
 from xrelay.dialects.dense import MatrixProductOp
 from xrelay.dialects.norm import SoftmaxOp
@@ -66,7 +66,10 @@ def _is_along_last_axis(op: SoftmaxOp) -> bool:
     return op.normalized_axis + 1 == op.data.type.get_num_dims()
 
 
-_WEIGHTS = _through(Op(SoftmaxOp, _scores(), where=_is_along_last_axis))
+_SOFTMAX = _through(Op(SoftmaxOp, _scores(), where=_is_along_last_axis))
+# The softmax of a row that is masked as a whole is NaN, for which some write zeros.
+_IS_NAN = Op(NotEqualOp, _SOFTMAX, _SOFTMAX)
+_WEIGHTS = OneOf(_SOFTMAX, _through(Op(WhereOp, _IS_NAN, AnyNumber("weight"), _SOFTMAX)))
 ATTENTION = _through(Op(MatrixProductOp, _WEIGHTS, Leaf("value")))
 
 
