@@ -101,4 +101,4 @@ def _scales(op: Operation) -> bool:
 
 
 def _is_scalar(value: SSAValue) -> bool:
-    return number_of(value) is not None and not shape_of(value)
+    return number_of(value) is not None and shape_of(value) in ((), (1,))

@@ -16,9 +16,10 @@ of the dialect, whose kernels need fewer passes over memory. With `composites` f
 
 Composites are off by default as a composite is opaque to fusion: an elementwise chain after a dense or
 convolution is fused with it and computed in registers anyway, and would be a kernel of its own as
-a composite. `attention` makes a composite of scaled dot-product attention: the products of queries with
-keys and of the weights with values, scale, mask and softmax between them, and the reshapes and
-transposes around.
+a composite. `attention` makes a composite of scaled dot-product attention (`recognize_attention` has its
+pattern): the products of queries with keys and of the weights with values, scale, mask and softmax
+between them, what moves elements of the operands, and the reshapes and transposes behind. The code
+generator has a strategy for it.
 
 A sub-graph stays when something else uses a value inside of it, when it is within `relay.fused`,
 `relay.composite` or a function for another compiler, or when types have unknown dimensions. Rules are

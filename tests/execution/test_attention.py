@@ -10,14 +10,18 @@ from itertools import product
 from math import inf, nan
 
 import numpy as np
+import onnx
 import pytest
 from attention_cases import HEAD_SIZES, LENGTHS, LONG, Attention
 from graphs import Graph
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from raw_calls import RawCode
 from strategy_cases import Case, direct_bound
 from strategy_checks import problems
 from xdsl.ir import SSAValue
 
+import xrelay
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.fuse_composites import FuseCompositesPass
@@ -25,6 +29,7 @@ from xrelay.lowering.program import entry_function, lower_function
 from xrelay.options import CompileOptions
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
+FLOAT = onnx.TensorProto.FLOAT
 LOWEST = float(np.finfo(np.float32).min)
 
 
@@ -148,3 +153,70 @@ def test_a_composite_about_which_nothing_is_decided_runs(target: str) -> None:
     graph.outputs[0] = type(graph.outputs[0])(graph.outputs[0].value, "", 64)
     problem = graph.problems(graph.expected(), RawCode(code).run(graph.inputs, 1))
     assert not problem, problem
+
+
+def exported(causal: bool) -> onnx.ModelProto:
+    """A layer as torch writes it: heads of one projection, with the root of the scale on both sides."""
+    rng = np.random.default_rng(0)
+    tokens, heads, size = 20, 3, 32
+    width = heads * size
+    constants = {
+        "weight": (rng.standard_normal((width, 3 * width)) / 10).astype(np.float32),
+        "shape": np.array([1, tokens, heads, size]),
+        "joined": np.array([1, tokens, width]),
+        "root": np.array([size**-0.25], np.float32),
+        "size": np.float32(size),
+        "low": np.float32(-inf),
+        "lower": np.tril(np.ones((tokens, tokens), bool)),
+        "parts": np.array([width] * 3),
+    }
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["x", "weight"], ["qkv"]),
+        node("Split", ["qkv", "parts"], ["q", "k", "v"], axis=2),
+        *(node("Reshape", [part, "shape"], [f"{part}s"]) for part in "qkv"),
+        node("Transpose", ["qs"], ["qt"], perm=[0, 2, 1, 3]),
+        node("Transpose", ["ks"], ["kt"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["vs"], ["vt"], perm=[0, 2, 1, 3]),
+    ]
+    if causal:
+        nodes += [
+            node("Mul", ["qt", "root"], ["qr"]),
+            node("Mul", ["kt", "root"], ["kr"]),
+            node("MatMul", ["qr", "kr"], ["scores"]),
+            node("Where", ["lower", "scores", "low"], ["masked"]),
+        ]
+    else:
+        nodes += [
+            node("Sqrt", ["size"], ["divisor"]),
+            node("MatMul", ["qt", "kt"], ["scores"]),
+            node("Div", ["scores", "divisor"], ["scaled"]),
+            node("Add", ["scaled", "mask"], ["masked"]),
+        ]
+    nodes += [
+        node("Softmax", ["masked"], ["weights"], axis=-1),
+        node("MatMul", ["weights", "vt"], ["y"]),
+        node("Transpose", ["y"], ["yt"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["yt", "joined"], ["output"]),
+    ]
+    shapes = {"x": [1, tokens, width], **({} if causal else {"mask": [1, 1, 1, tokens]})}
+    values = [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in shapes.items()]
+    output = helper.make_tensor_value_info("output", FLOAT, [1, tokens, width])
+    stored = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    return helper.make_model(helper.make_graph(nodes, "layer", values, [output], stored))
+
+
+@pytest.mark.parametrize("opset", [14, 18])
+@pytest.mark.parametrize("causal", [False, True])
+def test_an_exported_layer_is_two_kernels(target: str, causal: bool, opset: int) -> None:
+    proto = exported(causal)
+    del proto.opset_import[:]
+    proto.opset_import.append(helper.make_opsetid("", opset))
+    model = xrelay.compile(proto, target=target, threads=2)
+    assert [step.name for step in model.signature.steps] == ["fused_nn_dense", "fused_attention"]
+    rng = np.random.default_rng(1)
+    inputs = {"x": rng.standard_normal((1, 20, 96)).astype(np.float32)}
+    if not causal:
+        inputs["mask"] = np.where(np.arange(20) < 13, 0, -1e9).astype(np.float32)[None, None, None]
+    (expected,) = ReferenceEvaluator(proto).run(None, inputs)
+    np.testing.assert_allclose(model.run(inputs)["output"], expected, rtol=1e-4, atol=1e-5)
