@@ -23,7 +23,8 @@ from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.norm import BatchNormOp, BiasAddOp
-from xrelay.dialects.transform import WhereOp
+from xrelay.dialects.traits import ReshapeOnly
+from xrelay.dialects.transform import TransposeOp, WhereOp
 from xrelay.dialects.unary import UNARY_OPS, ClipOp, CopyOp, LeakyReluOp, NegativeOp, ReluOp
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext, Team
@@ -37,9 +38,11 @@ from xrelay.lowering.norm import channel_shape
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position
 from xrelay.lowering.registry import RULES, STRATEGIES, explain_selection
+from xrelay.lowering.reshape import reshaped_position
 from xrelay.lowering.strategy import Selection, Sink, Site
 from xrelay.lowering.target import Target
 from xrelay.lowering.transform import varies_along_row
+from xrelay.lowering.transpose import moves_last_axis
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 
 KERNEL_ATTRIBUTE = "xrelay.kernel"
@@ -108,19 +111,41 @@ def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
 def complex_operators(group: Group) -> list[Operation]:
     """
     The operators that get loops of their own: those with a strategy. One that can be evaluated on
-    demand, too, gets them only when there is no other.
+    demand, too, gets them only when there is no other; a transpose only when it moves the last axis
+    and the rest of the group can run on its registers.
     """
     having = [op for op in group.ops if type(op) in STRATEGIES]
-    return [op for op in having if type(op) not in RULES] or having[-1:]
+    for kinds in (
+        [op for op in having if type(op) not in RULES],
+        [op for op in having if not isinstance(op, TransposeOp)][-1:],
+        [op for op in having if moves_last_axis(op) and _can_be_anchor(op, group)][-1:],
+    ):
+        if kinds:
+            return kinds
+    return []
 
 
 def anchor_of(group: Group) -> Operation | None:
     """The last operator with a strategy, when the rest of the group can run on its registers."""
     complex_ops = complex_operators(group)
-    if not complex_ops or len(leaf_types(group.result.type)) != 1:
-        return None
-    anchor = complex_ops[-1]
-    return anchor if keeps_indices(anchor.results[0], group) else None
+    return complex_ops[-1] if complex_ops and _can_be_anchor(complex_ops[-1], group) else None
+
+
+def _can_be_anchor(op: Operation, group: Group) -> bool:
+    """Whether everything between an operator and the result can run on its registers."""
+    if len(leaf_types(group.result.type)) != 1:
+        return False
+    return keeps_indices(_reshaped(op.results[0], group), group)
+
+
+def _reshaped(value: SSAValue, group: Group) -> SSAValue:
+    """A tensor after the reshapes that nothing else in the group comes before."""
+    while value is not group.result:
+        users = [op for op in group.ops if value in op.operands]
+        if len(users) != 1 or not users[0].has_trait(ReshapeOnly):
+            break
+        value = users[0].results[0]
+    return value
 
 
 def selection_of(op: Operation, group: Group, options: KernelOptions) -> Selection:
@@ -210,16 +235,22 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         for number, buffer in enumerate(ctx.results):
             _emit_on_demand(ctx, group, (group.result, number), buffer)
         return tuple(used)
-    leaf = (anchor.results[0], 0)
+    leaf, reshaped = (anchor.results[0], 0), (_reshaped(anchor.results[0], group), 0)
     (buffer,) = ctx.results
     after = group.ops[group.ops.index(anchor) + 1 :]
-    computing = [op for op in after if not isinstance(op, (ConstantOp, *PASSING_ON))]
+    computing = [
+        op
+        for op in after
+        if not isinstance(op, (ConstantOp, *PASSING_ON)) and not op.has_trait(ReshapeOnly)
+    ]
     ctx.heavy_epilogue = len(computing) > MANY_LIGHT or not all(
         isinstance(op, LIGHT) for op in computing
     )
 
     def sink(position: Position, value: SSAValue) -> None:
-        ctx.ev.bind(leaf, position, value)
+        if reshaped != leaf:
+            position = reshaped_position(ctx.b, position, leaf_shape(reshaped))
+        ctx.ev.bind(reshaped, position, value)
         ctx.store(buffer, position, ctx.ev.get((group.result, 0), position))
 
     emit(anchor, sink)

@@ -16,6 +16,7 @@ from xrelay.lowering import (
     reduction,
     reshape,
     transform,
+    transpose,
     unary,
 )
 from xrelay.lowering.evaluate import RuleFunction
@@ -41,6 +42,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **pool.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
+    **transpose.STRATEGIES,
 }
 """Operators with loops of their own."""
 

@@ -12,12 +12,16 @@ from xrelay.lowering.position import Position, at, linear
 
 
 def _reshape(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    b, data = ev.b, op.operands[0]
-    shape = shape_of(data)
+    data = op.operands[0]
+    return (yield Demand((data, 0), reshaped_position(ev.b, position, shape_of(data))))
+
+
+def reshaped_position(b: KernelBuilder, position: Position, shape: tuple[int, ...]) -> Position:
+    """The same elements in another shape."""
     if shape and _stays_in_row(b, shape[-1], position):
         coords = reshaped_coords(b, position.coords(b), position.shape, shape)
-        return (yield Demand((data, 0), at(shape, coords, position.lanes)))
-    return (yield Demand((data, 0), linear(shape, position.offset(b), position.lanes)))
+        return at(shape, coords, position.lanes)
+    return linear(shape, position.offset(b), position.lanes)
 
 
 def _stays_in_row(b: KernelBuilder, length: int, position: Position) -> bool:

@@ -14,7 +14,7 @@ is. The lanes after the last channel of a parameter are NaN: nothing may depend 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -28,7 +28,8 @@ from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.layout import LayoutTransformOp, blocked_image
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
-from xrelay.dialects.transform import StridedSliceOp
+from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.evaluate import shape_of
@@ -43,7 +44,7 @@ SOURCES = ("transformed", "parameter", "computed")
 
 POOLS = (MaxPool2DOp, AvgPool2DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
-COVERED: tuple[type[Operation], ...] = (Conv2DOp, *PRODUCTS, *POOLS)
+COVERED: tuple[type[Operation], ...] = (Conv2DOp, *PRODUCTS, *POOLS, TransposeOp)
 """The operators that there are cases of."""
 
 ROUNDING = 2.0**-23
@@ -486,6 +487,80 @@ def pool_case(number: int, rng: Generator, lanes: int) -> Case:
     return Case("windows", str(pool), bound, pool.build)
 
 
+# -- transposes ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Transposition:
+    """What is drawn for a transpose."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    dtype: str
+    source: str
+    """Whether the operand is a parameter, a part of one in another shape, or computed."""
+    epilogue: str
+    flat: bool
+    """Whether a reshape follows."""
+
+    def build(self, g: Graph) -> SSAValue:
+        """Adds it to a graph."""
+        value = self.operand(g)
+        value = g.op(TransposeOp(value, self.axes))
+        if self.flat:
+            first, *rest = shape_of(value)
+            value = g.op(ReshapeOp(value, [first * rest[0], *rest[1:]]))
+        shape = shape_of(value)
+
+        def bias(value: SSAValue) -> SSAValue:
+            return g.op(AddOp(value, g.constant(self.numbers(g, shape[-1]))))
+
+        def residual() -> SSAValue:
+            return g.input(self.numbers(g, *shape))
+
+        return finished(g, value, self.epilogue, self.dtype, bias, residual)
+
+    def operand(self, g: Graph) -> SSAValue:
+        """What is transposed."""
+        *before, last = self.shape
+        if self.source == "part":
+            wide = g.input(self.numbers(g, before[0], prod(before[1:]) * last + 5))
+            part = g.op(StridedSliceOp(wide, [3], [prod(before[1:]) * last + 3], axes=[1]))
+            return g.op(ReshapeOp(part, self.shape))
+        value = g.input(self.numbers(g, *self.shape))
+        if self.source == "computed":
+            value = g.op(MultiplyOp(value, g.input(self.numbers(g, last))))
+        return value
+
+    def numbers(self, g: Graph, *shape: int) -> Array:
+        """Small numbers, whose products and sums are exact."""
+        return g.small(self.dtype, *shape)
+
+
+def draw_transposition(number: int, rng: Generator) -> Transposition:
+    """A transpose that puts another axis last, of elements of every size in turn."""
+    rank = pick(rng, (2, 3, 3, 4, 4))
+    while True:
+        axes = tuple(int(axis) for axis in rng.permutation(rank))
+        if axes[-1] != rank - 1:
+            break
+    last, written = pick(rng, (16, 17, 31, 32, 64, 5)), pick(rng, (16, 18, 23, 48, 64, 7))
+    lengths = [pick(rng, (1, 2, 3, 5)) for _ in range(rank)]
+    lengths[-1], lengths[axes[-1]] = last, written
+    dtype = turn(number, ("float32", "float64", "int8", "float32", "float16", "int32", "int64"))
+    epilogue = turn(number // 2, EPILOGUES) if dtype == "float32" else "nothing"
+    source = pick(rng, ("parameter", "part", "computed"))
+    return Transposition(
+        tuple(lengths), axes, dtype, source, epilogue, bool(rank > 2 and rng.random() < 0.4)
+    )
+
+
+def transposition_case(implementation: str, number: int, rng: Generator) -> Case:
+    """A case of a transpose."""
+    drawn = draw_transposition(number, rng)
+    return Case(implementation, str(drawn), 2e-6, drawn.build)
+
+
 # -- cases -----------------------------------------------------------------------------------------
 
 
@@ -500,6 +575,8 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
         return convolution_case(implementation, number, rng, lanes)
     if implementation in names(DenseOp):
         return product_case(implementation, number, rng)
+    if implementation in names(TransposeOp):
+        return transposition_case(implementation, number, rng)
     assert implementation in names(MaxPool2DOp), f"no cases of '{implementation}'"
     return pool_case(number, rng, lanes)
 
