@@ -141,11 +141,10 @@ def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: i
     lanes = ctx.target.lanes(product.kind.bytes)
     panels = blocks(product.columns, width)
     member = 0 if product.right_batch == 1 else 1
+    size = product.depth * width
     if product.right in ctx.known:
-        packing = MatrixPanels(width, product.by_rows)
-        if product.right_batch == 1:
-            pointer = ctx.packed(product.right, packing)
-            return _Panels(pointer, 0, product.depth * width, width)
+        pointer = ctx.packed(product.right, MatrixPanels(width, product.by_rows))
+        return _Panels(pointer, member * panels * size, size, width)
     if product.by_rows and product.columns % lanes == 0:
         pointer = ctx.in_memory(product.right).pointer
         return _Panels(pointer, member * product.depth * product.columns, width, product.columns)
@@ -154,7 +153,6 @@ def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: i
     )
     _pack(ctx, product, buffer.shape, buffer.pointer, lanes)
     ctx.barrier()
-    size = product.depth * width
     return _Panels(buffer.pointer, member * panels * size, size, width)
 
 

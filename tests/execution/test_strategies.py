@@ -120,14 +120,14 @@ def test_products_in_panels(target: str) -> None:
         (BatchMatmulOp, 7, 9, 64, False, "bias+relu", "computed"),
         (BatchMatmulOp, 7, 9, 64, True, "bias", "parameter"),
     )
-    for transposed in (False, True):
+    for transposed, matrices in ((False, 1), (True, 1), (False, 3), (True, 3)):
         cases = [
             Case("panels", str(product), 2e-6, product.build)
             for op, rows, depth, columns, constant, epilogue, source in shapes
             for product in [
                 Product(
                     op,
-                    (3, 1) if constant and op is BatchMatmulOp else (3, 3),
+                    (3, matrices),
                     rows,
                     depth,
                     columns,
