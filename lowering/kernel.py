@@ -10,7 +10,7 @@ works element by element: then what remains of the group runs on its registers.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import func
@@ -110,19 +110,18 @@ def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
 
 def complex_operators(group: Group) -> list[Operation]:
     """
-    The operators that get loops of their own: those with a strategy. One that can be evaluated on
-    demand, too, gets them only when there is no other; a transpose only when it moves the last axis
-    and the rest of the group can run on its registers.
+    The operators that get loops of their own: those with a strategy. Operators that can be evaluated
+    on demand, too, get them only when there is no other: the last change of layout, and after it
+    the last transpose that moves the last axis, if the rest of the group can run on its registers.
     """
     having = [op for op in group.ops if type(op) in STRATEGIES]
-    for kinds in (
-        [op for op in having if type(op) not in RULES],
-        [op for op in having if not isinstance(op, TransposeOp)][-1:],
-        [op for op in having if moves_last_axis(op) and _can_be_anchor(op, group)][-1:],
-    ):
-        if kinds:
-            return kinds
-    return []
+    needed = [op for op in having if type(op) not in RULES]
+    if needed:
+        return needed
+    layouts = [op for op in having if not isinstance(op, TransposeOp)][-1:]
+    after = having[having.index(layouts[0]) :] if layouts else having
+    transposes = [op for op in after if moves_last_axis(op) and _can_be_anchor(op, group)]
+    return [*layouts, *transposes[-1:]]
 
 
 def anchor_of(group: Group) -> Operation | None:
@@ -135,7 +134,16 @@ def _can_be_anchor(op: Operation, group: Group) -> bool:
     """Whether everything between an operator and the result can run on its registers."""
     if len(leaf_types(group.result.type)) != 1:
         return False
-    return keeps_indices(_reshaped(op.results[0], group), group)
+    inner = _without_last_reshapes(group)
+    return keeps_indices(_reshaped(op.results[0], inner), inner)
+
+
+def _without_last_reshapes(group: Group) -> Group:
+    """A group up to the reshapes that end it, which an anchor does by storing elsewhere."""
+    ops, result = list(group.ops), group.result
+    while ops and ops[-1].has_trait(ReshapeOnly) and ops[-1].results[0] is result:
+        result = ops.pop().operands[0]
+    return replace(group, ops=tuple(ops), result=result)
 
 
 def _reshaped(value: SSAValue, group: Group) -> SSAValue:
@@ -235,7 +243,9 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         for number, buffer in enumerate(ctx.results):
             _emit_on_demand(ctx, group, (group.result, number), buffer)
         return tuple(used)
-    leaf, reshaped = (anchor.results[0], 0), (_reshaped(anchor.results[0], group), 0)
+    inner = _without_last_reshapes(group)
+    last, leaf = (inner.result, 0), (anchor.results[0], 0)
+    reshaped = (_reshaped(anchor.results[0], inner), 0)
     (buffer,) = ctx.results
     after = group.ops[group.ops.index(anchor) + 1 :]
     computing = [
@@ -251,7 +261,10 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         if reshaped != leaf:
             position = reshaped_position(ctx.b, position, leaf_shape(reshaped))
         ctx.ev.bind(reshaped, position, value)
-        ctx.store(buffer, position, ctx.ev.get((group.result, 0), position))
+        value = ctx.ev.get(last, position)
+        if inner.result is not group.result:
+            position = reshaped_position(ctx.b, position, buffer.shape)
+        ctx.store(buffer, position, value)
 
     emit(anchor, sink)
     return tuple(used)

@@ -21,7 +21,23 @@ def reshaped_position(b: KernelBuilder, position: Position, shape: tuple[int, ..
     if shape and _stays_in_row(b, shape[-1], position):
         coords = reshaped_coords(b, position.coords(b), position.shape, shape)
         return at(shape, coords, position.lanes)
-    return linear(shape, position.offset(b), position.lanes)
+    split = _same_span(position, shape)
+    if split is None:
+        return linear(shape, position.offset(b), position.lanes)
+    outer = reshaped_coords(b, position.outer, position.shape[: len(position.outer)], shape[:split])
+    return Position(shape, tuple(outer), position.inner, position.lanes)
+
+
+def _same_span(position: Position, shape: tuple[int, ...]) -> int | None:
+    """Where the last axes of a shape begin that are as many elements as the span of a position."""
+    span, outer = (
+        prod(axes)
+        for axes in (position.shape[len(position.outer) :], position.shape[: len(position.outer)])
+    )
+    for split in reversed(range(len(shape))):
+        if prod(shape[split:]) == span and prod(shape[:split]) == outer:
+            return split
+    return None
 
 
 def _stays_in_row(b: KernelBuilder, length: int, position: Position) -> bool:

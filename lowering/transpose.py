@@ -7,11 +7,16 @@ Axes that stay next to each other are one: the images of [0, 2, 3, 1] are the co
 [C, H * W]. What is left of the shape then are two axes, the one along which vectors are read and
 the one along which they are written, and loops over all others. Tiles at the end of an axis
 overlap with the ones before.
+
+Where one of the two is only a few elements long and next to the other, whole vectors are interleaved:
+
+    [3, H * W] to [H * W, 3]:   rrrr gggg bbbb  ──►  rgbr gbrg brgb
 """
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import log2, prod
 
 from xdsl.dialects.builtin import i16
@@ -33,6 +38,8 @@ from xrelay.lowering.target import Target
 
 SMALLEST_TILE = 4
 """Smaller ones pay only where a vector has no more elements."""
+FEW = 4
+"""So many vectors at most are interleaved."""
 LARGEST_TILE = 16
 """More vectors than that are more than there are registers."""
 NARROW_BYTES = 16
@@ -85,13 +92,37 @@ class _Axes:
         vectors = (*self.read, *self.written)
         return tuple(axis for axis in self.permutation if axis not in vectors)
 
+    def interleaved(self, *, back: bool) -> int:
+        """
+        How many elements the axes that are written have, if they are few and come after those
+        that are read in the result; with `back`, those that are read, if they come after those
+        that are written in the operand. 0 for other transposes.
+        """
+        few, many = (self.read, self.written) if back else (self.written, self.read)
+        order = range(len(self.shape)) if back else self.permutation
+        longer = [axis for axis in order if self.shape[axis] != 1]
+        beside = tuple(longer[-len(few) - len(many) :]) == (*many, *few)
+        count = prod(self.lengths(few))
+        return count if beside and count <= FEW else 0
+
+    def stripe(self, target: Target, kind: Element, *, back: bool) -> int:
+        """The width of vectors that are interleaved; 0 where there are too few elements."""
+        most = target.lanes(kind.bytes)
+        return _halved(most, prod(self.lengths(self.written if back else self.read)))
+
     def tile(self, target: Target, kind: Element) -> int:
         """The rows and columns of a tile, a power of two; 0 where there are too few."""
         width = target.vector_bytes if kind.bytes >= 4 else min(target.vector_bytes, NARROW_BYTES)
-        size = most = min(width // kind.bytes, LARGEST_TILE)
-        while size > min(prod(self.lengths(self.read)), prod(self.lengths(self.written))):
-            size //= 2
-        return size if size >= min(most, SMALLEST_TILE) > 1 else 0
+        lengths = [prod(self.lengths(run)) for run in (self.read, self.written)]
+        return _halved(min(width // kind.bytes, LARGEST_TILE), min(lengths))
+
+
+def _halved(most: int, length: int) -> int:
+    """`most`, halved until there are as many elements; 0 where that is too small to pay."""
+    size = most
+    while size > length:
+        size //= 2
+    return size if size >= min(most, SMALLEST_TILE) > 1 else 0
 
 
 def moves_last_axis(op: Operation) -> bool:
@@ -130,13 +161,58 @@ def _is_read_where_it_lies(value: SSAValue) -> bool:
     return not isinstance(op, RelayOp)
 
 
-class _Tiles:
-    """The code of the tiles of one transpose."""
+class _Transposition:
+    """What the code of a transpose is made of."""
 
-    def __init__(self, ctx: KernelContext, op: TransposeOp, axes: _Axes, sink: Sink):
+    def __init__(self, ctx: KernelContext, op: TransposeOp, axes: _Axes, size: int, sink: Sink):
         self.ctx, self.b, self.op, self.axes, self.sink = ctx, ctx.b, op, axes, sink
         self.kind = element_of(op.data)
-        self.size = axes.tile(ctx.target, self.kind)
+        self.size = size
+
+    def first(self, number: Index, length: int) -> Index:
+        """Where a vector along an axis begins; the last one overlaps with the one before."""
+        start = self.b.mul(number, self.size)
+        return self.b.smaller(start, length - self.size) if length % self.size else start
+
+    def as_bits(self, vectors: Sequence[SSAValue]) -> list[SSAValue]:
+        """Vectors as they are shuffled: halves as integers, which every CPU has registers for."""
+        if not (self.kind.bytes == 2 and self.kind.is_float):
+            return list(vectors)
+        return [self.b.bitcast(vector, with_lanes(i16, self.size)) for vector in vectors]
+
+    def as_elements(self, vectors: Sequence[SSAValue]) -> list[SSAValue]:
+        """Vectors after they were shuffled."""
+        own = with_lanes(self.kind.compute, self.size)
+        return [vector if vector.type == own else self.b.bitcast(vector, own) for vector in vectors]
+
+    def coordinates(self, run: Sequence[int], first: Index, i: Index) -> dict[int, Index]:
+        """The coordinates on neighbouring axes of element `first` + `i` along them."""
+        b, lengths = self.b, self.axes.lengths(run)
+        if lengths[-1] % self.size:
+            return dict(zip(run, b.unflatten(b.add(first, i), lengths), strict=True))
+        # A tile does not cross the end of a row.
+        *before, last = b.unflatten(first, lengths)
+        return dict(zip(run, (*before, b.add(last, i)), strict=True))
+
+    def position(
+        self, order: Sequence[int], run: Sequence[int], known: dict[int, Index], first: Index
+    ) -> Position:
+        """
+        A vector from element `first` on along the last axes `run` of a tensor whose axes are those
+        of the operand in some order.
+        """
+        split = list(order).index(run[0])
+        outer = tuple(known.get(axis, 0) for axis in order[:split])
+        in_row = order[-1] == run[-1] and self.axes.shape[run[-1]] % self.size == 0
+        shape = self.axes.lengths(order)
+        return Position(shape, outer, first, self.size, in_one_row=in_row)
+
+
+class _Tiles(_Transposition):
+    """The code of square tiles."""
+
+    def __init__(self, ctx: KernelContext, op: TransposeOp, axes: _Axes, sink: Sink):
+        super().__init__(ctx, op, axes, axes.tile(ctx.target, element_of(op.data)), sink)
         rows = row_major((self.size, self.size))
         known = (op.data, 0) in ctx.ev.buffers
         # Code of several operators is repeated in a loop, not written out for every row.
@@ -149,7 +225,7 @@ class _Tiles:
         Emits the loops. Threads share blocks of as many tiles as it takes to read and write whole
         lines of memory.
         """
-        b, axes, size = self.b, self.axes, self.size
+        axes, size = self.axes, self.size
         lengths = [prod(axes.lengths(run)) for run in (axes.written, axes.read)]
         tiles = [blocks(length, size) for length in lengths]
         block = max(1, LINE_BYTES // (size * self.kind.bytes))
@@ -161,11 +237,8 @@ class _Tiles:
                 self.tiles_of(written, block, tiles[0]) as row,
                 self.tiles_of(read, block, tiles[1]) as column,
             ):
-                first = [
-                    b.smaller(b.mul(i, size), length - size) if length % size else b.mul(i, size)
-                    for i, length in zip((row, column), lengths, strict=True)
-                ]
-                self.tile(dict(zip(axes.others, others, strict=True)), *first)
+                known = dict(zip(axes.others, others, strict=True))
+                self.tile(known, self.first(row, lengths[0]), self.first(column, lengths[1]))
 
         self.ctx.tasks((*outer, *(blocks(count, block) for count in tiles)), task)
 
@@ -180,13 +253,8 @@ class _Tiles:
         The tile from element `row` on along the axes that are written, and from `column` on along
         those that are read.
         """
-        vectors = self.read(others, row, column)
-        if self.kind.bytes == 2 and self.kind.is_float:
-            bits = with_lanes(i16, self.size)
-            vectors = [self.b.bitcast(vector, bits) for vector in vectors]
-        own = with_lanes(self.kind.compute, self.size)
-        results = [self.b.bitcast(vector, own) for vector in transposed(self.b, vectors)]
-        self.write(others, row, column, results)
+        vectors = transposed(self.b, self.as_bits(self.read(others, row, column)))
+        self.write(others, row, column, self.as_elements(vectors))
 
     def read(self, others: dict[int, Index], row: Index, column: Index) -> list[SSAValue]:
         """A vector along the axes that are read for every element along those that are written."""
@@ -229,28 +297,6 @@ class _Tiles:
         with b.loop(0, size) as i:
             hand_over(i, b.load(after.pointer, b.mul(i, size), self.kind, size))
 
-    def coordinates(self, run: Sequence[int], first: Index, i: Index) -> dict[int, Index]:
-        """The coordinates on neighbouring axes of element `first` + `i` along them."""
-        b, lengths = self.b, self.axes.lengths(run)
-        if lengths[-1] % self.size:
-            return dict(zip(run, b.unflatten(b.add(first, i), lengths), strict=True))
-        # A tile does not cross the end of a row.
-        *before, last = b.unflatten(first, lengths)
-        return dict(zip(run, (*before, b.add(last, i)), strict=True))
-
-    def position(
-        self, order: Sequence[int], run: Sequence[int], known: dict[int, Index], first: Index
-    ) -> Position:
-        """
-        A vector from element `first` on along the last axes `run` of a tensor whose axes are those
-        of the operand in some order.
-        """
-        split = list(order).index(run[0])
-        outer = tuple(known.get(axis, 0) for axis in order[:split])
-        in_row = order[-1] == run[-1] and self.axes.shape[run[-1]] % self.size == 0
-        shape = self.axes.lengths(order)
-        return Position(shape, outer, first, self.size, in_one_row=in_row)
-
 
 def _tiles(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     """Square tiles, transposed in registers."""
@@ -260,9 +306,106 @@ def _tiles(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     _Tiles(ctx, op, axes, sink).emit()
 
 
+class _Stripes(_Transposition):
+    """The code of interleaved vectors."""
+
+    def __init__(self, ctx: KernelContext, op: TransposeOp, axes: _Axes, sink: Sink, *, back: bool):
+        size = axes.stripe(ctx.target, element_of(op.data), back=back)
+        super().__init__(ctx, op, axes, size, sink)
+        self.count, self.back = axes.interleaved(back=back), back
+        self.few, self.many = (axes.read, axes.written) if back else (axes.written, axes.read)
+
+    def emit(self) -> None:
+        """Emits the loops."""
+        axes = self.axes
+        length = prod(axes.lengths(self.many))
+        extents = (*axes.lengths(axes.others), blocks(length, self.size))
+
+        def task(indices: tuple[Index, ...]) -> None:
+            *others, number = indices
+            known = dict(zip(axes.others, others, strict=True))
+            self.stripe(known, self.first(number, length))
+
+        self.ctx.tasks(extents, task)
+
+    def stripe(self, others: dict[int, Index], first: Index) -> None:
+        """As many vectors as there are few elements, from an element of the many on."""
+        b, size, count, every = self.b, self.size, self.count, range(len(self.axes.shape))
+        apart_in, together_in = (
+            (self.axes.permutation, every) if self.back else (every, self.axes.permutation)
+        )
+        apart: list[Position] = []
+        together: list[Position] = []
+        for i in range(count):
+            place = dict(zip(self.few, b.unflatten(i, self.axes.lengths(self.few)), strict=True))
+            apart.append(self.position(apart_in, self.many, {**others, **place}, first))
+            start = b.add(b.mul(first, count), i * size)
+            row = (*self.many, *self.few)
+            together.append(
+                replace(self.position(together_in, row, others, start), in_one_row=False)
+            )
+        come, go = (together, apart) if self.back else (apart, together)
+        vectors = self.as_bits([self.ctx.ev.get((self.op.data, 0), each) for each in come])
+        results = [self.picked(vectors, i) for i in range(count)]
+        for position, vector in zip(go, self.as_elements(results), strict=True):
+            self.sink(position, vector)
+
+    def picked(self, vectors: Sequence[SSAValue], number: int) -> SSAValue:
+        """A vector of the result, whose elements come from all vectors."""
+        count, size = self.count, self.size
+        if self.back:
+            sources = [divmod(lane * count + number, size) for lane in range(size)]
+        else:
+            places = [divmod(number * size + lane, count) for lane in range(size)]
+            sources = [(source, lane) for lane, source in places]
+        result = vectors[0]
+        for i, vector in enumerate(vectors[1:], 1):
+            mask: list[int] = []
+            for lane, (source, place) in enumerate(sources):
+                own = place if i == 1 and source == 0 else lane
+                mask.append(size + place if source == i else own)
+            result = self.b.merge(result, vector, mask)
+        return result
+
+
+def _stripes_refusal(site: Site, *, back: bool) -> str | None:
+    assert isinstance(site.op, TransposeOp)
+    axes, kind = _Axes.of(site.op), element_of(site.op.data)
+    if axes is None:
+        return "rows stay rows"
+    if axes.interleaved(back=back) == 0:
+        what = "interleaves in the operand" if back else "interleaves in the result"
+        return f"no axis of at most {FEW} elements {what}"
+    return unless(not kind.is_bool, "elements are bools") or unless(
+        axes.stripe(site.target, kind, back=back) > 0, "axes shorter than a vector"
+    )
+
+
+def _stripes_cost(site: Site, *, back: bool) -> float:
+    assert isinstance(site.op, TransposeOp)
+    axes = _Axes.of(site.op)
+    assert axes is not None
+    size = axes.stripe(site.target, element_of(site.op.data), back=back)
+    vectors = prod(axes.shape) / size
+    return vectors * axes.interleaved(back=back) * VECTOR_CYCLES * site.target.cycle_seconds
+
+
+def _stripes(name: str, *, back: bool) -> Implementation:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, TransposeOp)
+        axes = _Axes.of(op)
+        assert axes is not None
+        _Stripes(ctx, op, axes, sink, back=back).emit()
+
+    refusal, cost = partial(_stripes_refusal, back=back), partial(_stripes_cost, back=back)
+    return Implementation(name, emit, refusal=refusal, cost=cost)
+
+
 STRATEGIES: dict[type[Operation], Strategy] = {
     TransposeOp: (
         Implementation("element by element", each_element, plevel=5, cost=_elements_cost),
         Implementation("transposed tiles", _tiles, refusal=_refusal, cost=_tiles_cost),
+        _stripes("interleaved vectors", back=False),
+        _stripes("separated vectors", back=True),
     )
 }

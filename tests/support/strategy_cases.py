@@ -500,14 +500,13 @@ class Transposition:
     source: str
     """Whether the operand is a parameter, a part of one in another shape, or computed."""
     epilogue: str
-    flat: bool
-    """Whether a reshape follows."""
+    reshaped: str
+    """Whether a reshape comes before or after the epilogue."""
 
     def build(self, g: Graph) -> SSAValue:
         """Adds it to a graph."""
-        value = self.operand(g)
-        value = g.op(TransposeOp(value, self.axes))
-        if self.flat:
+        value = g.op(TransposeOp(self.operand(g), self.axes))
+        if self.reshaped == "before":
             first, *rest = shape_of(value)
             value = g.op(ReshapeOp(value, [first * rest[0], *rest[1:]]))
         shape = shape_of(value)
@@ -518,7 +517,11 @@ class Transposition:
         def residual() -> SSAValue:
             return g.input(self.numbers(g, *shape))
 
-        return finished(g, value, self.epilogue, self.dtype, bias, residual)
+        value = finished(g, value, self.epilogue, self.dtype, bias, residual)
+        if self.reshaped == "after":
+            *rest, penultimate, last = shape_of(value)
+            value = g.op(ReshapeOp(value, [*rest, penultimate * last]))
+        return value
 
     def operand(self, g: Graph) -> SSAValue:
         """What is transposed."""
@@ -537,27 +540,38 @@ class Transposition:
         return g.small(self.dtype, *shape)
 
 
-def draw_transposition(number: int, rng: Generator) -> Transposition:
+def draw_transposition(implementation: str, number: int, rng: Generator) -> Transposition:
     """A transpose that puts another axis last, of elements of every size in turn."""
-    rank = pick(rng, (2, 3, 3, 4, 4))
-    while True:
-        axes = tuple(int(axis) for axis in rng.permutation(rank))
-        if axes[-1] != rank - 1:
-            break
-    last, written = pick(rng, (16, 17, 31, 32, 64, 5)), pick(rng, (16, 18, 23, 48, 64, 7))
-    lengths = [pick(rng, (1, 2, 3, 5)) for _ in range(rank)]
-    lengths[-1], lengths[axes[-1]] = last, written
+    few, many = pick(rng, (2, 3, 4)), pick(rng, ((16,), (70,), (5, 7), (4, 16), (3, 1, 31)))
+    if implementation in ("interleaved vectors", "separated vectors"):
+        # The few elements stand before the others in the operand, or in the result.
+        shape, axes = [few, *many], [*range(1, len(many) + 1), 0]
+        if implementation == "separated vectors":
+            shape, axes = [*many, few], [len(many), *range(len(many))]
+        for length in (2, 3)[: pick(rng, (0, 1, 2))]:
+            shape, axes = [length, *shape], [0, *(axis + 1 for axis in axes)]
+    else:
+        rank = pick(rng, (2, 3, 3, 4, 4))
+        axes = [rank - 1]
+        while axes[-1] == rank - 1:
+            axes = [int(axis) for axis in rng.permutation(rank)]
+        shape = [pick(rng, (1, 2, 3, 5)) for _ in range(rank)]
+        shape[-1] = pick(rng, (16, 17, 31, 32, 64, 5))
+        shape[axes[-1]] = pick(rng, (16, 18, 23, 48, 64, 7))
     dtype = turn(number, ("float32", "float64", "int8", "float32", "float16", "int32", "int64"))
-    epilogue = turn(number // 2, EPILOGUES) if dtype == "float32" else "nothing"
-    source = pick(rng, ("parameter", "part", "computed"))
     return Transposition(
-        tuple(lengths), axes, dtype, source, epilogue, bool(rank > 2 and rng.random() < 0.4)
+        tuple(shape),
+        tuple(axes),
+        dtype,
+        pick(rng, ("parameter", "part", "computed")),
+        turn(number // 2, EPILOGUES) if dtype == "float32" else "nothing",
+        pick(rng, ("no", "before", "after")),
     )
 
 
 def transposition_case(implementation: str, number: int, rng: Generator) -> Case:
     """A case of a transpose."""
-    drawn = draw_transposition(number, rng)
+    drawn = draw_transposition(implementation, number, rng)
     return Case(implementation, str(drawn), 2e-6, drawn.build)
 
 

@@ -160,7 +160,9 @@ def test_matrices_that_are_used_once_are_not_packed(target: Target) -> None:
     [
         ((128, 12, 64), (1, 2, 0), "transposed tiles"),
         ((1, 64, 7, 7), (0, 2, 3, 1), "transposed tiles"),
-        ((5, 3), (1, 0), "element by element"),
+        ((1, 3, 5, 7), (0, 2, 3, 1), "interleaved vectors"),
+        ((1, 5, 7, 3), (0, 3, 1, 2), "separated vectors"),
+        ((3, 3), (1, 0), "element by element"),
         ((2, 3, 64), (1, 0, 2), "element by element"),
     ],
 )
