@@ -418,6 +418,11 @@ def test_rms_normalization(axis: int):
     check("RMSNormalization", half[:1], half[1:], half_expected, axis=axis, opset=23, epsilon=0.01)
 
 
+def test_rms_normalization_is_one_operator():
+    model = one_node("RMSNormalization", [floats(2, 5)], [floats(5)], opset=23)
+    assert kinds(model) == ["nn.rms_norm"]
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3, 4)])
 def test_instance_normalization(shape: tuple[int, ...]):
     check("InstanceNormalization", [floats(*shape)], [floats(3), floats(3)], epsilon=0.01)
