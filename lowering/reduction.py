@@ -166,7 +166,7 @@ def reduce_elements(
 
 ENOUGH_PARTS = 16
 """Fewer long rows than this are cut into so many parts together, which the threads share."""
-PART_ELEMENTS = 8192
+PART_ELEMENTS = 16384
 """The least that a part has: work that is worth a barrier."""
 
 
