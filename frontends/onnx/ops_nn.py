@@ -165,8 +165,13 @@ def _statistics(node: Node, data: SSAValue, axes: Sequence[int]) -> tuple[SSAVal
 
 
 def rms_normalization(node: Node) -> SSAValue:
-    """RMSNormalization over all axes from `axis` on, as rows."""
+    """
+    RMSNormalization over all axes from `axis` on, as rows; also onnxruntime's
+    SimplifiedLayerNormalization, the same operator before ONNX had it.
+    """
     _require_single_precision(node)
+    if node.output_count > 1:
+        raise UnsupportedNode("the second output, the inverse root mean square, is not supported")
     data, scale = node.input(0), node.input(1)
     shape = node.shape_of(data)
     axis = normalize_axis(node.integer("axis", -1), len(shape))
@@ -283,5 +288,6 @@ NN_CONVERTERS: ConverterTable = {
     "LogSoftmax": {1: flat_softmax(LogSoftmaxOp), 13: softmax(LogSoftmaxOp)},
     "MaxPool": {1: max_pool},
     "RMSNormalization": {23: rms_normalization},
+    "SimplifiedLayerNormalization": {1: rms_normalization},
     "Softmax": {1: flat_softmax(SoftmaxOp), 13: softmax(SoftmaxOp)},
 }
