@@ -39,7 +39,9 @@ def _require_float(type_: TensorType[Attribute]) -> None:
         )
 
 
-def _require_channels(op: "BatchNormOp | StandardizingOp", axis: int, names: Sequence[str]) -> None:
+def _require_channels(
+    op: "BatchNormOp | StandardizingOp | RmsNormOp", axis: int, names: Sequence[str]
+) -> None:
     """Checks that operands are vectors like axis `axis` of `data`."""
     data = op.data.type
     channels = data.get_shape()[axis]
@@ -305,6 +307,52 @@ class GroupNormOp(StandardizingOp):
         return result
 
 
+@irdl_op_definition
+class RmsNormOp(RelayOp):
+    """
+    Each row of `data` along `axis` divided by its root mean square: data / sqrt(mean of squares
+    + epsilon) * gamma, where `gamma` [C] stands along `axis`, which has length C. Without `scale`
+    gamma counts as 1.
+
+    An extension: Relay has no such operator. Source: ONNX's RMSNormalization.
+    """
+
+    name = "relay.nn.rms_norm"
+
+    data = tensor_operand_def()
+    gamma = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    epsilon = prop_def(FloatAttr.constr(f64), default_value=real(1e-5))
+    scale = prop_def(BoolAttr, default_value=boolean(True))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $gamma attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        gamma: Value,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        scale: bool = True,
+    ):
+        super().__init__(
+            [data, gamma],
+            {"axis": integer(axis), "epsilon": real(epsilon), "scale": boolean(scale)},
+        )
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_float(self.data.type)
+        _require_channels(self, self.channel_axis, ("gamma",))
+        return self.data.type
+
+
 class SoftmaxFamilyOp(RelayOp, ABC):
     """Normalises the elements of `data` along `axis`."""
 
@@ -438,5 +486,6 @@ NORM_OPS = (
     LayerNormOp,
     LogSoftmaxOp,
     LrnOp,
+    RmsNormOp,
     SoftmaxOp,
 )

@@ -100,6 +100,19 @@ class NormFunctions(InterpreterFunctions):
         data = widen(args[0]).reshape(split)
         return (_standardized(op, args, data, tuple(range(axis + 1, data.ndim))),)
 
+    @impl(norm.RmsNormOp)
+    @quiet
+    def run_rms_norm(
+        self, interpreter: Interpreter, op: norm.RmsNormOp, args: PythonValues
+    ) -> PythonValues:
+        data, axis = widen(args[0]), op.channel_axis
+        # The mean of no elements is not needed.
+        squares = (data * data).sum(axis, keepdims=True) / data.dtype.type(max(data.shape[axis], 1))
+        result = data / np.sqrt(squares + data.dtype.type(op.epsilon.value.data))
+        if op.scale.value.data:
+            result = result * _along(axis, widen(args[1]), data.ndim)
+        return (narrow(result, args[0].dtype),)
+
     @impl(norm.SoftmaxOp)
     @quiet
     def run_softmax(

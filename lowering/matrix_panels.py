@@ -35,6 +35,10 @@ from xrelay.lowering.tiling import Tiling, choose_tiling, depth_parts, most_vect
 
 PAGE_BYTES = 4096
 FEW_ROWS = 4
+PACK_CYCLES = 3
+"""To read a vector of the right operand and to write it into a panel."""
+FAR_PACK_CYCLES = 5
+"""The same where the panels do not stay in the near caches."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,10 @@ class Product:
         whole = rest != 0 or self.rows <= FEW_ROWS
         return 1 if whole else depth_parts(target, self.depth, steps)
 
+    def lies_in_panels(self, target: Target) -> bool:
+        """Whether the rows of the right operand are whole vectors."""
+        return self.by_rows and self.columns % target.lanes(self.kind.bytes) == 0
+
     @property
     def rows_collide(self) -> bool:
         """Whether a column of the left operand falls into one set of the first-level cache."""
@@ -120,9 +128,14 @@ def _spacing(site: Site) -> Spacing:
 
 
 def _cost(site: Site) -> float:
-    product = Product.of(site.op)
-    cycles = product.tiling(site.target).cycles * product.depth_parts(site.target)
-    return product.batch * cycles * site.target.cycle_seconds
+    product, target = Product.of(site.op), site.target
+    cycles = product.batch * product.tiling(target).cycles * product.depth_parts(target)
+    if product.right not in site.constants and not product.lies_in_panels(target):
+        elements = product.depth * product.columns
+        far = elements * product.kind.bytes > target.l2_bytes // 4
+        vectors = product.right_batch * elements / target.lanes(product.kind.bytes)
+        cycles += vectors * (FAR_PACK_CYCLES if far else PACK_CYCLES)
+    return cycles * target.cycle_seconds
 
 
 @dataclass(frozen=True)
@@ -141,12 +154,11 @@ def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: i
     lanes = ctx.target.lanes(product.kind.bytes)
     panels = blocks(product.columns, width)
     member = 0 if product.right_batch == 1 else 1
+    size = product.depth * width
     if product.right in ctx.known:
-        packing = MatrixPanels(width, product.by_rows)
-        if product.right_batch == 1:
-            pointer = ctx.packed(product.right, packing)
-            return _Panels(pointer, 0, product.depth * width, width)
-    if product.by_rows and product.columns % lanes == 0:
+        pointer = ctx.packed(product.right, MatrixPanels(width, product.by_rows))
+        return _Panels(pointer, member * panels * size, size, width)
+    if product.lies_in_panels(ctx.target):
         pointer = ctx.in_memory(product.right).pointer
         return _Panels(pointer, member * product.depth * product.columns, width, product.columns)
     buffer = ctx.scratch(
@@ -154,7 +166,6 @@ def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: i
     )
     _pack(ctx, product, buffer.shape, buffer.pointer, lanes)
     ctx.barrier()
-    size = product.depth * width
     return _Panels(buffer.pointer, member * panels * size, size, width)
 
 

@@ -28,6 +28,7 @@ from xrelay.lowering import (
     reduction,
     reshape,
     transform,
+    transpose,
     unary,
 )
 from xrelay.lowering.evaluate import RuleFunction
@@ -54,6 +55,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **layout.STRATEGIES,
     **norm.STRATEGIES,
     **attention_code.STRATEGIES,
+    **transpose.STRATEGIES,
 }
 """Operators with loops of their own."""
 

@@ -9,9 +9,9 @@
     %4 = relay.divide %0, %3
     %5 = %4 * %gamma + %beta
 
-RULES lists them. Layer normalisation (as torch and as TensorFlow write it) and softmax become operators
-of the dialect, whose kernels need fewer passes over memory. With `composites` further ones become
-`relay.composite` under their name, for code generators that have a strategy for the whole: "rms_norm",
+RULES lists them. Layer normalisation (as torch and as TensorFlow write it), RMS normalisation and softmax
+become operators of the dialect, whose kernels need fewer passes over memory. With `composites` further
+ones become `relay.composite` under their name, for code generators that have a strategy for the whole:
 "gelu" (with erf, with tanh), "silu", "hard_swish".
 
 Composites are off by default as a composite is opaque to fusion: an elementwise chain after a dense or
@@ -50,7 +50,7 @@ from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
-from xrelay.dialects.norm import LayerNormOp, SoftmaxOp
+from xrelay.dialects.norm import LayerNormOp, RmsNormOp, SoftmaxOp
 from xrelay.dialects.reduction import MaxOp, MeanOp, ReductionOp, SumOp
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type
@@ -133,6 +133,29 @@ def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None
             epsilon=found.numbers["epsilon"],
             center=beta is not None,
             scale=gamma is not None,
+        )
+    )
+
+
+def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
+    """relay.nn.rms_norm, without scale where the sub-graph has none."""
+    x, axis = found.leaves["x"], _same_axis(found, MeanOp)
+    if axis is None or x.type != result.type:
+        return None
+    shape = shape_of(x)
+    gamma = found.leaves.get("gamma")
+    vector = None if gamma is None else _vector(emit, gamma, axis, shape)
+    if vector is None and gamma is not None:
+        return None
+    assert is_tensor_type(x.type)
+    none = np.zeros(shape[axis], dtype_of(x.type.element_type))
+    return emit(
+        RmsNormOp(
+            x,
+            emit.constant(none) if vector is None else vector,
+            axis=axis - len(shape) if axis == len(shape) - 1 else axis,
+            epsilon=found.numbers["epsilon"],
+            scale=vector is not None,
         )
     )
 
@@ -227,11 +250,17 @@ _LAYER_NORM = OneOf(
     Op(AddOp, Op(MultiplyOp, _NORMAL, GAMMA), BETA),
 )
 
-_ROOT = Op(SqrtOp, Op(AddOp, _mean(_square(X)), EPSILON))
-_RMS = OneOf(
-    Op(DivideOp, X, _ROOT),
-    Op(MultiplyOp, X, Op(DivideOp, Number(1), _ROOT)),
-    Op(MultiplyOp, X, Op(RsqrtOp, Op(AddOp, _mean(_square(X)), EPSILON))),
+_SQUARES = Op(AddOp, _mean(_square(X)), EPSILON)
+_ROOT = OneOf(Op(SqrtOp, _SQUARES), Op(PowerOp, _SQUARES, Number(0.5)))
+_INVERSE_ROOT = OneOf(
+    Op(RsqrtOp, _SQUARES),
+    Op(DivideOp, Number(1), _ROOT),
+    Op(PowerOp, _SQUARES, Number(-0.5)),
+)
+_RMS = OneOf(Op(DivideOp, X, _ROOT), Op(MultiplyOp, X, _INVERSE_ROOT))
+_RMS_NORM = OneOf(
+    Op(MultiplyOp, _RMS, GAMMA),
+    Op(MultiplyOp, X, Op(MultiplyOp, _INVERSE_ROOT, GAMMA)),
 )
 
 _POWERS = Op(ExpOp, Op(SubtractOp, X, Op(MaxOp, X, where=_keeps_axes)))
@@ -300,8 +329,9 @@ _HARD_SWISH = OneOf(
 RULES: tuple[Recognition, ...] = (
     Recognition("layer_norm", _LAYER_NORM, layer_norm),
     Recognition("layer_norm", _NORMAL, layer_norm),
+    Recognition("rms_norm", _RMS_NORM, rms_norm),
+    Recognition("rms_norm", _RMS, rms_norm),
     Recognition("softmax", _SOFTMAX, softmax),
-    Recognition("rms_norm", Op(MultiplyOp, _RMS, GAMMA), composite("rms_norm"), "composites"),
     Recognition("gelu", OneOf(_gelu(_ERF), _gelu(_TANH)), composite("gelu"), "composites"),
     Recognition("silu", Op(MultiplyOp, X, _SIGMOID), composite("silu"), "composites"),
     Recognition("hard_swish", _HARD_SWISH, composite("hard_swish"), "composites"),
@@ -358,7 +388,7 @@ class RecognizeOperatorsPass(ModulePass):
     name = "recognize-operators"
 
     composites: bool = False
-    """Also make composites of RMS normalisation, GELU, SiLU and hard swish."""
+    """Also make composites of GELU, SiLU and hard swish."""
     attention: bool = False
     """Also make composites of scaled dot-product attention."""
 

@@ -825,7 +825,7 @@ def lrn(g: Graph, dtype: str) -> None:
     g.show(norm.LrnOp(g.input(g.numbers(dtype, 33)), axis=0), 16)
 
 
-@cases((norm.LayerNormOp, norm.InstanceNormOp, norm.GroupNormOp), FLOATS)
+@cases((norm.LayerNormOp, norm.InstanceNormOp, norm.GroupNormOp, norm.RmsNormOp), FLOATS)
 def standardization(g: Graph, dtype: str) -> None:
     def show(op: Any, shape: Sequence[int], axis: int, options: Any) -> None:
         x = (3 * g.rng.standard_normal(shape) + 2).astype(dtype)
@@ -839,6 +839,9 @@ def standardization(g: Graph, dtype: str) -> None:
             options = {**flags[(i + axis) % 4], "epsilon": 0.01}
             show(norm.LayerNormOp, shape, axis, options)
             show(norm.InstanceNormOp, shape, axis, options)
+            x = g.input((3 * g.rng.standard_normal(shape) + 2).astype(dtype))
+            gamma = g.input(g.rng.standard_normal(shape[axis]).astype(dtype))
+            g.show(norm.RmsNormOp(x, gamma, axis=axis, epsilon=0.01, scale=bool(axis % 2)), 32)
         for axis in (1, -1):
             for groups in {1, 2 - shape[axis] % 2, shape[axis]}:
                 show(norm.GroupNormOp, shape, axis, {"num_groups": groups})
@@ -846,6 +849,8 @@ def standardization(g: Graph, dtype: str) -> None:
     special = g.input(np.array([[1, np.nan, 2], [1, np.inf, 2], [4, 4, 4]], dtype))
     unit = g.input(np.ones(3, dtype))
     g.show(norm.LayerNormOp(special, unit, unit), 8)
+    g.show(norm.RmsNormOp(special, unit), 8)
+    g.show(norm.RmsNormOp(g.input(np.ones((3, 0), dtype)), g.input(np.ones(0, dtype))))
 
 
 @cases((norm.DropoutOp,), FLOATS)

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import CompositeOp, YieldOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp
+from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.norm import SoftmaxOp
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.transform import TransposeOp
@@ -32,7 +32,7 @@ from xrelay.lowering.strategy import (
     select,
     unless,
 )
-from xrelay.lowering.target import AVX2, AVX512, GENERIC
+from xrelay.lowering.target import AVX2, AVX512, GENERIC, Target
 from xrelay.lowering.tuning import (
     NO_RECORDS,
     TuningError,
@@ -167,6 +167,40 @@ def test_operators_explain_themselves() -> None:
         Site(op, AVX512, constants=frozenset([weight]), excluded=WINOGRAD_NAMES)
     )
     assert selection.chosen.name == "blocked"
+
+
+@pytest.mark.parametrize("target", [GENERIC, AVX2, AVX512])
+def test_matrices_that_are_used_once_are_not_packed(target: Target) -> None:
+    """Packing pays for many rows, or when it happens while the model is compiled."""
+
+    def chosen(op: Operation, *constants: SSAValue) -> str:
+        return explain_selection(Site(op, target, constants=frozenset(constants))).chosen.name
+
+    row, rows, by_columns, by_rows, narrow = values(
+        (1, 768), (512, 768), (768, 768), (768, 770), (1, 768)
+    )
+    assert chosen(DenseOp(row, by_columns)) == "dot-products"
+    assert chosen(MatmulOp(row, by_rows)) == "row-updates"
+    assert chosen(DenseOp(rows, by_columns), by_columns) == "panels"
+    assert chosen(MatmulOp(rows, by_rows), by_rows) == "panels"
+    # A panel is one vector wide at least.
+    assert chosen(DenseOp(rows, narrow), narrow) == "dot-products"
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "name"),
+    [
+        ((128, 12, 64), (1, 2, 0), "transposed tiles"),
+        ((1, 64, 7, 7), (0, 2, 3, 1), "transposed tiles"),
+        ((1, 3, 5, 7), (0, 2, 3, 1), "interleaved vectors"),
+        ((1, 5, 7, 3), (0, 3, 1, 2), "separated vectors"),
+        ((3, 3), (1, 0), "element by element"),
+        ((2, 3, 64), (1, 0, 2), "element by element"),
+    ],
+)
+def test_transposes(shape: tuple[int, ...], axes: tuple[int, ...], name: str) -> None:
+    (data,) = values(shape)
+    assert explain_selection(Site(TransposeOp(data, axes), AVX2)).chosen.name == name
 
 
 # -- with records -------------------------------------------------------------------------------------

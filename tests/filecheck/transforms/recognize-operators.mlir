@@ -159,11 +159,44 @@ func.func @hard_swish(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %3 : tensor<4xf32>
 }
 
-// COMPOSITE-LABEL: func.func @rms_norm
-// COMPOSITE-NEXT: relay.composite "rms_norm" %x, %g
+// CHECK-LABEL: func.func @rms_norm
+// CHECK-NEXT: [[R:%.*]] = relay.nn.rms_norm %x, %g {epsilon = {{1.0.*e-05|9.99.*e-06}} : f64} : (tensor<2x4xf32>, tensor<4xf32>)
+// CHECK-NEXT: func.return [[R]]
 func.func @rms_norm(%x: tensor<2x4xf32>, %g: tensor<4xf32>) -> tensor<2x4xf32> {
   %eps = relay.constant dense<1.0e-5> : tensor<f32>
   %0 = relay.multiply %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = relay.mean %0 {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %2 = relay.add %1, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %3 = relay.rsqrt %2 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %4 = relay.multiply %x, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %5 = relay.multiply %4, %g : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %5 : tensor<2x4xf32>
+}
+
+// As exporters write the square and the root, along another axis, without a scale.
+// CHECK-LABEL: func.func @rms_norm_without_scale
+// CHECK: [[R:%.*]] = relay.nn.rms_norm %x, {{%.*}} {axis = 0 : i64, epsilon = {{1.0.*e-05|9.99.*e-06}} : f64, scale = false}
+// CHECK-NEXT: func.return [[R]]
+func.func @rms_norm_without_scale(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %0 = relay.power %x, %two : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %1 = relay.mean %0 {axis = array<i64: 0>, keepdims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %2 = relay.add %1, %eps : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xf32>
+  %3 = relay.sqrt %2 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %4 = relay.divide %one, %3 : (tensor<f32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %5 = relay.multiply %4, %x : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %5 : tensor<2x4xf32>
+}
+
+// The mean is of something else.
+// CHECK-LABEL: func.func @keep_other_mean
+// CHECK-NOT: relay.nn.rms_norm
+// CHECK: func.return
+func.func @keep_other_mean(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>, %g: tensor<4xf32>) -> tensor<2x4xf32> {
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %0 = relay.multiply %y, %y : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %1 = relay.mean %0 {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
   %2 = relay.add %1, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
   %3 = relay.rsqrt %2 : (tensor<2x1xf32>) -> tensor<2x1xf32>
