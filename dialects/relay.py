@@ -13,6 +13,8 @@ from xrelay.dialects.layout import LAYOUT_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
+from xrelay.dialects.qnn_arithmetic import QNN_ARITHMETIC_OPS
+from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
@@ -36,6 +38,8 @@ Relay = Dialect(
         *POOL_OPS,
         *NORM_OPS,
         *QNN_OPS,
+        *QNN_ARITHMETIC_OPS,
+        *QNN_PRODUCT_OPS,
     ],
     [*CORE_ATTRS],
 )

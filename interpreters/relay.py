@@ -36,6 +36,8 @@ from xrelay.interpreters.layout import LayoutFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
+from xrelay.interpreters.qnn_arithmetic import QnnArithmeticFunctions
+from xrelay.interpreters.qnn_products import QnnProductFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.transform import TransformFunctions
@@ -53,6 +55,8 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
+    QnnArithmeticFunctions,
+    QnnProductFunctions,
     ReductionFunctions,
     ReshapeFunctions,
     TransformFunctions,
