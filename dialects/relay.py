@@ -15,6 +15,7 @@ from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
 from xrelay.dialects.qnn_arithmetic import QNN_ARITHMETIC_OPS
 from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
+from xrelay.dialects.random import RANDOM_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
@@ -40,6 +41,7 @@ Relay = Dialect(
         *QNN_OPS,
         *QNN_ARITHMETIC_OPS,
         *QNN_PRODUCT_OPS,
+        *RANDOM_OPS,
     ],
     [*CORE_ATTRS],
 )

@@ -38,6 +38,7 @@ from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
 from xrelay.interpreters.qnn_arithmetic import QnnArithmeticFunctions
 from xrelay.interpreters.qnn_products import QnnProductFunctions
+from xrelay.interpreters.random import RandomFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.transform import TransformFunctions
@@ -57,6 +58,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     QnnFunctions,
     QnnArithmeticFunctions,
     QnnProductFunctions,
+    RandomFunctions,
     ReductionFunctions,
     ReshapeFunctions,
     TransformFunctions,

@@ -25,6 +25,7 @@ from xrelay.lowering import (
     pool,
     qnn,
     qnn_arithmetic,
+    random,
     reduction,
     reshape,
     transform,
@@ -54,6 +55,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **pool.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
+    **random.STRATEGIES,
 }
 """Operators with loops of their own."""
 

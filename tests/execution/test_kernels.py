@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 import qnn_cases
+import random_cases
 from graphs import Graph
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -999,7 +1000,7 @@ def quantised_concatenation(g: Graph, dtype: str) -> None:
         g.show(qnn.QnnConcatenateOp(data, scales, zeros, *out, axis=axis))
 
 
-for table in (qnn_cases.TABLE,):
+for table in (qnn_cases.TABLE, random_cases.TABLE):
     CASES.update(table.cases)
     COVERED.update(table.covered)
 
