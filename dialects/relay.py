@@ -9,6 +9,7 @@ from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
 from xrelay.dialects.dilate import DILATE_OPS
+from xrelay.dialects.image import IMAGE_OPS
 from xrelay.dialects.layout import LAYOUT_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
@@ -18,6 +19,7 @@ from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
 from xrelay.dialects.random import RANDOM_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
+from xrelay.dialects.sampling import SAMPLING_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
 
@@ -42,6 +44,8 @@ Relay = Dialect(
         *QNN_ARITHMETIC_OPS,
         *QNN_PRODUCT_OPS,
         *RANDOM_OPS,
+        *IMAGE_OPS,
+        *SAMPLING_OPS,
     ],
     [*CORE_ATTRS],
 )

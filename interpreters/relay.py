@@ -32,6 +32,7 @@ from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.dilate import DilateFunctions
+from xrelay.interpreters.image import ImageFunctions
 from xrelay.interpreters.layout import LayoutFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
@@ -41,6 +42,7 @@ from xrelay.interpreters.qnn_products import QnnProductFunctions
 from xrelay.interpreters.random import RandomFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
+from xrelay.interpreters.sampling import SamplingFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
 
@@ -52,6 +54,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     CreationFunctions,
     DenseFunctions,
     DilateFunctions,
+    ImageFunctions,
     LayoutFunctions,
     NormFunctions,
     PoolFunctions,
@@ -61,6 +64,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     RandomFunctions,
     ReductionFunctions,
     ReshapeFunctions,
+    SamplingFunctions,
     TransformFunctions,
     UnaryFunctions,
 )

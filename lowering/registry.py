@@ -20,6 +20,7 @@ from xrelay.lowering import (
     core,
     dense,
     dilate,
+    image,
     layout,
     norm,
     pool,
@@ -28,6 +29,7 @@ from xrelay.lowering import (
     random,
     reduction,
     reshape,
+    sampling,
     transform,
     unary,
 )
@@ -45,6 +47,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **norm.RULES,
     **qnn.RULES,
     **qnn_arithmetic.RULES,
+    **sampling.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -56,6 +59,8 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **layout.STRATEGIES,
     **norm.STRATEGIES,
     **random.STRATEGIES,
+    **image.STRATEGIES,
+    **sampling.STRATEGIES,
 }
 """Operators with loops of their own."""
 

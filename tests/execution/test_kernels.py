@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain, combinations, product
 from typing import Any, TypeAlias
 
+import image_cases
 import numpy as np
 import pytest
 import qnn_cases
@@ -1000,7 +1001,7 @@ def quantised_concatenation(g: Graph, dtype: str) -> None:
         g.show(qnn.QnnConcatenateOp(data, scales, zeros, *out, axis=axis))
 
 
-for table in (qnn_cases.TABLE, random_cases.TABLE):
+for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE):
     CASES.update(table.cases)
     COVERED.update(table.covered)
 
