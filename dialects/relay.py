@@ -18,10 +18,12 @@ from xrelay.dialects.qnn_arithmetic import QNN_ARITHMETIC_OPS
 from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
 from xrelay.dialects.random import RANDOM_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
+from xrelay.dialects.regions import REGION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.sampling import SAMPLING_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
+from xrelay.dialects.vision import VISION_OPS
 
 Relay = Dialect(
     "relay",
@@ -46,6 +48,8 @@ Relay = Dialect(
         *RANDOM_OPS,
         *IMAGE_OPS,
         *SAMPLING_OPS,
+        *VISION_OPS,
+        *REGION_OPS,
     ],
     [*CORE_ATTRS],
 )

@@ -41,10 +41,12 @@ from xrelay.interpreters.qnn_arithmetic import QnnArithmeticFunctions
 from xrelay.interpreters.qnn_products import QnnProductFunctions
 from xrelay.interpreters.random import RandomFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
+from xrelay.interpreters.regions import RegionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.sampling import SamplingFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
+from xrelay.interpreters.vision import VisionFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AnnotationFunctions,
@@ -63,10 +65,12 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     QnnProductFunctions,
     RandomFunctions,
     ReductionFunctions,
+    RegionFunctions,
     ReshapeFunctions,
     SamplingFunctions,
     TransformFunctions,
     UnaryFunctions,
+    VisionFunctions,
 )
 
 

@@ -44,7 +44,7 @@ Elements = Callable[[tuple[Index, ...], int], SSAValue]
 """Computes elements of the result from a position on, along the last axis."""
 
 
-def _each(
+def each_element(
     ctx: KernelContext, shape: tuple[int, ...], lanes: int, elements: Elements, sink: Sink
 ) -> None:
     """Hands all elements of a result to the sink, `lanes` along the last axis at once."""
@@ -159,7 +159,7 @@ def _resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         otherwise = op.extrapolation_value.value.data
         return blending.blend(coords, choices, width, outside, otherwise)
 
-    _each(ctx, shape, lanes, elements, sink)
+    each_element(ctx, shape, lanes, elements, sink)
 
 
 def _crop_and_resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -202,7 +202,7 @@ def _crop_and_resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         otherwise = op.extrapolation_value.value.data
         return blending.blend(own, choices, width, outside, otherwise)
 
-    _each(ctx, shape, lanes, elements, sink)
+    each_element(ctx, shape, lanes, elements, sink)
 
 
 def _dilation2d(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -249,7 +249,7 @@ def _dilation2d(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         (value,) = b.fold_nest(counts, [least], tap)
         return convert(b, value, kind, out)
 
-    _each(ctx, shape, lanes, elements, sink)
+    each_element(ctx, shape, lanes, elements, sink)
 
 
 RESIZE: Strategy = (Implementation("gather", _resize),)

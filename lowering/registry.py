@@ -28,10 +28,12 @@ from xrelay.lowering import (
     qnn_arithmetic,
     random,
     reduction,
+    regions,
     reshape,
     sampling,
     transform,
     unary,
+    vision,
 )
 from xrelay.lowering.evaluate import RuleFunction
 from xrelay.lowering.strategy import Selection, Site, Strategy, select
@@ -48,6 +50,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **qnn.RULES,
     **qnn_arithmetic.RULES,
     **sampling.RULES,
+    **regions.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -61,6 +64,8 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **random.STRATEGIES,
     **image.STRATEGIES,
     **sampling.STRATEGIES,
+    **vision.STRATEGIES,
+    **regions.STRATEGIES,
 }
 """Operators with loops of their own."""
 

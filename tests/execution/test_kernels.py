@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import qnn_cases
 import random_cases
+import vision_cases
 from graphs import Graph
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -1001,7 +1002,7 @@ def quantised_concatenation(g: Graph, dtype: str) -> None:
         g.show(qnn.QnnConcatenateOp(data, scales, zeros, *out, axis=axis))
 
 
-for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE):
+for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE, vision_cases.TABLE):
     CASES.update(table.cases)
     COVERED.update(table.covered)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -86,6 +87,7 @@ DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
     ("strided_slice", "begin"): (REQUIRED, STATIC),
     ("strided_slice", "end"): (REQUIRED, STATIC),
     ("transpose", "axes"): (OPTIONAL, "null in Relay reverses the axes"),
+    ("vision.get_valid_counts", "score_threshold"): (ABSENT, "the operand of this name"),
     ("zeros", "dtype"): (REQUIRED, "no operand tells it"),
     ("zeros", "shape"): (REQUIRED, STATIC),
 }
@@ -210,7 +212,7 @@ def dialect_default(definition: PropertyDef) -> object:
 
 
 def python_value(attribute: Attribute) -> object:
-    if isa(attribute, DenseArrayBase[IntegerType]):
+    if isa(attribute, DenseArrayBase[IntegerType]) or isa(attribute, DenseArrayBase[Float64Type]):
         return list(attribute.get_values())
     match attribute:
         case IntegerAttr() if attribute.type == i1:
