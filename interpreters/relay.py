@@ -32,14 +32,21 @@ from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.dilate import DilateFunctions
+from xrelay.interpreters.image import ImageFunctions
 from xrelay.interpreters.layout import LayoutFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
+from xrelay.interpreters.qnn_arithmetic import QnnArithmeticFunctions
+from xrelay.interpreters.qnn_products import QnnProductFunctions
+from xrelay.interpreters.random import RandomFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
+from xrelay.interpreters.regions import RegionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
+from xrelay.interpreters.sampling import SamplingFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
+from xrelay.interpreters.vision import VisionFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AnnotationFunctions,
@@ -49,14 +56,21 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     CreationFunctions,
     DenseFunctions,
     DilateFunctions,
+    ImageFunctions,
     LayoutFunctions,
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
+    QnnArithmeticFunctions,
+    QnnProductFunctions,
+    RandomFunctions,
     ReductionFunctions,
+    RegionFunctions,
     ReshapeFunctions,
+    SamplingFunctions,
     TransformFunctions,
     UnaryFunctions,
+    VisionFunctions,
 )
 
 

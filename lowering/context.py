@@ -78,6 +78,10 @@ class KernelContext:
     """Constants in memory that may be asked for in another order of elements."""
     packings: dict[SSAValue, Packing] = field(default_factory=dict[SSAValue, Packing])
     """Constants that the kernel wants in another order of elements."""
+    sinks: list[Callable[[Position, SSAValue], None]] = field(
+        default_factory=list[Callable[[Position, SSAValue], None]]
+    )
+    """The sinks of the tensors of a tuple, where the operator that is emitted computes one."""
     heavy_epilogue: bool = False
     """Whether the operators after the anchor are too many instructions to repeat for every
     register."""

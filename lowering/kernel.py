@@ -11,6 +11,7 @@ works element by element: then what remains of the group runs on its registers.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from xdsl.dialects import func
@@ -227,11 +228,11 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
     repeated = _often_wanted(group)
     for op in group.ops:
         if op is not anchor and op in complex_ops:
-            leaf = (op.results[0], 0)
-            buffer = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
-            emit(op, lambda place, value, buffer=buffer: ctx.store(buffer, place, value))
+            buffers = _result_buffers(ctx, op, group)
+            ctx.sinks = [partial(ctx.store, buffer) for buffer in buffers]
+            emit(op, ctx.sinks[0])
             ctx.barrier()
-            ctx.ev.buffers[leaf] = buffer
+            ctx.ev.buffers.update(zip(_leaves(op.results[0]), buffers, strict=True))
             continue
         for leaf in _leaves(op.results[0]):
             if leaf in repeated:
@@ -240,8 +241,9 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
                 ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
-        for number, buffer in enumerate(ctx.results):
-            _emit_on_demand(ctx, group, (group.result, number), buffer)
+        for leaf, buffer in zip(_leaves(group.result), ctx.results, strict=True):
+            if ctx.ev.buffers.get(leaf) is not buffer:
+                _emit_on_demand(ctx, group, leaf, buffer)
         return tuple(used)
     inner = _without_last_reshapes(group)
     last, leaf = (inner.result, 0), (anchor.results[0], 0)
@@ -268,6 +270,16 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
 
     emit(anchor, sink)
     return tuple(used)
+
+
+def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buffer]:
+    """Where the tensors of an operator's result go: into the kernel's result, or scratch memory."""
+    if op.results[0] is group.result:
+        return ctx.results
+    return [
+        ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
+        for leaf in _leaves(op.results[0])
+    ]
 
 
 def keeps_indices(value: SSAValue, group: Group) -> bool:

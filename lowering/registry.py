@@ -21,15 +21,21 @@ from xrelay.lowering import (
     core,
     dense,
     dilate,
+    image,
     layout,
     norm,
     pool,
     qnn,
+    qnn_arithmetic,
+    random,
     reduction,
+    regions,
     reshape,
+    sampling,
     transform,
     transpose,
     unary,
+    vision,
 )
 from xrelay.lowering.evaluate import RuleFunction
 from xrelay.lowering.strategy import Selection, Site, Strategy, select
@@ -44,6 +50,9 @@ RULES: dict[type[Operation], RuleFunction] = {
     **dilate.RULES,
     **norm.RULES,
     **qnn.RULES,
+    **qnn_arithmetic.RULES,
+    **sampling.RULES,
+    **regions.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -56,6 +65,11 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **norm.STRATEGIES,
     **attention_code.STRATEGIES,
     **transpose.STRATEGIES,
+    **random.STRATEGIES,
+    **image.STRATEGIES,
+    **sampling.STRATEGIES,
+    **vision.STRATEGIES,
+    **regions.STRATEGIES,
 }
 """Operators with loops of their own."""
 

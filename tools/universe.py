@@ -113,6 +113,12 @@ def _legalize_convolutions() -> type[ModulePass]:
     return LegalizeConvolutionsPass
 
 
+def _legalize_quantized_products() -> type[ModulePass]:
+    from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
+
+    return LegalizeQuantizedProductsPass
+
+
 def _recognize_operators() -> type[ModulePass]:
     from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 
@@ -157,6 +163,7 @@ XRELAY_UNIVERSE = Universe(
         "fuse-composites": _fuse_composites,
         "fuse-ops": _fuse_ops,
         "legalize-convolutions": _legalize_convolutions,
+        "legalize-quantized-products": _legalize_quantized_products,
         "recognize-operators": _recognize_operators,
         "simplify-expr": _simplify_expr,
         "simplify-inference": _simplify_inference,

@@ -12,8 +12,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain, combinations, product
 from typing import Any, TypeAlias
 
+import image_cases
 import numpy as np
 import pytest
+import qnn_cases
+import random_cases
+import vision_cases
 from graphs import Graph
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -40,6 +44,7 @@ from xrelay.dialects.shapes import is_float
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.lowering.registry import RULES, STRATEGIES
 from xrelay.transforms.legalize_convolutions import LEGALIZED
+from xrelay.transforms.legalize_quantized_products import REPLACED
 
 Case: TypeAlias = Callable[[Graph], None]
 
@@ -1002,13 +1007,18 @@ def quantised_concatenation(g: Graph, dtype: str) -> None:
         g.show(qnn.QnnConcatenateOp(data, scales, zeros, *out, axis=axis))
 
 
+for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE, vision_cases.TABLE):
+    CASES.update(table.cases)
+    COVERED.update(table.covered)
+
+
 @pytest.mark.parametrize(
     "op", sorted(Relay.operations, key=lambda op: op.name), ids=lambda op: op.name
 )
 def test_every_operator_has_code_and_a_case(op: type[Operation]):
     # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`, or replaced.
     program = {core.FusedOp, core.CompositeOp, core.YieldOp}
-    program |= {core.RefCreateOp, core.RefReadOp, core.RefWriteOp, *LEGALIZED}
+    program |= {core.RefCreateOp, core.RefReadOp, core.RefWriteOp, *LEGALIZED, *REPLACED}
     assert op in RULES or op in STRATEGIES or op in program
     assert op in COVERED
 

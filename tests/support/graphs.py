@@ -19,6 +19,7 @@ from xrelay.runtime.code import ModelCode
 from xrelay.runtime.model import Model
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 
 BITS = -1
 """The tolerance of operators that move elements: not even -0 becomes 0."""
@@ -156,10 +157,12 @@ class Graph:
         """
         The code of the fused graph, without the implementations that `excluded` names. The
         passes that simplify programs do not run: they would replace the operators under test.
-        Convolutions without kernels are replaced, though.
+        Convolutions and quantised products without kernels are replaced, though.
         """
         module, options = self.module().clone(), CompileOptions(threads, target)
-        run_passes(module, [LegalizeConvolutionsPass(), FuseOpsPass()])
+        run_passes(
+            module, [LegalizeQuantizedProductsPass(), LegalizeConvolutionsPass(), FuseOpsPass()]
+        )
         chosen = replace(kernel_options(options), excluded=excluded)
         program = lower_function(entry_function(module), chosen)
         return build(program, "test", options)
