@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from xrelay.dialects.annotation import ANNOTATION_OPS
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.conv import CONV_OPS
+from xrelay.dialects.conv_transpose import CONV_TRANSPOSE_OPS
 from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
@@ -30,6 +31,7 @@ Relay = Dialect(
         *TRANSFORM_OPS,
         *CREATION_OPS,
         *CONV_OPS,
+        *CONV_TRANSPOSE_OPS,
         *DENSE_OPS,
         *DILATE_OPS,
         *LAYOUT_OPS,

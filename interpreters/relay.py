@@ -28,6 +28,7 @@ from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.binary import BinaryFunctions
 from xrelay.interpreters.conv import ConvFunctions
+from xrelay.interpreters.conv_transpose import ConvTransposeFunctions
 from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
@@ -45,6 +46,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AnnotationFunctions,
     BinaryFunctions,
     ConvFunctions,
+    ConvTransposeFunctions,
     CoreFunctions,
     CreationFunctions,
     DenseFunctions,

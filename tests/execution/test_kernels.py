@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain, combinations, product
 from typing import Any, TypeAlias
 
+import nn_cases
 import numpy as np
 import pytest
 from graphs import Graph
@@ -22,6 +23,7 @@ from xrelay.dialects import (
     annotation,
     binary,
     conv,
+    conv_transpose,
     core,
     creation,
     dense,
@@ -51,8 +53,8 @@ INTEGERS = (*SIGNED, *UNSIGNED)
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 SHAPES = ((), (0,), (1,), (7,), (15,), (17,), (31,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
 
-CASES: dict[str, Case] = {}
-COVERED: set[type[Operation]] = set()
+CASES: dict[str, Case] = {**nn_cases.CASES}
+COVERED: set[type[Operation]] = {*nn_cases.COVERED}
 
 
 def case(*ops: type[Operation]) -> Callable[[Case], Case]:
@@ -605,7 +607,7 @@ def convolutions_of_lines(g: Graph, dtype: str) -> None:
         g.show(conv.Conv1DOp(x, w, padding=[i % 3, window - 1], **options))
 
 
-@cases((conv.Conv2DTransposeOp,), ("float32", "float64", "int32"))
+@cases((conv_transpose.Conv2DTransposeOp,), ("float32", "float64", "int32"))
 def transposed_convolutions(g: Graph, dtype: str) -> None:
     for i, (image, window, strides, padding, dilation) in enumerate(GEOMETRIES[:8]):
         inputs, outputs, groups = CHANNELS[i % len(CHANNELS)]
@@ -616,10 +618,10 @@ def transposed_convolutions(g: Graph, dtype: str) -> None:
         options: dict[str, Any] = {"strides": strides, "padding": padding, "dilation": dilation}
         extra = [stride - 1 for stride in strides]
         options.update(groups=groups, kernel_layout=layout_, output_padding=extra)
-        g.show(conv.Conv2DTransposeOp(x, w, **options))
+        g.show(conv_transpose.Conv2DTransposeOp(x, w, **options))
     # More is cut off than windows reach beyond the image.
     x, w = g.input(g.small(dtype, 1, 2, 5, 6)), g.input(g.small(dtype, 3, 2, 2, 2))
-    g.show(conv.Conv2DTransposeOp(x, w, padding=[2, 3, 1, 2]))
+    g.show(conv_transpose.Conv2DTransposeOp(x, w, padding=[2, 3, 1, 2]))
 
 
 @cases((dilate.DilateOp,), DTYPES)
