@@ -14,6 +14,7 @@ from xrelay.dialects.layout import LAYOUT_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
+from xrelay.dialects.rearrange import REARRANGE_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
@@ -37,6 +38,7 @@ Relay = Dialect(
         *LAYOUT_OPS,
         *POOL_OPS,
         *NORM_OPS,
+        *REARRANGE_OPS,
         *QNN_OPS,
     ],
     [*CORE_ATTRS],

@@ -37,6 +37,7 @@ from xrelay.interpreters.layout import LayoutFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
+from xrelay.interpreters.rearrange import RearrangeFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.transform import TransformFunctions
@@ -55,6 +56,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
+    RearrangeFunctions,
     ReductionFunctions,
     ReshapeFunctions,
     TransformFunctions,

@@ -49,6 +49,19 @@ class AxisOrder:
         lengths = self.layout.lengths(shape)
         return tuple(lengths[name] for name in self.names)
 
+    def named(self, b: KernelBuilder, coords: Sequence[Index]) -> list[Index]:
+        """Coordinates on the named axes for those in the layout."""
+        if self.layout is None:
+            return list(coords)
+        layout, result = self.layout, list[Index]()
+        for name in self.names:
+            place = coords[layout.index(name)]
+            if name in layout.blocks:
+                part = coords[layout.index(name, block=True)]
+                place = b.add(b.mul(place, layout.blocks[name]), part)
+            result.append(place)
+        return result
+
     def stated(self, b: KernelBuilder, coords: Sequence[Index]) -> list[Index]:
         """Coordinates in the layout for those on the named axes."""
         if self.layout is None:

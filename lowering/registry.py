@@ -24,6 +24,7 @@ from xrelay.lowering import (
     norm,
     pool,
     qnn,
+    rearrange,
     reduction,
     reshape,
     transform,
@@ -42,6 +43,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **dilate.RULES,
     **norm.RULES,
     **qnn.RULES,
+    **rearrange.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
