@@ -45,9 +45,11 @@ def same(found: Array, expected: Array) -> None:
     close(found, expected, 0, 0)
 
 
-def onnx_node(op_type: str, inputs: Sequence[Array], opset: int = 20, **attributes: Any) -> Any:
+def onnx_node(
+    op_type: str, inputs: Sequence[Array | None], opset: int = 20, **attributes: Any
+) -> Any:
     """A model of one node with one output; operands that are None are left out."""
-    names = [f"x{i}" for i in range(len(inputs))]
+    names = ["" if value is None else f"x{i}" for i, value in enumerate(inputs)]
     graph = helper.make_graph(
         [helper.make_node(op_type, names, ["y"], **attributes)],
         "graph",
@@ -56,13 +58,14 @@ def onnx_node(op_type: str, inputs: Sequence[Array], opset: int = 20, **attribut
                 name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
             )
             for name, value in zip(names, inputs, strict=True)
+            if value is not None
         ],
         [helper.make_empty_tensor_value_info("y")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
 
 
-def runtime(op_type: str, *inputs: Array, opset: int = 20, **attributes: Any) -> Array:
+def runtime(op_type: str, *inputs: Array | None, opset: int = 20, **attributes: Any) -> Array:
     """What onnxruntime gives for one node."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -71,16 +74,18 @@ def runtime(op_type: str, *inputs: Array, opset: int = 20, **attributes: Any) ->
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, ["CPUExecutionProvider"]
     )
-    (result,) = session.run(None, {f"x{i}": value for i, value in enumerate(inputs)})
+    (result,) = session.run(
+        None, {f"x{i}": value for i, value in enumerate(inputs) if value is not None}
+    )
     return np.asarray(result)
 
 
-def reference(op_type: str, *inputs: Array, opset: int = 20, **attributes: Any) -> Array:
+def reference(op_type: str, *inputs: Array | None, opset: int = 20, **attributes: Any) -> Array:
     """What ONNX's reference evaluator gives for one node."""
     model = onnx_node(op_type, inputs, opset, **attributes)
     with np.errstate(all="ignore"):
         (result,) = ReferenceEvaluator(model).run(
-            None, {f"x{i}": value for i, value in enumerate(inputs)}
+            None, {f"x{i}": value for i, value in enumerate(inputs) if value is not None}
         )
     return np.asarray(result)
 
