@@ -14,7 +14,7 @@ from xrelay.dialects.layout import Layout
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.conv import canonical_operands, in_out_layout
 from xrelay.interpreters.layout import change_layout
-from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.numerics import convert, narrow, quiet, wide_dtype, widen
 
 
 def _sampled(images: Array, rows: Array, columns: Array) -> Array:
@@ -113,7 +113,7 @@ class CorrelationFunctions(InterpreterFunctions):
             sampled = _sampled(images, *places)
         else:
             sampled = np.zeros((batch, channels, *taps, *positions), data.dtype)
-        columns = widen(convert(sampled, dtype)).reshape(
+        columns = convert(sampled, wide_dtype(dtype)).reshape(
             batch, groups, depth * taps[0] * taps[1], positions[0] * positions[1]
         )
         products = np.matmul(weight.reshape(groups, outputs // groups, -1), columns)

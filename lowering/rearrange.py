@@ -4,6 +4,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects import rearrange
 from xrelay.dialects.layout import IMAGE
+from xrelay.dialects.upsampling import Upsampling3DOp
 from xrelay.lowering.axis_order import AxisOrder
 from xrelay.lowering.builder import Index
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of
@@ -153,6 +154,8 @@ def moves_along_row(op: Operation) -> bool:
             return op.block > 1
         case rearrange.BlockOp():
             return len(op.blocks) == rank - 1
+        case Upsampling3DOp():
+            return True
         case rearrange.FifoBufferOp():
             return op.normalized_axis == rank - 1
         case _:

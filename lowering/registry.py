@@ -15,20 +15,25 @@ from xrelay.dialects.core import (
     YieldOp,
 )
 from xrelay.lowering import (
+    adaptive_pool,
     binary,
     conv,
+    conv_gradient,
     core,
+    correlation,
     dense,
     dilate,
     layout,
     norm,
     pool,
+    pool_gradient,
     qnn,
     rearrange,
     reduction,
     reshape,
     transform,
     unary,
+    upsampling,
 )
 from xrelay.lowering.evaluate import RuleFunction
 from xrelay.lowering.strategy import Selection, Site, Strategy, select
@@ -44,6 +49,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **norm.RULES,
     **qnn.RULES,
     **rearrange.RULES,
+    **upsampling.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -52,6 +58,10 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **conv.STRATEGIES,
     **dense.STRATEGIES,
     **pool.STRATEGIES,
+    **adaptive_pool.STRATEGIES,
+    **pool_gradient.STRATEGIES,
+    **conv_gradient.STRATEGIES,
+    **correlation.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
 }

@@ -92,6 +92,20 @@ def fold_taps(
     return along((), initial)
 
 
+def taps_between(
+    b: KernelBuilder, window: Window, axis: int, place: Index, low: int, high: int
+) -> tuple[Index, Index]:
+    """
+    The taps on an axis of a window at an output position that lie from `low` up to `high`, counted
+    from the first element of the image.
+    """
+    step, taps = window.dilation[axis], window.taps[axis]
+    first = b.sub(b.mul(place, window.strides[axis]), window.pads[axis])
+    start = b.div(b.add(b.larger(b.sub(low, first), 0), step - 1), step)
+    stop = b.div(b.add(b.larger(b.sub(high, first), 0), step - 1), step)
+    return b.smaller(start, taps), b.smaller(stop, taps)
+
+
 @dataclass(frozen=True)
 class WindowedImage:
     """An image [N, C, …, W] in memory, ready for a window."""

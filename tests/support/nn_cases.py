@@ -7,10 +7,22 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from graphs import Graph
+from graphs import BITS, Graph
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import conv, conv_transpose, pool
+from xrelay.dialects import (
+    adaptive_pool,
+    conv,
+    conv_gradient,
+    conv_transpose,
+    correlation,
+    norm,
+    pool,
+    pool_gradient,
+    rearrange,
+    unary,
+    upsampling,
+)
 
 Case: TypeAlias = Callable[[Graph], None]
 
@@ -155,3 +167,247 @@ def pools_of_lines_and_volumes(g: Graph, dtype: str) -> None:
     g.show(pool.AvgPool1DOp(g.input(g.small(dtype, 1, 2, 3)), [2], padding=[3]))
     g.show(pool.MaxPool3DOp(g.input(g.small(dtype, 1, 1, 0, 3, 2)), [2, 2, 2], padding=[1]))
     g.show(pool.MaxPool3DOp(g.input(g.small(dtype, 0, 1, 2, 3, 2)), [2, 2, 2]))
+
+
+@cases(adaptive_pool.ADAPTIVE_POOL_OPS, POOLED)
+def adaptive_pools(g: Graph, dtype: str) -> None:
+    layouts = (("NCW", "NWC"), ("NCHW", "NHWC"), ("NCDHW", "NDHWC"))
+    sizes = (((5, 7, 33), (3, 7, 17)), ((4, 3, 8), (6, 1, 4)), ((2, 3, 5), ()))
+    for axes, names in enumerate(layouts, start=1):
+        for i, (image, size) in enumerate(sizes):
+            shape, wanted, layout = (1 + i % 2, 3, *image[-axes:]), size[-axes:], names[i % 2]
+            special = in_layout(g.numbers(dtype, *shape), names[0], layout)
+            whole = in_layout(g.small(dtype, *shape, low=-100, high=100), names[0], layout)
+            largest = adaptive_pool.ADAPTIVE_MAX_OPS[axes - 1]
+            mean = adaptive_pool.ADAPTIVE_AVG_OPS[axes - 1]
+            g.show(largest(g.input(special), wanted, layout=layout))
+            tolerance = 1 if dtype in FLOATS else 0
+            g.show(mean(g.input(whole), wanted, layout=layout), tolerance)
+    empty = g.input(g.small(dtype, 1, 2, 0))
+    g.show(adaptive_pool.AdaptiveAvgPool1DOp(empty, [3]))
+    g.show(adaptive_pool.AdaptiveMaxPool1DOp(empty, [3]))
+    blocked = g.op(unary.CopyOp(g.input(g.numbers(dtype, 1, 2, 3, 5, 4))))
+    g.show(adaptive_pool.AdaptiveMaxPool2DOp(blocked, [2, 2], layout="NCHW4c"))
+
+
+IMAGES = (
+    # image, window, strides, padding, dilation
+    ((5, 7), (2, 3), (1, 1), [0, 0], (1, 1)),
+    ((8, 17), (3, 3), (2, 2), [1], (1, 1)),
+    ((6, 9), (2, 2), (3, 1), [0, 1, 2, 3], (1, 2)),
+    ((3, 3), (2, 2), (1, 1), [2, 3], (1, 1)),
+)
+
+
+@cases(
+    (pool_gradient.AvgPool2DGradOp, pool_gradient.MaxPool2DGradOp),
+    ("float16", "float32", "float64", "int8", "int64", "uint16"),
+)
+def gradients_of_pools(g: Graph, dtype: str) -> None:
+    for i, (image, window, strides, padding, dilation) in enumerate(IMAGES):
+        layout = ("NCHW", "NHWC")[i % 2]
+        options: dict[str, Any] = {
+            "strides": strides,
+            "padding": padding,
+            "dilation": dilation,
+            "ceil_mode": bool(i % 2),
+        }
+        shape = (1 + i % 2, 3, *image)
+        pooled = pool.MaxPool2DOp(g.input(g.numbers(dtype, *shape)), window, **options)
+        counts = pooled.result.type.get_shape()
+        pooled.drop_all_references()
+        for array in (g.numbers(dtype, *shape), g.small(dtype, *shape)):
+            data = g.input(in_layout(array, "NCHW", layout))
+            grad = g.input(in_layout(g.small(dtype, *counts), "NCHW", layout))
+            g.show(pool_gradient.MaxPool2DGradOp(grad, data, window, **options, layout=layout))
+        tolerance = 8 if dtype in FLOATS else 0
+        mean = pool_gradient.AvgPool2DGradOp(grad, data, window, **options, layout=layout)
+        g.show(mean, tolerance)
+    empty = g.input(g.small(dtype, 0, 1, 1, 1)), g.input(g.small(dtype, 0, 1, 2, 2))
+    g.show(pool_gradient.MaxPool2DGradOp(*empty, [2, 2]))
+
+
+@cases((conv_gradient.Conv2DBackwardWeightOp,), CONVOLVED)
+def gradients_of_convolution(g: Graph, dtype: str) -> None:
+    layouts = (("NCHW", "OIHW", ""), ("NHWC", "NHWC", "HWIO"), ("NCHW", "NHWC", "OHWI"))
+    for i, (image, window, strides, padding, dilation) in enumerate(IMAGES):
+        inputs, outputs, groups = CHANNELS[i]
+        shape = (1 + i % 2, inputs, *image)
+        options: dict[str, Any] = {
+            "strides": strides,
+            "padding": padding,
+            "dilation": dilation,
+            "groups": groups,
+        }
+        weight = g.input(g.small(dtype, outputs, inputs // groups, *window))
+        convolved = conv.Conv2DOp(g.input(g.small(dtype, *shape)), weight, **options)
+        counts = convolved.result.type.get_shape()
+        convolved.drop_all_references()
+        names = layouts[i % 3]
+        grad = in_layout(g.small(dtype, *counts), "NCHW", names[0])
+        data = in_layout(g.small(dtype, *shape), "NCHW", names[1].replace("OI", "NC"))
+        op = conv_gradient.Conv2DBackwardWeightOp(
+            g.input(grad),
+            g.input(data),
+            window,
+            **options,
+            data_layout=names[0],
+            kernel_layout=names[1],
+            out_layout=names[2],
+        )
+        g.show(op)
+    empty = g.input(g.small(dtype, 0, 2, 2, 2)), g.input(g.small(dtype, 0, 3, 3, 3))
+    g.show(conv_gradient.Conv2DBackwardWeightOp(*empty, (2, 2)))
+
+
+@cases((correlation.CorrelationOp,), FLOATS)
+def correlations(g: Graph, dtype: str) -> None:
+    settings = (
+        ((2, 3, 6, 21), {"kernel_size": 1, "max_displacement": 2, "padding": [2]}),
+        ((1, 2, 9, 19), {"kernel_size": 3, "max_displacement": 3, "stride2": 2}),
+        ((1, 4, 9, 11), {"kernel_size": 3, "stride1": 2, "padding": [1, 0, 2, 3]}),
+        ((1, 1, 4, 4), {"max_displacement": 0}),
+        ((0, 1, 4, 4), {}),
+        ((1, 0, 4, 4), {}),
+    )
+    for shape, options in settings:
+        for multiply in (True, False):
+            pair = (g.input(g.small(dtype, *shape)) for _ in range(2))
+            g.show(correlation.CorrelationOp(*pair, **options, is_multiply=multiply), 1)
+
+
+@cases((correlation.DeformableConv2DOp,), FLOATS)
+def deformable_convolutions(g: Graph, dtype: str) -> None:
+    layouts = (("NCHW", "OIHW", ""), ("NHWC", "HWIO", ""), ("NCHW", "OIHW", "NHWC"))
+    for i, (image, window, strides, padding, dilation) in enumerate(IMAGES):
+        groups, parts = ((1, 1), (2, 1), (1, 2), (2, 3))[i]
+        data_layout, kernel_layout, out_layout = layouts[i % 3]
+        options: dict[str, Any] = {"strides": strides, "padding": padding, "dilation": dilation}
+        x, w = g.small(dtype, 1 + i % 2, 6, *image), g.small(dtype, 4, 6 // groups, *window)
+        plain = conv.Conv2DOp(g.input(x), g.input(w), **options, groups=groups)
+        positions = plain.result.type.get_shape()[2:]
+        plain.drop_all_references()
+        # Quarters, so that weights are exact; far away and nowhere, too.
+        offset = g.small(dtype, 1 + i % 2, parts * 2 * np.prod(window), *positions, low=-9, high=9)
+        offset = offset / np.asarray(4, dtype)
+        offset.flat[:4] = [np.nan, np.inf, -np.inf, 1e4]
+        op = correlation.DeformableConv2DOp(
+            g.input(in_layout(x, "NCHW", data_layout)),
+            g.input(in_layout(offset, "NCHW", data_layout)),
+            g.input(in_layout(w, "OIHW", kernel_layout)),
+            **options,
+            deformable_groups=parts,
+            groups=groups,
+            data_layout=data_layout,
+            kernel_layout=kernel_layout,
+            out_layout=out_layout,
+        )
+        g.show(op)
+    nothing = (
+        g.input(g.small(dtype, *shape)) for shape in ((1, 1, 0, 3), (1, 2, 1, 4), (2, 1, 1, 1))
+    )
+    g.show(correlation.DeformableConv2DOp(*nothing, padding=[1, 0, 0, 1]))
+
+
+# Elements
+
+
+@cases((norm.PReluOp,), DTYPES)
+def prelu(g: Graph, dtype: str) -> None:
+    for shape, axis in (((2, 3, 17), 1), ((5, 33), -1), ((7,), 0), ((3, 2, 4, 5), 0), ((2, 0), 1)):
+        data, alpha = g.input(g.numbers(dtype, *shape)), g.input(g.numbers(dtype, shape[axis]))
+        g.show(norm.PReluOp(data, alpha, axis=axis))
+        g.show(unary.NegativeOp(g.op(norm.PReluOp(g.op(unary.ReluOp(data)), alpha, axis=axis))))
+
+
+@cases((norm.FastSoftmaxOp,), FLOATS)
+def fast_softmax(g: Graph, dtype: str) -> None:
+    for shape, axis in (((3, 33), -1), ((4, 5, 17), 1), ((7,), 0)):
+        x = g.input((4 * g.rng.standard_normal(shape)).astype(dtype))
+        g.show(norm.FastSoftmaxOp(x, axis=axis), 8)
+
+
+MOVED = ("float16", "float32", "float64", "int8", "uint64", "bool")
+
+
+@cases((rearrange.MirrorPadOp,), MOVED)
+def mirrored_borders(g: Graph, dtype: str) -> None:
+    x = g.input(g.numbers(dtype, 3, 4, 17))
+    for widths in ([(0, 0)] * 3, [(1, 2), (0, 0), (0, 0)], [(2, 2), (3, 3), (16, 1)], [(0, 1)] * 3):
+        for mode in ("SYMMETRIC", "REFLECT"):
+            g.show(rearrange.MirrorPadOp(x, widths, mode=mode), BITS)
+    g.show(rearrange.MirrorPadOp(x, [(3, 3), (4, 4), (17, 17)]), BITS)
+    g.show(rearrange.MirrorPadOp(g.input(g.numbers(dtype)), []), BITS)
+    g.show(rearrange.MirrorPadOp(g.input(g.numbers(dtype, 0, 3)), [(0, 0), (1, 1)]), BITS)
+
+
+@cases((rearrange.DepthToSpaceOp, rearrange.SpaceToDepthOp), MOVED)
+def channels_as_pixels(g: Graph, dtype: str) -> None:
+    for layout in ("NCHW", "NHWC", "HCNW"):
+        for block, channels in ((1, 3), (2, 2), (3, 1)):
+            deep = g.numbers(dtype, 2, channels * block**2, 3, 5)
+            for mode in ("DCR", "CRD"):
+                data = g.input(in_layout(deep, "NCHW", layout))
+                op = rearrange.DepthToSpaceOp(data, block, layout=layout, mode=mode)
+                g.show(op, BITS)
+            wide = g.numbers(dtype, 1, channels, 2 * block, 4 * block)
+            data = g.input(in_layout(wide, "NCHW", layout))
+            g.show(rearrange.SpaceToDepthOp(data, block, layout=layout), BITS)
+    blocked = g.input(g.numbers(dtype, 1, 4, 2, 3, 4))
+    g.show(rearrange.DepthToSpaceOp(blocked, 2, layout="NCHW4c"), BITS)
+
+
+@cases((rearrange.BatchToSpaceNDOp, rearrange.SpaceToBatchNDOp), MOVED)
+def blocks_as_batches(g: Graph, dtype: str) -> None:
+    settings = (
+        ((12, 3, 5, 17), [2, 3], [(1, 2), (0, 3)]),
+        ((4, 6, 9), [2], [(0, 0)]),
+        ((4, 3, 4), [2, 2], [(1, 0), (3, 2)]),
+        ((5, 3), [], []),
+        ((0, 3, 2), [2], [(0, 1)]),
+    )
+    for shape, blocks, cuts in settings:
+        g.show(rearrange.BatchToSpaceNDOp(g.input(g.numbers(dtype, *shape)), blocks, cuts), BITS)
+    settings = (
+        ((2, 5, 7, 17), [2, 3], [(1, 2), (0, 2)]),
+        ((1, 6, 9), [2], [(0, 0)]),
+        ((1, 3, 4), [2, 2], [(1, 0), (3, 1)]),
+        ((5, 3), [], []),
+        ((2, 0, 3), [3], [(2, 1)]),
+    )
+    for i, (shape, blocks, widths) in enumerate(settings):
+        x = g.input(g.numbers(dtype, *shape))
+        g.show(rearrange.SpaceToBatchNDOp(x, blocks, widths, pad_value=1.6 * (i % 2)), BITS)
+
+
+@cases((rearrange.FifoBufferOp,), MOVED)
+def queues(g: Graph, dtype: str) -> None:
+    for new, old, axis in (
+        ((2, 17), (5, 17), 0),
+        ((3, 4), (3, 9), -1),
+        ((7, 3), (5, 3), 0),
+        ((5, 3), (5, 3), 0),
+        ((0, 3), (5, 3), 0),
+        ((2, 3), (0, 3), 0),
+    ):
+        data, buffer = g.input(g.numbers(dtype, *new)), g.input(g.numbers(dtype, *old))
+        g.show(rearrange.FifoBufferOp(data, buffer, axis=axis), BITS)
+
+
+@cases((upsampling.Upsampling3DOp,), ("float16", "float32", "float64", "int8", "uint16"))
+def upsampled_volumes(g: Graph, dtype: str) -> None:
+    scales = ((2, 2, 2), (1, 3, 1.5), (0.5, 0.4, 2.3), (1, 1, 0.01))
+    for i, mode in enumerate(("half_pixel", "align_corners", "asymmetric")):
+        for j, scale in enumerate(scales):
+            layout = ("NCDHW", "NDHWC")[(i + j) % 2]
+            for method in ("nearest_neighbor", "trilinear"):
+                exact = method == "nearest_neighbor"
+                x = (g.numbers if exact else g.small)(dtype, 1, 2, 2, 3, 5)
+                op = upsampling.Upsampling3DOp(
+                    g.input(in_layout(x, "NCDHW", layout)),
+                    *scale,
+                    layout=layout,
+                    method=method,
+                    coordinate_transformation_mode=mode,
+                )
+                g.show(op, BITS if exact else 4)
