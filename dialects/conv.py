@@ -306,8 +306,24 @@ class Conv2DOp(ConvolutionOp):
         return TensorType(self.sum_type(), shape)
 
 
+class LaidOutConvolutionOp(ConvolutionOp, ABC):
+    """A convolution whose tensors have their axes in any order, and channels in blocks or not."""
+
+    def infer_type(self) -> Attribute:
+        images, kernels, results = self.layouts
+        batch, channels, *image = canonical_shape(self.data, "'data'", images, self.IMAGE_LAYOUT)
+        weight = canonical_shape(self.weight, "'weight'", kernels, self.KERNEL_LAYOUT)
+        out_channels = self.correlated_channels(weight, channels)
+        positions = window_output(
+            image, weight[2:], self.window_strides, self.window_dilation, self.pads
+        )
+        shape = [batch, out_channels, *positions]
+        out_shape = shape_in_layout(shape, "out_layout", results, self.IMAGE_LAYOUT)
+        return TensorType(self.sum_type(), out_shape)
+
+
 @irdl_op_definition
-class Conv3DOp(ConvolutionOp):
+class Conv3DOp(LaidOutConvolutionOp):
     """
     Cross-correlation of `data` [N, C, D, H, W] with `weight` [O, C / groups, KD, KH, KW]:
     result[n, o, z, y, x] = sum over c, h, i, j of
@@ -361,18 +377,6 @@ class Conv3DOp(ConvolutionOp):
                 "out_dtype": out_dtype,
             },
         )
-
-    def infer_type(self) -> Attribute:
-        images, kernels, results = self.layouts
-        batch, channels, *image = canonical_shape(self.data, "'data'", images, self.IMAGE_LAYOUT)
-        weight = canonical_shape(self.weight, "'weight'", kernels, self.KERNEL_LAYOUT)
-        out_channels = self.correlated_channels(weight, channels)
-        positions = window_output(
-            image, weight[2:], self.window_strides, self.window_dilation, self.pads
-        )
-        shape = [batch, out_channels, *positions]
-        out_shape = shape_in_layout(shape, "out_layout", results, self.IMAGE_LAYOUT)
-        return TensorType(self.sum_type(), out_shape)
 
 
 CONV_OPS = (Conv1DOp, Conv2DOp, Conv3DOp)

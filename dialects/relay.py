@@ -5,8 +5,10 @@ from xdsl.ir import Dialect
 from xrelay.dialects.adaptive_pool import ADAPTIVE_POOL_OPS
 from xrelay.dialects.annotation import ANNOTATION_OPS
 from xrelay.dialects.binary import BINARY_OPS
+from xrelay.dialects.bitserial import BITSERIAL_OPS
 from xrelay.dialects.conv import CONV_OPS
 from xrelay.dialects.conv_gradient import CONV_GRADIENT_OPS
+from xrelay.dialects.conv_packed import CONV_PACKED_OPS
 from xrelay.dialects.conv_transpose import CONV_TRANSPOSE_OPS
 from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.correlation import CORRELATION_OPS
@@ -14,6 +16,7 @@ from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
 from xrelay.dialects.dilate import DILATE_OPS
 from xrelay.dialects.layout import LAYOUT_OPS
+from xrelay.dialects.loss import LOSS_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.pool_gradient import POOL_GRADIENT_OPS
@@ -24,6 +27,7 @@ from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
 from xrelay.dialects.upsampling import UPSAMPLING_OPS
+from xrelay.dialects.winograd import WINOGRAD_OPS
 
 Relay = Dialect(
     "relay",
@@ -44,6 +48,10 @@ Relay = Dialect(
         *POOL_OPS,
         *NORM_OPS,
         *REARRANGE_OPS,
+        *WINOGRAD_OPS,
+        *LOSS_OPS,
+        *CONV_PACKED_OPS,
+        *BITSERIAL_OPS,
         *UPSAMPLING_OPS,
         *POOL_GRADIENT_OPS,
         *CORRELATION_OPS,

@@ -70,6 +70,14 @@ def _convolve_image(image: Array, weight: Array, windows: Windows, groups: int) 
     return products.reshape(out_channels, *positions)
 
 
+def run_laid_out(op: conv.LaidOutConvolutionOp, args: PythonValues) -> PythonValues:
+    """The result of a convolution whose tensors have layouts."""
+    dtype, images, weight = sum_operands(op, args)
+    images, weight = canonical_operands(op, images, weight)
+    result = convolve(images, weight, windows_of(op, weight), op.groups.value.data)
+    return (in_out_layout(op, narrow(result, dtype)),)
+
+
 @register_impls
 class ConvFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.conv`."""
@@ -99,7 +107,4 @@ class ConvFunctions(InterpreterFunctions):
     def run_conv3d(
         self, interpreter: Interpreter, op: conv.Conv3DOp, args: PythonValues
     ) -> PythonValues:
-        dtype, images, weight = sum_operands(op, args)
-        images, weight = canonical_operands(op, images, weight)
-        result = convolve(images, weight, windows_of(op, weight), op.groups.value.data)
-        return (in_out_layout(op, narrow(result, dtype)),)
+        return run_laid_out(op, args)

@@ -28,8 +28,10 @@ from xrelay.interpreters.adaptive_pool import AdaptivePoolFunctions
 from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.binary import BinaryFunctions
+from xrelay.interpreters.bitserial import BitSerialFunctions
 from xrelay.interpreters.conv import ConvFunctions
 from xrelay.interpreters.conv_gradient import ConvGradientFunctions
+from xrelay.interpreters.conv_packed import ConvPackedFunctions
 from xrelay.interpreters.conv_transpose import ConvTransposeFunctions
 from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.correlation import CorrelationFunctions
@@ -37,6 +39,7 @@ from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.dilate import DilateFunctions
 from xrelay.interpreters.layout import LayoutFunctions
+from xrelay.interpreters.loss import LossFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.pool_gradient import PoolGradientFunctions
@@ -47,6 +50,7 @@ from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
 from xrelay.interpreters.upsampling import UpsamplingFunctions
+from xrelay.interpreters.winograd import WinogradFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AnnotationFunctions,
@@ -62,6 +66,10 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     PoolFunctions,
     QnnFunctions,
     RearrangeFunctions,
+    WinogradFunctions,
+    LossFunctions,
+    ConvPackedFunctions,
+    BitSerialFunctions,
     UpsamplingFunctions,
     PoolGradientFunctions,
     CorrelationFunctions,

@@ -17,6 +17,7 @@ from xrelay.dialects.core import (
 from xrelay.lowering import (
     adaptive_pool,
     binary,
+    bitserial,
     conv,
     conv_gradient,
     core,
@@ -62,6 +63,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **pool_gradient.STRATEGIES,
     **conv_gradient.STRATEGIES,
     **correlation.STRATEGIES,
+    **bitserial.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
 }

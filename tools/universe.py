@@ -101,6 +101,12 @@ def _fuse_ops() -> type[ModulePass]:
     return FuseOpsPass
 
 
+def _legalize() -> type[ModulePass]:
+    from xrelay.transforms.legalize import LegalizePass
+
+    return LegalizePass
+
+
 def _legalize_convolutions() -> type[ModulePass]:
     from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 
@@ -149,6 +155,7 @@ XRELAY_UNIVERSE = Universe(
         "fold-explicit-padding": _fold_explicit_padding,
         "fold-scale-axis": _fold_scale_axis,
         "fuse-ops": _fuse_ops,
+        "legalize": _legalize,
         "legalize-convolutions": _legalize_convolutions,
         "recognize-operators": _recognize_operators,
         "simplify-expr": _simplify_expr,

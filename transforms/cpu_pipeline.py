@@ -20,6 +20,7 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
@@ -35,39 +36,41 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
         # 2. Batch normalisation becomes a scale and a shift, to be folded into convolutions. Layer,
         #    instance and group normalisation have kernels of their own.
         SimplifyInferencePass(keep_norms=True),
-        # 3. Convolutions in one dimension and transposed ones become conv2d; their weights are
+        # 3. Operators without kernels become ones with kernels.
+        LegalizePass(),
+        # 4. Convolutions in one dimension and transposed ones become conv2d; their weights are
         #    computed with the others.
         LegalizeConvolutionsPass(),
-        # 4. Normalisations and softmax that the exporter wrote out become those operators. Before
+        # 5. Normalisations and softmax that the exporter wrote out become those operators. Before
         #    algebra, which would change their spelling.
         RecognizeOperatorsPass(),
-        # 5. Products with constant matrices become dense, whose weights can be laid out in advance.
+        # 6. Products with constant matrices become dense, whose weights can be laid out in advance.
         CanonicalizeMatmulPass(),
-        # 6. Scales and shifts, transposed weights, … are computed: the next passes look for constants.
+        # 7. Scales and shifts, transposed weights, … are computed: the next passes look for constants.
         FoldConstantPass(),
-        # 7. Reshapes and transposes merge, divisions become products, constants move together.
+        # 8. Reshapes and transposes merge, divisions become products, constants move together.
         SimplifyExprPass(reassociate=True),
-        # 8. Reshapes leave the way between dense and its bias and activation, so that these fuse.
+        # 9. Reshapes leave the way between dense and its bias and activation, so that these fuse.
         SinkReshapePass(),
-        # 9. Pads become padding of convolutions and pooling.
+        # 10. Pads become padding of convolutions and pooling.
         FoldExplicitPaddingPass(),
-        # 10. Scales, those of batch normalisation above all, move into weights. After 7 and 8, which
+        # 11. Scales, those of batch normalisation above all, move into weights. After 8 and 9, which
         #    bring them next to each other and to the dense.
         FoldScaleAxisPass(constant_weights=True),
-        # 11. The scaled weights are computed.
+        # 12. The scaled weights are computed.
         FoldConstantPass(),
-        # 12. What is left of biases and shifts is added once.
+        # 13. What is left of biases and shifts is added once.
         SimplifyExprPass(reassociate=True),
-        # 13. The reshapes that 8 made for each user of a value, masks and index arithmetic become one.
+        # 14. The reshapes that 9 made for each user of a value, masks and index arithmetic become one.
         EliminateCommonSubexprPass(),
-        # 14. Now that they have one operand, projections of one input (queries, keys and values) become
+        # 15. Now that they have one operand, projections of one input (queries, keys and values) become
         #     one product.
         CombineParallelDensePass(),
-        # 15. The concatenated weights are computed.
+        # 16. The concatenated weights are computed.
         FoldConstantPass(),
-        # 16. Images get blocks of channels: weights and epilogues have their final form.
+        # 17. Images get blocks of channels: weights and epilogues have their final form.
         AlterOpLayoutPass(lanes=lanes),
-        # 17. Nothing unused is compiled.
+        # 18. Nothing unused is compiled.
         DeadCodeEliminationPass(),
     )
 

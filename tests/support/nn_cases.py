@@ -8,20 +8,27 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from graphs import BITS, Graph
+from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import (
     adaptive_pool,
+    bitserial,
     conv,
     conv_gradient,
+    conv_packed,
     conv_transpose,
     correlation,
+    dense,
+    loss,
     norm,
     pool,
     pool_gradient,
     rearrange,
+    transform,
     unary,
     upsampling,
+    winograd,
 )
 
 Case: TypeAlias = Callable[[Graph], None]
@@ -411,3 +418,150 @@ def upsampled_volumes(g: Graph, dtype: str) -> None:
                     coordinate_transformation_mode=mode,
                 )
                 g.show(op, BITS if exact else 4)
+
+
+# Replaced by other operators
+
+
+@cases((norm.L2NormalizeOp,), FLOATS)
+def l2_normalize(g: Graph, dtype: str) -> None:
+    x = g.input(g.rng.standard_normal((3, 5, 17)).astype(dtype))
+    for axes in ([1], [-1], [0, 2], [], [0, 1, 2]):
+        g.show(norm.L2NormalizeOp(x, 1e-2, axes), 4)
+    special = g.input(g.numbers(dtype, 4, 9))
+    g.show(norm.L2NormalizeOp(special, 1e-6, [0]), 4)
+
+
+@cases((loss.CrossEntropyOp, loss.CrossEntropyWithLogitsOp), FLOATS)
+def cross_entropy(g: Graph, dtype: str) -> None:
+    for shape in ((3, 17), (1, 1), (0, 3), (2, 0)):
+        x, y = (g.input(g.rng.random(shape).astype(dtype)) for _ in range(2))
+        g.show(loss.CrossEntropyOp(x, y), 16)
+        g.show(loss.CrossEntropyWithLogitsOp(x, y), 16)
+
+
+@cases((loss.NllLossOp,), FLOATS)
+def likelihoods(g: Graph, dtype: str) -> None:
+    for shape, index in (((5, 3), "int32"), ((2, 4, 3), "int64"), ((2, 3, 2, 5), "uint8")):
+        predictions = g.input(g.small(dtype, *shape))
+        weights = g.input(g.small(dtype, shape[1], low=1))
+        targets = g.input(g.small(index, shape[0], *shape[2:], low=-2, high=shape[1] + 2))
+        for reduction in ("none", "sum", "mean"):
+            for ignored in (1, -100):
+                options: dict[str, Any] = {"reduction": reduction, "ignore_index": ignored}
+                g.show(loss.NllLossOp(predictions, targets, weights, **options), 1)
+    nothing = g.input(g.small(dtype, 0, 3)), g.input(g.small("int32", 0))
+    g.show(loss.NllLossOp(*nothing, g.input(g.small(dtype, 3)), reduction="none"))
+    g.show(loss.NllLossOp(*nothing, g.input(g.small(dtype, 3)), reduction="mean"))
+
+
+@cases((dense.ContribDensePackOp,), ("float16", "float32", "float64", "int8", "int64"))
+def packed_dense(g: Graph, dtype: str) -> None:
+    for rows, depth, blocks, lanes in ((3, 17, 2, 8), (1, 5, 3, 4), (2, 0, 1, 3), (0, 4, 2, 2)):
+        data, weight = g.small(dtype, rows, depth), g.small(dtype, blocks, depth, lanes)
+        operands = g.input(data), g.input(weight)
+        g.show(dense.ContribDensePackOp(*operands, blocks * lanes))
+    int8 = g.input(g.small("int8", 3, 9)), g.input(g.small("int8", 2, 9, 4))
+    g.show(dense.ContribDensePackOp(*int8, 8, out_dtype=i32))
+
+
+@cases(
+    (conv_packed.ContribConv2DNCHWcOp, conv_packed.ContribDepthwiseConv2DNCHWcOp),
+    ("float32", "float64", "int32"),
+)
+def packed_convolutions(g: Graph, dtype: str) -> None:
+    for i, (image, window, strides, padding, dilation) in enumerate(IMAGES):
+        options: dict[str, Any] = {"strides": strides, "padding": padding, "dilation": dilation}
+        x, y, out = ((4, 8, "NCHW8c"), (8, 4, ""), (2, 16, "NCHW"), (4, 4, "NHWC"))[i]
+        data = g.input(g.small(dtype, 1 + i % 2, 16 // x, *image, x))
+        weight = g.input(g.small(dtype, 32 // y, 16 // x, *window, x, y))
+        if i % 2:
+            weight = g.constant(g.small(dtype, 32 // y, 16 // x, *window, x, y))
+        layouts: dict[str, str] = {"data_layout": f"NCHW{x}c", "out_layout": out}
+        op = conv_packed.ContribConv2DNCHWcOp(
+            data, weight, **layouts, kernel_layout=f"OIHW{x}i{y}o", **options
+        )
+        g.show(op)
+        weight = g.input(g.small(dtype, 16 // x, 1, *window, 1, x))
+        op = conv_packed.ContribDepthwiseConv2DNCHWcOp(
+            data, weight, **layouts, kernel_layout=f"OIHW1i{x}o", groups=16, **options
+        )
+        g.show(op)
+
+
+@cases(winograd.WINOGRAD_OPS, FLOATS)
+def winograd_in_two_steps(g: Graph, dtype: str) -> None:
+    images = (
+        (2, 3, 5, (7, 9), 3, 2, [1, 1]),
+        (1, 2, 4, (8, 5), 3, 4, [0]),
+        (1, 2, 2, (9, 9), 5, 2, [2, 0, 1, 2]),
+    )
+    for batch, inputs, outputs, image, taps, tile, padding in images:
+        layout_ = ("NCHW", "NHWC")[tile // 4]
+        x = g.rng.standard_normal((batch, inputs, *image)).astype(dtype)
+        w = g.rng.standard_normal((outputs, inputs, taps, taps)).astype(dtype)
+        made = g.show(winograd.ContribConv2DWinogradWeightTransformOp(g.input(w), tile), 16)
+        swapped = g.op(transform.TransposeOp(made, (0, 1, 3, 2)))
+        op = winograd.ContribConv2DWinogradWithoutWeightTransformOp(
+            g.input(in_layout(x, "NCHW", layout_)),
+            swapped,
+            tile,
+            padding=padding,
+            data_layout=layout_,
+        )
+        g.show(op, 2000)
+    volumes = (
+        (1, 2, 3, (5, 6, 7), (3, 3, 3), 2, [1]),
+        (2, 2, 1, (4, 5, 5), (2, 3, 3), 2, [1, 0, 1]),
+    )
+    for batch, inputs, outputs, image, kernel, tile, padding in volumes:
+        x = g.rng.standard_normal((batch, inputs, *image)).astype(dtype)
+        w = g.rng.standard_normal((outputs, inputs, *kernel)).astype(dtype)
+        made = g.show(winograd.ContribConv3DWinogradWeightTransformOp(g.input(w), tile), 16)
+        op = winograd.ContribConv3DWinogradWithoutWeightTransformOp(
+            g.input(x), made, tile, padding=padding
+        )
+        g.show(op, 2000)
+    empty = g.input(g.small(dtype, 0, 2, 4, 4)), g.input(g.small(dtype, 4, 4, 2, 3))
+    g.show(winograd.ContribConv2DWinogradWithoutWeightTransformOp(*empty, 2))
+
+
+@cases(bitserial.BITSERIAL_OPS, ("int8", "int16", "uint8", "uint32", "int64"))
+def bits_of_small_integers(g: Graph, dtype: str) -> None:
+    for width in (8, 16, 32, 64):
+        word = IntegerType(width, Signedness.UNSIGNED)
+        x = g.input(g.numbers(dtype, 2, 2 * width, 3))
+        for bits, bit_axis in ((1, -1), (3, 0), (8, 2)):
+            g.show(bitserial.BitPackOp(x, bits=bits, bit_axis=bit_axis, pack_type=word), BITS)
+        last = g.input(g.numbers(dtype, 3, width))
+        g.show(bitserial.BitPackOp(last, bits=2, pack_axis=-1, bit_axis=1, pack_type=word), BITS)
+    word = IntegerType(8, Signedness.UNSIGNED)
+    for unipolar in (True, False):
+        options: dict[str, Any] = {
+            "weight_bits": 2,
+            "pack_dtype": word,
+            "out_dtype": i32 if unipolar else i8,
+            "unipolar": unipolar,
+        }
+        data, weight = g.input(g.numbers(dtype, 3, 16)), g.input(g.numbers(dtype, 5, 16))
+        g.show(bitserial.BitSerialDenseOp(data, weight, 5, data_bits=3, **options))
+        packed = g.input(g.numbers("uint8", 5, 2, 2))
+        g.show(bitserial.BitSerialDenseOp(data, packed, 5, data_bits=8, **options))
+        for layout_, image, kernel, packed_kernel in (
+            ("NCHW", (2, 8, 5, 7), (3, 8, 3, 2), (3, 1, 3, 2, 2)),
+            ("NHWC", (1, 5, 4, 16), (3, 2, 16, 4), (3, 2, 2, 4, 2)),
+        ):
+            x = g.input(g.numbers(dtype, *image))
+            for w in (g.numbers(dtype, *kernel), g.numbers("uint8", *packed_kernel)):
+                op = bitserial.BitSerialConv2DOp(
+                    x,
+                    g.input(w),
+                    (3, 2),
+                    strides=(1, 2),
+                    padding=(1, 0),
+                    activation_bits=2,
+                    data_layout=layout_,
+                    kernel_layout="OIHW" if layout_ == "NCHW" else "HWIO",
+                    **options,
+                )
+                g.show(op)
