@@ -24,6 +24,7 @@ from xrelay.dialects.qnn import QNN_OPS
 from xrelay.dialects.rearrange import REARRANGE_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
+from xrelay.dialects.sparse import SPARSE_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
 from xrelay.dialects.upsampling import UPSAMPLING_OPS
@@ -48,6 +49,7 @@ Relay = Dialect(
         *POOL_OPS,
         *NORM_OPS,
         *REARRANGE_OPS,
+        *SPARSE_OPS,
         *WINOGRAD_OPS,
         *LOSS_OPS,
         *CONV_PACKED_OPS,

@@ -47,6 +47,7 @@ from xrelay.interpreters.qnn import QnnFunctions
 from xrelay.interpreters.rearrange import RearrangeFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
+from xrelay.interpreters.sparse import SparseFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
 from xrelay.interpreters.upsampling import UpsamplingFunctions
@@ -66,6 +67,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     PoolFunctions,
     QnnFunctions,
     RearrangeFunctions,
+    SparseFunctions,
     WinogradFunctions,
     LossFunctions,
     ConvPackedFunctions,

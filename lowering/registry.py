@@ -32,6 +32,7 @@ from xrelay.lowering import (
     rearrange,
     reduction,
     reshape,
+    sparse,
     transform,
     unary,
     upsampling,
@@ -64,6 +65,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **conv_gradient.STRATEGIES,
     **correlation.STRATEGIES,
     **bitserial.STRATEGIES,
+    **sparse.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
 }

@@ -5,7 +5,7 @@
     relay.nn.cross_entropy %x, %y            sum(log(x) * y) / -N; with logits without the log
     relay.nn.nll_loss %p, %t, %w             gather_nd and take by the classes, where, sum
     relay.nn.contrib_dense_pack %x, %w       transpose and reshape of the weight, relay.nn.dense
-    relay.nn.contrib_conv2d_NCHWc %x, %w     layout_transform of the weight, relay.nn.conv2d
+    relay.nn.contrib_conv2d_NCHWc %x, %w     relay.nn.conv2d between layout_transforms
     relay.nn.contrib_*_winograd_* …          products with the matrices of Winograd's algorithm
     relay.nn.bitserial_conv2d, …_dense       the bits as integers, relay.nn.conv2d, relay.nn.dense
 
@@ -43,7 +43,7 @@ from xrelay.dialects.conv_packed import (
     PackedConv2DOp,
 )
 from xrelay.dialects.dense import ContribDensePackOp, DenseOp
-from xrelay.dialects.layout import IMAGE, Layout, LayoutTransformOp
+from xrelay.dialects.layout import LayoutTransformOp
 from xrelay.dialects.loss import (
     CrossEntropyFamilyOp,
     CrossEntropyOp,
@@ -110,40 +110,25 @@ def _dense_pack(op: ContribDensePackOp, emit: Emitter) -> SSAValue:
     return emit(DenseOp(op.data, weight, out_dtype=op.out_dtype))
 
 
-def _is_image(layout: Layout) -> bool:
-    """Whether convolutions have kernels for a layout: NCHW, or with blocks of channels last."""
-    names = tuple(axis.name for axis in layout.axes)
-    return names == tuple(IMAGE) or (names == (*IMAGE, "C") and layout.axes[-1].block is not None)
-
-
 def _packed_conv2d(op: PackedConv2DOp, emit: Emitter) -> SSAValue:
+    """In plain layouts: `alter-op-layout` chooses the blocks that kernels are fast with."""
     images, kernels, results = op.layouts
-    data, weight = op.data, op.weight
-    data_layout, out_layout = (
-        str(layout) if _is_image(layout) else IMAGE for layout in (images, results)
-    )
-    moved: SSAValue = data
-    if str(images) != data_layout:
-        moved = emit(LayoutTransformOp(data, str(images), data_layout))
-    plain: SSAValue = weight
-    if str(kernels) != op.KERNEL_LAYOUT:
-        plain = emit(LayoutTransformOp(weight, str(kernels), op.KERNEL_LAYOUT))
-    result = emit(
+
+    def in_layout(value: SSAValue, source: str, target: str) -> SSAValue:
+        return value if source == target else emit(LayoutTransformOp(value, source, target))
+
+    plain = emit(
         Conv2DOp(
-            moved,
-            plain,
+            in_layout(op.data, str(images), op.IMAGE_LAYOUT),
+            in_layout(op.weight, str(kernels), op.KERNEL_LAYOUT),
             strides=op.window_strides,
             padding=op.pads,
             dilation=op.window_dilation,
             groups=op.group_count(),
-            data_layout=data_layout,
-            out_layout=out_layout,
             out_dtype=op.out_dtype,
         )
     )
-    if str(results) == out_layout:
-        return result
-    return emit(LayoutTransformOp(result, out_layout, str(results)))
+    return in_layout(plain, op.IMAGE_LAYOUT, str(results))
 
 
 RULES: dict[type[Operation], LegalRule] = {

@@ -18,6 +18,7 @@ from xrelay.dialects import (
     conv_gradient,
     conv_packed,
     conv_transpose,
+    core,
     correlation,
     dense,
     loss,
@@ -25,6 +26,7 @@ from xrelay.dialects import (
     pool,
     pool_gradient,
     rearrange,
+    sparse,
     transform,
     unary,
     upsampling,
@@ -565,3 +567,62 @@ def bits_of_small_integers(g: Graph, dtype: str) -> None:
                     **options,
                 )
                 g.show(op)
+
+
+# Sparse matrices
+
+
+def _sparse(
+    g: Graph, dtype: str, index: str, rows: int, columns: int, count: int, *block: int
+) -> list[SSAValue]:
+    """Data, indices and pointers of a sparse matrix; some indices are out of range."""
+    pointers = np.sort(g.rng.integers(0, count + 1, rows + 1)).astype(index)
+    pointers[0], pointers[-1] = 0, count
+    indices = g.small(index, count, low=-1, high=columns + 1)
+    return [g.input(a) for a in (g.small(dtype, count, *block), indices, pointers)]
+
+
+@cases(
+    (
+        sparse.SparseDenseOp,
+        sparse.InternalSparseDensePaddedOp,
+        sparse.SparseConv2DOp,
+        sparse.SparseAddOp,
+    ),
+    ("float16", "float32", "float64", "int8", "int64"),
+)
+def sparse_matrices(g: Graph, dtype: str) -> None:
+    for i, (rows, columns, count, block) in enumerate(
+        ((5, 7, 11, ()), (3, 4, 6, (2, 3)), (1, 1, 0, ()), (4, 3, 5, (1, 1)))
+    ):
+        index = ("int32", "int64", "uint8", "int32")[i]
+        matrix = _sparse(g, dtype, index, rows, columns, count, *block)
+        width = block[1] if block else 1
+        dense_ = g.input(g.small(dtype, 3, columns * width))
+        for op in (sparse.SparseDenseOp, sparse.InternalSparseDensePaddedOp):
+            for lhs in (False, True):
+                g.show(op(dense_, *matrix, sparse_lhs=lhs))
+        if not block:
+            whole = g.input(g.small(dtype, rows, columns))
+            g.show(sparse.SparseAddOp(whole, *matrix))
+            g.show(sparse.SparseAddOp(g.op(unary.NegativeOp(whole)), *matrix))
+    for block in ((2,), (2, 2)):
+        matrix = _sparse(g, dtype, "int32", 3, 4, 7, *block)
+        channels = 4 * (block[1] if len(block) > 1 else 1)
+        for layout_, shape in (("NHWC", (1, 2, 3, channels)), ("NCHW", (2, channels, 3, 5))):
+            g.show(sparse.SparseConv2DOp(g.input(g.small(dtype, *shape)), *matrix, layout=layout_))
+    nothing = _sparse(g, dtype, "int32", 2, 0, 0)
+    g.show(sparse.SparseDenseOp(g.input(g.small(dtype, 3, 0)), *nothing))
+
+
+@cases((sparse.SparseTransposeOp,), ("float16", "float32", "float64", "int8", "bool"))
+def transposed_sparse_matrices(g: Graph, dtype: str) -> None:
+    for i, (size, count) in enumerate(((5, 11), (1, 0), (3, 2), (0, 0))):
+        index = ("int32", "int64", "uint8", "int32")[i]
+        operands = _sparse(g, dtype, index, size, size, count)
+        made = g.show(sparse.SparseTransposeOp(*operands))
+        g.show(core.TupleGetItemOp(made, 1))
+    # Pointers that make no sense read and write nothing else.
+    data, indices = g.input(g.numbers(dtype, 4)), g.input(np.array([0, 1, 9, -3], np.int32))
+    pointers = g.input(np.array([-5, 4, 1, 90], np.int32))
+    g.show(sparse.SparseTransposeOp(data, indices, pointers))
