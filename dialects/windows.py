@@ -29,6 +29,12 @@ def expand_padding(padding: Sequence[int], axes: int = 2) -> Pads:
     raise VerifyException(f"'padding' is {list(padding)}, expected {counts} numbers")
 
 
+def line_padding(padding: Sequence[int]) -> tuple[int, int]:
+    """Relay's `padding` of one axis, one or two numbers, as (left, right)."""
+    left, right = expand_padding(padding, 1)
+    return left, right
+
+
 def positive_numbers(value: DenseArrayBase[IntegerType], what: str, count: int) -> tuple[int, ...]:
     """A property with one positive number for each of `count` axes."""
     numbers = value.get_values()

@@ -13,6 +13,7 @@ from xdsl.interpreter import (
 
 from xrelay.dialects import conv
 from xrelay.dialects.layout import Layout
+from xrelay.dialects.windows import transposed_window_output
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.interpreters.layout import block_channels, change_layout, join_channels
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
@@ -78,6 +79,51 @@ def run_laid_out(op: conv.LaidOutConvolutionOp, args: PythonValues) -> PythonVal
     return (in_out_layout(op, narrow(result, dtype)),)
 
 
+def _transposed_convolve(
+    images: Array, weight: Array, windows: Windows, groups: int, size: list[int]
+) -> Array:
+    """
+    The images of `size` in which windows at the positions of `images` [N, C, H, W] hold the sums
+    of their elements times `weight` [C, O / groups, KH, KW].
+    """
+    count, channels, *positions = images.shape
+    _, group_channels, *taps = weight.shape
+    columns = np.matmul(
+        weight.reshape(groups, channels // groups, group_channels * prod(taps)).swapaxes(1, 2),
+        images.reshape(count, groups, channels // groups, prod(positions)),
+    ).reshape(count, groups * group_channels, *taps, *positions)
+    before, after = windows.pads[: windows.axes], windows.pads[windows.axes :]
+    padded = [sum(lengths) for lengths in zip(before, size, after, strict=True)]
+    result = np.zeros((count, groups * group_channels, *padded), columns.dtype)
+    for tap in np.ndindex(*taps):
+        places = [
+            slice(i * gap, i * gap + (length - 1) * step + 1, step)
+            for i, gap, length, step in zip(
+                tap, windows.dilation, positions, windows.strides, strict=True
+            )
+        ]
+        result[(..., *places)] += columns[(slice(None), slice(None), *tap)]
+    inside = [slice(start, start + length) for start, length in zip(before, size, strict=True)]
+    return result[(..., *inside)]
+
+
+def run_transposed(op: conv.TransposedConvolutionOp, args: PythonValues) -> PythonValues:
+    """The result of a transposed convolution."""
+    dtype, images, weight = sum_operands(op, args)
+    images, weight = canonical_operands(op, images, weight)
+    windows = windows_of(op, weight)
+    size = transposed_window_output(
+        images.shape[2:],
+        windows.size,
+        windows.strides,
+        windows.dilation,
+        windows.pads,
+        op.output_padding.get_values(),
+    )
+    result = _transposed_convolve(images, weight, windows, op.groups.value.data, size)
+    return (in_out_layout(op, narrow(result, dtype)),)
+
+
 @register_impls
 class ConvFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.conv`."""
@@ -101,6 +147,13 @@ class ConvFunctions(InterpreterFunctions):
         images = join_channels(images, op.data_lanes, groups * weight.shape[1])
         result = narrow(convolve(images, weight, windows_of(op, weight), groups), dtype)
         return (block_channels(result, op.out_lanes),)
+
+    @impl(conv.Conv2DTransposeOp)
+    @quiet
+    def run_conv2d_transpose(
+        self, interpreter: Interpreter, op: conv.Conv2DTransposeOp, args: PythonValues
+    ) -> PythonValues:
+        return run_transposed(op, args)
 
     @impl(conv.Conv3DOp)
     @quiet

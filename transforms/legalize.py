@@ -6,6 +6,7 @@
     relay.nn.nll_loss %p, %t, %w             gather_nd and take by the classes, where, sum
     relay.nn.contrib_dense_pack %x, %w       transpose and reshape of the weight, relay.nn.dense
     relay.nn.contrib_conv2d_NCHWc %x, %w     relay.nn.conv2d between layout_transforms
+    relay.nn.conv1d_transpose, …3d_…         relay.nn.conv2d_transpose, dilate and relay.nn.conv3d
     relay.nn.contrib_*_winograd_* …          products with the matrices of Winograd's algorithm
     relay.nn.bitserial_conv2d, …_dense       the bits as integers, relay.nn.conv2d, relay.nn.dense
 
@@ -58,6 +59,7 @@ from xrelay.dialects.unary import LogOp, NegativeOp, SqrtOp
 from xrelay.transforms.emitting import cast, narrowed, reshaped, widened
 from xrelay.transforms.legalize_bits import BITS_RULES
 from xrelay.transforms.legalize_convolutions import belongs_to_backend
+from xrelay.transforms.legalize_transposed import TRANSPOSED_RULES
 from xrelay.transforms.legalize_winograd import WINOGRAD_RULES
 from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
@@ -139,6 +141,7 @@ RULES: dict[type[Operation], LegalRule] = {
     ContribDensePackOp: _dense_pack,
     ContribConv2DNCHWcOp: _packed_conv2d,
     ContribDepthwiseConv2DNCHWcOp: _packed_conv2d,
+    **TRANSPOSED_RULES,
     **WINOGRAD_RULES,
     **BITS_RULES,
 }

@@ -5,8 +5,7 @@
 
     relay.nn.conv2d_transpose %x, %w   relay.nn.dilate %x by the strides, then relay.nn.conv2d with
                                        the weight [O, C / groups, KH, KW] upside down; padding
-                                       (K - 1) * dilation less than before; likewise
-                                       relay.nn.conv1d_transpose and relay.nn.conv3d_transpose
+                                       (K - 1) * dilation less than before
 
 The weight is transposed by operators, which `fold-constant` computes when it is a constant.
 
@@ -24,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
     PatternRewriter,
     PatternRewriteWalker,
     RewritePattern,
@@ -31,26 +31,17 @@ from xdsl.pattern_rewriter import (
 )
 
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
-from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv3DOp
-from xrelay.dialects.conv_transpose import (
-    Conv1DTransposeOp,
-    Conv2DTransposeOp,
-    Conv3DTransposeOp,
-    TransposedConvolutionOp,
-)
+from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
 from xrelay.dialects.core import CompositeOp
 from xrelay.dialects.dilate import DilateOp
-from xrelay.dialects.layout import Layout, LayoutTransformOp
 from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.shapes import is_dynamic
 from xrelay.dialects.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.windows import expand_padding, line_padding, positive_numbers, positive_pair
 from xrelay.transforms.rewriting import Emitter, shape_of
 
-LEGALIZED = (Conv1DOp, Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp)
+LEGALIZED = (Conv1DOp, Conv2DTransposeOp)
 """The operators that this pass replaces."""
-
-CORRELATIONS = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}
-"""Convolutions by the number of their spatial axes."""
 
 
 def belongs_to_backend(op: Operation) -> bool:
@@ -72,15 +63,15 @@ class LineAsImage(RewritePattern):
     def match_and_rewrite(self, op: Conv1DOp, rewriter: PatternRewriter, /) -> None:
         if belongs_to_backend(op):
             return
-        left, right = op.pads
+        left, right = line_padding(op.padding.get_values())
         emit = Emitter()
         image = emit(
             Conv2DOp(
                 emit(ExpandDimsOp(op.data, 2)),
                 emit(ExpandDimsOp(op.weight, 2)),
-                strides=(1, *op.window_strides),
+                strides=(1, *positive_numbers(op.strides, "strides", 1)),
                 padding=(0, left, 0, right),
-                dilation=(1, *op.window_dilation),
+                dilation=(1, *positive_numbers(op.dilation, "dilation", 1)),
                 groups=op.group_count(),
                 out_dtype=op.out_dtype,
             )
@@ -96,87 +87,69 @@ class TransposedAsDilated(RewritePattern):
     mirrored window meets, when there are strides - 1 zeros between those.
     """
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, TransposedConvolutionOp) or belongs_to_backend(op):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:
+        if belongs_to_backend(op) or is_dynamic(op.weight.type) or is_dynamic(op.data.type):
             return
-        if is_dynamic(op.weight.type) or is_dynamic(op.data.type):
-            return
+        strides = positive_pair(op.strides, "strides")
+        dilation = positive_pair(op.dilation, "dilation")
         emit = Emitter()
-        image_layout, kernel_layout, out_layout = op.layouts
-        data = self.in_layout(emit, op.data, image_layout, op.IMAGE_LAYOUT)
-        # With the axes of the channels swapped, a weight needs no transposition of its own.
-        swapped = ("O", "I", *op.KERNEL_LAYOUT[2:])
-        inputs_first = kernel_layout.names != swapped or bool(kernel_layout.blocks)
-        weight: SSAValue = op.weight
-        if inputs_first:
-            weight = self.in_layout(emit, op.weight, kernel_layout, op.KERNEL_LAYOUT)
-        if {*op.window_strides} != {1}:
-            data = emit(DilateOp(data, (1, 1, *op.window_strides)))
-        _, _, *kernel = shape_of(weight)
-        reach = [(taps - 1) * gap for taps, gap in zip(kernel, op.window_dilation, strict=True)]
-        before, after = op.pads[: op.spatial_axes], op.pads[op.spatial_axes :]
-        extra = op.output_padding.get_values()
-        pads = [
-            *(r - pad for r, pad in zip(reach, before, strict=True)),
-            *(r - pad + more for r, pad, more in zip(reach, after, extra, strict=True)),
-        ]
+        data: SSAValue = op.data
+        if strides != (1, 1):
+            data = emit(DilateOp(data, (1, 1, *strides)))
+        top, left, bottom, right = expand_padding(op.padding.get_values())
+        below, beside = op.output_padding.get_values()
+        _, _, *kernel = op.weight.type.get_shape()
+        reach = [(taps - 1) * gap for taps, gap in zip(kernel, dilation, strict=True)]
+        pads = (
+            reach[0] - top,
+            reach[1] - left,
+            reach[0] - bottom + below,
+            reach[1] - right + beside,
+        )
         whole = emit(
-            CORRELATIONS[op.spatial_axes](
+            Conv2DOp(
                 data,
-                self.mirrored(emit, weight, op.group_count(), inputs_first=inputs_first),
+                self.mirrored(emit, op),
                 padding=tuple(max(pad, 0) for pad in pads),
-                dilation=op.window_dilation,
+                dilation=dilation,
                 groups=op.group_count(),
                 out_dtype=op.out_dtype,
             )
         )
-        images = self.without_borders(emit, whole, tuple(max(-pad, 0) for pad in pads))
-        result = images
-        if out_layout.names != tuple(op.IMAGE_LAYOUT) or out_layout.blocks:
-            result = emit(LayoutTransformOp(images, op.IMAGE_LAYOUT, str(out_layout)))
+        result = self.without_borders(emit, whole, tuple(max(-pad, 0) for pad in pads))
         result.name_hint = op.result.name_hint
         rewriter.replace(op, emit.located(op), (result,))
-
-    def in_layout(self, emit: Emitter, value: SSAValue, layout: Layout, canonical: str) -> SSAValue:
-        """A tensor in `layout` with its axes in the order `canonical`."""
-        if layout.names == tuple(canonical) and not layout.blocks:
-            return value
-        return emit(LayoutTransformOp(value, str(layout), canonical))
 
     def without_borders(
         self, emit: Emitter, images: SSAValue, borders: tuple[int, ...]
     ) -> SSAValue:
-        """Images without the borders that more padding than windows reach cuts off."""
+        """Images without the rows and columns that more padding than windows reach cuts off."""
         if not any(borders):
             return images
-        _, _, *size = shape_of(images)
-        before, after = borders[: len(size)], borders[len(size) :]
-        stops = [length - cut for length, cut in zip(size, after, strict=True)]
-        return emit(StridedSliceOp(images, before, stops, axes=tuple(range(2, 2 + len(size)))))
+        top, left, bottom, right = borders
+        _, _, rows, columns = shape_of(images)
+        return emit(
+            StridedSliceOp(images, (top, left), (rows - bottom, columns - right), axes=(2, 3))
+        )
 
-    def mirrored(
-        self, emit: Emitter, weight: SSAValue, groups: int, *, inputs_first: bool
-    ) -> SSAValue:
-        """
-        A weight [C, O / groups, …], or [O / groups, C, …], as [O, C / groups, …] with the taps in
-        the opposite order.
-        """
-        first, second, *kernel = shape_of(weight)
-        spatial = range(3, 3 + len(kernel))
-        empty = 0 in shape_of(weight)
-        if inputs_first:
-            shape, order = (groups, first // groups, second, *kernel), (0, 2, 1, *spatial)
-            outputs, inputs = second, first // groups
-        else:
-            shape, order = (first, groups, second // groups, *kernel), (1, 0, 2, *spatial)
+    def mirrored(self, emit: Emitter, op: Conv2DTransposeOp) -> SSAValue:
+        """The weight as [O, C / groups, KH, KW], with the taps in the opposite order."""
+        weight, groups = op.weight, op.group_count()
+        first, second, *kernel = weight.type.get_shape()
+        if op.kernel_layout.data == "OIHW":
+            shape, order = (first, groups, second // groups, *kernel), (1, 0, 2, 3, 4)
             outputs, inputs = first, second // groups
+        else:
+            shape, order = (groups, first // groups, second, *kernel), (0, 2, 1, 3, 4)
+            outputs, inputs = second, first // groups
+        empty = 0 in weight.type.get_shape()
         swapped = emit(TransposeOp(emit(ReshapeOp(weight, shape, allowzero=empty)), order))
         shape = (groups * outputs, inputs, *kernel)
         joined = emit(ReshapeOp(swapped, shape, allowzero=empty))
         last = [taps - 1 for taps in kernel]
         before_first = [-taps - 1 for taps in kernel]
-        axes = tuple(range(2, 2 + len(kernel)))
-        return emit(StridedSliceOp(joined, last, before_first, [-1] * len(kernel), axes=axes))
+        return emit(StridedSliceOp(joined, last, before_first, (-1, -1), axes=(2, 3)))
 
 
 @dataclass(frozen=True)
@@ -186,6 +159,7 @@ class LegalizeConvolutionsPass(ModulePass):
     name = "legalize-convolutions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # Transposed convolutions of lines become convolutions of lines first.
-        for pattern in (TransposedAsDilated(), LineAsImage()):
-            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+        patterns = GreedyRewritePatternApplier(
+            [LineAsImage(), TransposedAsDilated()], dce_enabled=False
+        )
+        PatternRewriteWalker(patterns, apply_recursively=False).rewrite_module(op)

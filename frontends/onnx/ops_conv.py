@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.conv import Conv1DOp, Conv2DOp
-from xrelay.dialects.conv_transpose import Conv2DTransposeOp
+from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode

@@ -23,7 +23,6 @@ from xrelay.dialects import (
     annotation,
     binary,
     conv,
-    conv_transpose,
     core,
     creation,
     dense,
@@ -608,7 +607,7 @@ def convolutions_of_lines(g: Graph, dtype: str) -> None:
         g.show(conv.Conv1DOp(x, w, padding=[i % 3, window - 1], **options))
 
 
-@cases((conv_transpose.Conv2DTransposeOp,), ("float32", "float64", "int32"))
+@cases((conv.Conv2DTransposeOp,), ("float32", "float64", "int32"))
 def transposed_convolutions(g: Graph, dtype: str) -> None:
     for i, (image, window, strides, padding, dilation) in enumerate(GEOMETRIES[:8]):
         inputs, outputs, groups = CHANNELS[i % len(CHANNELS)]
@@ -619,10 +618,10 @@ def transposed_convolutions(g: Graph, dtype: str) -> None:
         options: dict[str, Any] = {"strides": strides, "padding": padding, "dilation": dilation}
         extra = [stride - 1 for stride in strides]
         options.update(groups=groups, kernel_layout=layout_, output_padding=extra)
-        g.show(conv_transpose.Conv2DTransposeOp(x, w, **options))
+        g.show(conv.Conv2DTransposeOp(x, w, **options))
     # More is cut off than windows reach beyond the image.
     x, w = g.input(g.small(dtype, 1, 2, 5, 6)), g.input(g.small(dtype, 3, 2, 2, 2))
-    g.show(conv_transpose.Conv2DTransposeOp(x, w, padding=[2, 3, 1, 2]))
+    g.show(conv.Conv2DTransposeOp(x, w, padding=[2, 3, 1, 2]))
 
 
 @cases((dilate.DilateOp,), DTYPES)

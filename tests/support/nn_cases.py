@@ -108,7 +108,7 @@ def convolutions_of_volumes(g: Graph, dtype: str) -> None:
 @cases(
     (
         conv_transpose.Conv1DTransposeOp,
-        conv_transpose.Conv2DTransposeOp,
+        conv.Conv2DTransposeOp,
         conv_transpose.Conv3DTransposeOp,
     ),
     ("float32", "float64", "int32"),
@@ -116,14 +116,17 @@ def convolutions_of_volumes(g: Graph, dtype: str) -> None:
 def transposed_convolutions_of_all_ranks(g: Graph, dtype: str) -> None:
     ops = (
         (conv_transpose.Conv1DTransposeOp, "W", ("NCW", "NWC"), ("OIW", "IOW", "WIO")),
-        (conv_transpose.Conv2DTransposeOp, "HW", ("NCHW", "NHWC"), ("OIHW", "IOHW", "HWOI")),
+        (conv.Conv2DTransposeOp, "HW", ("NCHW",), ("OIHW", "IOHW")),
         (conv_transpose.Conv3DTransposeOp, "DHW", ("NCDHW", "NDHWC"), ("OIDHW", "IODHW", "DHWIO")),
     )
     for op, spatial, data_layouts, kernel_layouts in ops:
         rank = len(spatial)
         for i, (volume, window, strides, padding, dilation) in enumerate(VOLUMES[:5]):
             inputs, outputs, groups = CHANNELS[i]
-            data_layout, kernel_layout = data_layouts[i % 2], kernel_layouts[i % 3]
+            data_layout, kernel_layout = (
+                data_layouts[i % len(data_layouts)],
+                kernel_layouts[i % len(kernel_layouts)],
+            )
             x = g.small(dtype, 1 + i % 2, inputs, *volume[-rank:])
             w = g.small(dtype, inputs, outputs // groups, *window[-rank:])
             shown = op(
@@ -136,7 +139,7 @@ def transposed_convolutions_of_all_ranks(g: Graph, dtype: str) -> None:
                 groups=groups,
                 data_layout=data_layout,
                 kernel_layout=kernel_layout,
-                out_layout="" if i % 4 else data_layouts[(i + 1) % 2],
+                out_layout="" if i % 4 else data_layouts[(i + 1) % len(data_layouts)],
             )
             g.show(shown)
 

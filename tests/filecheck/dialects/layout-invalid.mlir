@@ -134,9 +134,9 @@ func.func @line_padding(%x: tensor<1x4x9xf32>, %w: tensor<6x4x3xf32>) {
 
 // -----
 
-// CHECK: 'kernel_layout' is "HWXO", expected the axes of "IOHW" in any order
+// CHECK: 'kernel_layout' is "HWIO", accepted is "IOHW" or "OIHW"
 func.func @transpose_layout(%x: tensor<1x4x5x5xf32>, %w: tensor<6x4x3x3xf32>) {
-  %0 = relay.nn.conv2d_transpose %x, %w {kernel_layout = "HWXO"} : (tensor<1x4x5x5xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x7x7xf32>
+  %0 = relay.nn.conv2d_transpose %x, %w {kernel_layout = "HWIO"} : (tensor<1x4x5x5xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x7x7xf32>
   func.return
 }
 
