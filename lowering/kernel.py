@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.norm import BatchNormOp, BiasAddOp
+from xrelay.dialects.norm import BatchNormOp, BiasAddOp, PReluOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.dialects.transform import TransposeOp, WhereOp
 from xrelay.dialects.unary import UNARY_OPS, ClipOp, CopyOp, LeakyReluOp, NegativeOp, ReluOp
@@ -38,6 +38,7 @@ from xrelay.lowering.halo import clear_halo
 from xrelay.lowering.norm import channel_shape
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position
+from xrelay.lowering.rearrange import moves_along_row
 from xrelay.lowering.registry import RULES, STRATEGIES, explain_selection
 from xrelay.lowering.reshape import reshaped_position
 from xrelay.lowering.strategy import Selection, Sink, Site
@@ -51,7 +52,7 @@ KERNEL_ATTRIBUTE = "xrelay.kernel"
 SCRATCH_ATTRIBUTE = "xrelay.scratch_bytes"
 """How many bytes of scratch memory a kernel needs."""
 
-ELEMENTWISE = (*UNARY_OPS, *BINARY_OPS, WhereOp, BiasAddOp)
+ELEMENTWISE = (*UNARY_OPS, *BINARY_OPS, WhereOp, BiasAddOp, PReluOp)
 """Operators whose result elements depend on operand elements at the same index."""
 BROADCASTING = (*ELEMENTWISE, BatchNormOp)
 
@@ -62,7 +63,7 @@ MAX_POSITIONS = 4
 """A value that is wanted at more positions at once is computed into scratch memory first."""
 
 
-LIGHT = (ReluOp, ClipOp, LeakyReluOp, NegativeOp, CopyOp, *BINARY_OPS, WhereOp, BiasAddOp)
+LIGHT = (ReluOp, ClipOp, LeakyReluOp, NegativeOp, CopyOp, *BINARY_OPS, WhereOp, BiasAddOp, PReluOp)
 """Elementwise operators of a few instructions."""
 MANY_LIGHT = 8
 """So many of them are repeated for every register of an anchor; more are run in a loop."""
@@ -230,9 +231,13 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         if op is not anchor and op in complex_ops:
             buffers = _result_buffers(ctx, op, group)
             ctx.sinks = [partial(ctx.store, buffer) for buffer in buffers]
+            places = dict(zip(_leaves(op.results[0]), buffers, strict=True))
+            if type(op) not in RULES:
+                # Some read what they have written. Others ask for elements by the rule.
+                ctx.ev.buffers.update(places)
             emit(op, ctx.sinks[0])
             ctx.barrier()
-            ctx.ev.buffers.update(zip(_leaves(op.results[0]), buffers, strict=True))
+            ctx.ev.buffers.update(places)
             continue
         for leaf in _leaves(op.results[0]):
             if leaf in repeated:
@@ -369,7 +374,8 @@ def _dense_span(ctx: KernelContext, result: Buffer) -> int:
 
 def _lanes(ctx: KernelContext, group: Group) -> int:
     """As many lanes as fit for the widest elements; one where vectors would be put together."""
-    if any(varies_along_row(op) for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers):
+    on_demand = [op for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers]
+    if any(varies_along_row(op) or moves_along_row(op) for op in on_demand):
         return 1
     kinds: list[Element] = [
         element(type_.element_type)

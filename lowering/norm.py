@@ -63,6 +63,21 @@ def _bias_add(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     return convert(ev.b, add(ev.b, x, y, wide(kind)), wide(kind), kind)
 
 
+def _prelu(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, norm.PReluOp)
+    b, source = ev.b, element_of(op.data)
+    kind = wide(source)
+    data = yield Demand((op.data, 0), position)
+    alpha = yield from _channel(ev, op.alpha, op.channel_axis, position)
+    x, slope = (convert(b, value, source, kind) for value in (data, alpha))
+    zero = b.constant(kind.compute, 0, position.lanes)
+    if kind.is_float:
+        positive = b.compare_floats(zero, "olt", x)
+    else:
+        positive = b.compare_integers(zero, "slt" if kind.signed else "ult", x)
+    return convert(b, b.select(positive, x, multiply(b, x, slope, kind)), kind, source)
+
+
 def _batch_norm(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
     assert isinstance(op, norm.BatchNormOp)
     if leaf:
@@ -99,6 +114,7 @@ def _dropout(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rul
 
 RULES: dict[type[Operation], RuleFunction] = {
     norm.BiasAddOp: _bias_add,
+    norm.PReluOp: _prelu,
     norm.BatchNormOp: _batch_norm,
     norm.DropoutOp: _dropout,
 }
@@ -106,7 +122,7 @@ RULES: dict[type[Operation], RuleFunction] = {
 
 def channel_shape(op: Operation, operand: int) -> tuple[int, ...] | None:
     """The shape that a per-channel operand broadcasts from; None for other operands."""
-    if operand == 0 or not isinstance(op, norm.BiasAddOp | norm.BatchNormOp):
+    if operand == 0 or not isinstance(op, norm.BiasAddOp | norm.BatchNormOp | norm.PReluOp):
         return None
     shape = leaf_shape((op.results[0], 0))
     return tuple(dim if axis == op.channel_axis else 1 for axis, dim in enumerate(shape))
@@ -285,6 +301,7 @@ def _lrn(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 STRATEGIES: dict[type[Operation], Strategy] = {
     norm.SoftmaxOp: (Implementation("three-pass", _softmax),),
+    norm.FastSoftmaxOp: (Implementation("three-pass", _softmax),),
     norm.LogSoftmaxOp: (Implementation("three-pass", _softmax),),
     norm.LrnOp: (Implementation("window-sum", _lrn),),
     **standardize.STRATEGIES,

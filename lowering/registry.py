@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.bitserial import BitSerialConv2DOp, BitSerialDenseOp
 from xrelay.dialects.conv import Conv1DOp, Conv2DTransposeOp
+from xrelay.dialects.conv_packed import CONV_PACKED_OPS
+from xrelay.dialects.conv_transpose import CONV_TRANSPOSE_OPS
 from xrelay.dialects.core import (
     CompositeOp,
     FusedOp,
@@ -14,27 +17,39 @@ from xrelay.dialects.core import (
     RefWriteOp,
     YieldOp,
 )
+from xrelay.dialects.dense import ContribDensePackOp
+from xrelay.dialects.loss import LOSS_OPS
+from xrelay.dialects.norm import L2NormalizeOp
+from xrelay.dialects.winograd import WINOGRAD_OPS
 from xrelay.lowering import (
+    adaptive_pool,
     attention_code,
     binary,
+    bitserial,
     conv,
+    conv_gradient,
     core,
+    correlation,
     dense,
     dilate,
     image,
     layout,
     norm,
     pool,
+    pool_gradient,
     qnn,
     qnn_arithmetic,
     random,
+    rearrange,
     reduction,
     regions,
     reshape,
     sampling,
+    sparse,
     transform,
     transpose,
     unary,
+    upsampling,
     vision,
 )
 from xrelay.lowering.evaluate import RuleFunction
@@ -53,6 +68,8 @@ RULES: dict[type[Operation], RuleFunction] = {
     **qnn_arithmetic.RULES,
     **sampling.RULES,
     **regions.RULES,
+    **rearrange.RULES,
+    **upsampling.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -61,6 +78,12 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **conv.STRATEGIES,
     **dense.STRATEGIES,
     **pool.STRATEGIES,
+    **adaptive_pool.STRATEGIES,
+    **pool_gradient.STRATEGIES,
+    **conv_gradient.STRATEGIES,
+    **correlation.STRATEGIES,
+    **bitserial.STRATEGIES,
+    **sparse.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
     **attention_code.STRATEGIES,
@@ -79,6 +102,19 @@ STRUCTURE: frozenset[type[Operation]] = frozenset({CompositeOp, FusedOp, YieldOp
 REWRITTEN: dict[type[Operation], str] = {
     Conv1DOp: "legalize-convolutions",
     Conv2DTransposeOp: "legalize-convolutions",
+    **dict.fromkeys(
+        (
+            *CONV_PACKED_OPS,
+            *CONV_TRANSPOSE_OPS,
+            *LOSS_OPS,
+            *WINOGRAD_OPS,
+            BitSerialConv2DOp,
+            BitSerialDenseOp,
+            ContribDensePackOp,
+            L2NormalizeOp,
+        ),
+        "legalize",
+    ),
 }
 """Operators that a pass of the CPU pipeline replaces by others, and its name."""
 

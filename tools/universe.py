@@ -107,6 +107,12 @@ def _fuse_ops() -> type[ModulePass]:
     return FuseOpsPass
 
 
+def _legalize() -> type[ModulePass]:
+    from xrelay.transforms.legalize import LegalizePass
+
+    return LegalizePass
+
+
 def _legalize_convolutions() -> type[ModulePass]:
     from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 
@@ -162,6 +168,7 @@ XRELAY_UNIVERSE = Universe(
         "fold-scale-axis": _fold_scale_axis,
         "fuse-composites": _fuse_composites,
         "fuse-ops": _fuse_ops,
+        "legalize": _legalize,
         "legalize-convolutions": _legalize_convolutions,
         "legalize-quantized-products": _legalize_quantized_products,
         "recognize-operators": _recognize_operators,

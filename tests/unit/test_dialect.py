@@ -97,12 +97,15 @@ DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
 """Attributes that differ from Relay's: what they are here, and why."""
 
 ATTRIBUTES = "the registry lists two attributes among the arguments"
+GRADIENT_FIRST = "Relay's calls pass the gradient first, whatever the registry says"
 CALLS = "the registry names the arguments in another order than calls have them"
 SUM_OPERANDS = (
     "lhs rhs lhs_scale lhs_zero_point rhs_scale rhs_zero_point output_scale output_zero_point"
 )
 PRODUCT_OPERANDS = "data weight input_zero_point weight_zero_point input_scale weight_scale"
 OPERAND_DEVIATIONS: dict[str, tuple[str, str]] = {
+    "nn.avg_pool2d_grad": ("grad data", GRADIENT_FIRST),
+    "nn.max_pool2d_grad": ("grad data", GRADIENT_FIRST),
     "qnn.add": (SUM_OPERANDS, ATTRIBUTES),
     "qnn.batch_matmul": ("x y x_zero_point y_zero_point x_scale y_scale", CALLS),
     "qnn.conv2d": (PRODUCT_OPERANDS, CALLS),
