@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from xrelay.dialects.annotation import ANNOTATION_OPS
 from xrelay.dialects.binary import BINARY_OPS
+from xrelay.dialects.bits import BIT_OPS
 from xrelay.dialects.conv import CONV_OPS
 from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.creation import CREATION_OPS
@@ -15,6 +16,7 @@ from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
+from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
 
@@ -36,6 +38,8 @@ Relay = Dialect(
         *POOL_OPS,
         *NORM_OPS,
         *QNN_OPS,
+        *TRANSCENDENTAL_OPS,
+        *BIT_OPS,
     ],
     [*CORE_ATTRS],
 )

@@ -34,6 +34,10 @@ def _mod(lhs: Array, rhs: Array) -> Array:
     return np.where(rhs == 0, 0, np.fmod(lhs, _nonzero(rhs)))
 
 
+def _trunc_divide(lhs: Array, rhs: Array) -> Array:
+    return np.trunc(lhs / rhs) if is_float(lhs.dtype) else _divide(lhs, rhs)
+
+
 def _nonzero(divisor: Array) -> Array:
     """`divisor` with 1 in place of 0."""
     return np.where(divisor == 0, divisor.dtype.type(1), divisor)
@@ -83,3 +87,5 @@ class BinaryFunctions(InterpreterFunctions):
     run_power = elementwise(binary.PowerOp, np.power)
     run_right_shift = elementwise(binary.RightShiftOp, _right_shift)
     run_subtract = elementwise(binary.SubtractOp, np.subtract)
+    run_trunc_divide = elementwise(binary.TruncDivideOp, _trunc_divide)
+    run_trunc_mod = elementwise(binary.TruncModOp, _mod)

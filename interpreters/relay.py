@@ -27,6 +27,7 @@ from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.binary import BinaryFunctions
+from xrelay.interpreters.bits import BitFunctions
 from xrelay.interpreters.conv import ConvFunctions
 from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
@@ -38,12 +39,14 @@ from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
+from xrelay.interpreters.transcendental import TranscendentalFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AnnotationFunctions,
     BinaryFunctions,
+    BitFunctions,
     ConvFunctions,
     CoreFunctions,
     CreationFunctions,
@@ -55,6 +58,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     QnnFunctions,
     ReductionFunctions,
     ReshapeFunctions,
+    TranscendentalFunctions,
     TransformFunctions,
     UnaryFunctions,
 )

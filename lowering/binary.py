@@ -121,6 +121,11 @@ def _mod(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     return _integer_division(b, x, y, kind)[1]
 
 
+def _trunc_divide(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
+    quotient = _divide(b, x, y, kind)
+    return b.insert(math.TruncOp(quotient)).result if kind.is_float else quotient
+
+
 def _power(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     if not kind.is_float:
         raise DiagnosticException("relay.power of integers has no kernel code")
@@ -173,6 +178,8 @@ CODE: dict[type[Operation], BinaryCode] = {
     binary.FloorModOp: _floor_mod,
     binary.ModOp: _mod,
     binary.PowerOp: _power,
+    binary.TruncDivideOp: _trunc_divide,
+    binary.TruncModOp: _mod,
     binary.MaximumOp: maximum,
     binary.MinimumOp: minimum,
     binary.LeftShiftOp: _left_shift,

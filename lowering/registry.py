@@ -5,6 +5,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.lowering import (
     binary,
+    bits,
     conv,
     core,
     dense,
@@ -15,6 +16,7 @@ from xrelay.lowering import (
     qnn,
     reduction,
     reshape,
+    transcendental,
     transform,
     unary,
 )
@@ -31,6 +33,8 @@ RULES: dict[type[Operation], RuleFunction] = {
     **dilate.RULES,
     **norm.RULES,
     **qnn.RULES,
+    **transcendental.RULES,
+    **bits.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -43,6 +47,9 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **norm.STRATEGIES,
 }
 """Operators with loops of their own."""
+
+INTERPRETER_ONLY: dict[type[Operation], str] = {}
+"""Operators without kernel code, and why."""
 
 
 def explain_selection(site: Site) -> Selection:

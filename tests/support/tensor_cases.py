@@ -1,0 +1,8 @@
+"""The kernel cases of all tensor operators."""
+
+from elementwise_cases import ELEMENTWISE
+from kernel_cases import CaseTable
+from xdsl.ir import Operation
+
+TABLES: tuple[CaseTable, ...] = (ELEMENTWISE,)
+COVERED: set[type[Operation]] = set().union(*(table.covered for table in TABLES))
