@@ -10,11 +10,14 @@ from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
 from xrelay.dialects.dilate import DILATE_OPS
+from xrelay.dialects.indexing import INDEXING_OPS
 from xrelay.dialects.layout import LAYOUT_OPS
+from xrelay.dialects.like import LIKE_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
+from xrelay.dialects.reorder import REORDER_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
@@ -40,6 +43,9 @@ Relay = Dialect(
         *QNN_OPS,
         *TRANSCENDENTAL_OPS,
         *BIT_OPS,
+        *LIKE_OPS,
+        *REORDER_OPS,
+        *INDEXING_OPS,
     ],
     [*CORE_ATTRS],
 )

@@ -33,11 +33,14 @@ from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.dilate import DilateFunctions
+from xrelay.interpreters.indexing import IndexingFunctions
 from xrelay.interpreters.layout import LayoutFunctions
+from xrelay.interpreters.like import LikeFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
+from xrelay.interpreters.reorder import ReorderFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.transcendental import TranscendentalFunctions
 from xrelay.interpreters.transform import TransformFunctions
@@ -52,11 +55,14 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     CreationFunctions,
     DenseFunctions,
     DilateFunctions,
+    IndexingFunctions,
     LayoutFunctions,
+    LikeFunctions,
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
     ReductionFunctions,
+    ReorderFunctions,
     ReshapeFunctions,
     TranscendentalFunctions,
     TransformFunctions,

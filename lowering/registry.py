@@ -8,13 +8,17 @@ from xrelay.lowering import (
     bits,
     conv,
     core,
+    creation,
     dense,
     dilate,
+    indexing,
     layout,
+    like,
     norm,
     pool,
     qnn,
     reduction,
+    reorder,
     reshape,
     transcendental,
     transform,
@@ -35,6 +39,10 @@ RULES: dict[type[Operation], RuleFunction] = {
     **qnn.RULES,
     **transcendental.RULES,
     **bits.RULES,
+    **creation.RULES,
+    **like.RULES,
+    **reorder.RULES,
+    **indexing.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -45,6 +53,9 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **pool.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
+    **like.STRATEGIES,
+    **reorder.STRATEGIES,
+    **indexing.STRATEGIES,
 }
 """Operators with loops of their own."""
 

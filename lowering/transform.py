@@ -9,7 +9,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects import transform
+from xrelay.dialects import creation, indexing, reorder, transform
 from xrelay.dialects.pool import UpsamplingOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.lowering.builder import Index, KernelBuilder
@@ -234,7 +234,7 @@ def _pad_coordinate(
     return b.smaller(mirrored, b.sub(2 * (dim - 1), mirrored))
 
 
-def _index_value(
+def index_value(
     b: KernelBuilder, value: SSAValue, kind: Element, length: int, mode: str
 ) -> SSAValue:
     """An index tensor's element as an i64 within the range of its axis."""
@@ -272,9 +272,9 @@ def _take(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     where = at(index_shape, (*coords[:batch], *middle))
     raw = yield Demand((op.indices, 0), where)
     if axis is None:
-        offset = _index_value(b, raw, kind, prod(shape), mode)
+        offset = index_value(b, raw, kind, prod(shape), mode)
         return (yield Demand((op.data, 0), linear(shape, offset)))
-    index = _index_value(b, raw, kind, shape[axis], mode)
+    index = index_value(b, raw, kind, shape[axis], mode)
     own = (*coords[:axis], index, *coords[first + len(middle) :])
     return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
 
@@ -295,7 +295,7 @@ def _gather_nd(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
     for i in range(count):
         where = at((count, *places), (i, *coords[: len(places)]))
         raw = yield Demand((op.indices, 0), where)
-        own.append(_index_value(b, raw, kind, shape[batch + i], "clip"))
+        own.append(index_value(b, raw, kind, shape[batch + i], "clip"))
     own.extend(coords[len(places) :])
     return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
 
@@ -334,6 +334,21 @@ def varies_along_row(op: Operation) -> bool:
         case transform.GatherNDOp():
             named = shape_of(op.indices)[0] + op.batch_dims.value.data
             return named == len(shape_of(op.data))
+        case reorder.ReverseOp():
+            return last in op.reversed_axes
+        case (
+            reorder.ReverseSequenceOp()
+            | reorder.SequenceMaskOp()
+            | reorder.TriluOp()
+            | reorder.MatrixSetDiagOp()
+            | reorder.UnravelIndexOp()
+            | indexing.GatherOp()
+            | indexing.AdvIndexOp()
+            | indexing.StridedSetOp()
+            | creation.ArangeOp()
+            | creation.OneHotOp()
+        ):
+            return True
         case UpsamplingOp():
             return shape_of(op.data)[3] != leaf_shape((op.result, 0))[3]
         case _:

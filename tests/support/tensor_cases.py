@@ -1,8 +1,9 @@
 """The kernel cases of all tensor operators."""
 
 from elementwise_cases import ELEMENTWISE
+from indexing_cases import INDEXING
 from kernel_cases import CaseTable
 from xdsl.ir import Operation
 
-TABLES: tuple[CaseTable, ...] = (ELEMENTWISE,)
+TABLES: tuple[CaseTable, ...] = (ELEMENTWISE, INDEXING)
 COVERED: set[type[Operation]] = set().union(*(table.covered for table in TABLES))

@@ -68,9 +68,15 @@ ABSENT = "absent"
 
 STATIC = "a shape that is not known at compile time is an operand of another operator"
 OWN_TYPE = "the dtype is that of the operand; cast changes it"
+OPERAND = "Relay's attribute repeats the operand of the same name"
 DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
+    ("arange", "start"): (ABSENT, OPERAND),
+    ("arange", "step"): (ABSENT, OPERAND),
+    ("arange", "stop"): (ABSENT, OPERAND),
     ("broadcast_to", "dtype"): (ABSENT, OWN_TYPE),
     ("broadcast_to", "shape"): (REQUIRED, STATIC),
+    ("collapse_sum_to", "dtype"): (ABSENT, OWN_TYPE),
+    ("collapse_sum_to", "shape"): (ABSENT, OPERAND),
     ("full", "dtype"): (ABSENT, OWN_TYPE),
     ("full", "shape"): (REQUIRED, STATIC),
     ("nn.dense", "units"): (OPTIONAL, "null in Relay when the weight tells"),
@@ -78,6 +84,7 @@ DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
     ("ones", "dtype"): (REQUIRED, "no operand tells it"),
     ("ones", "shape"): (REQUIRED, STATIC),
     ("repeat", "axis"): (REQUIRED, "flattening is a reshape"),
+    ("slice_like", "axes"): (OPTIONAL, "null in Relay takes all axes"),
     ("strided_slice", "begin"): (REQUIRED, STATIC),
     ("strided_slice", "end"): (REQUIRED, STATIC),
     ("transpose", "axes"): (OPTIONAL, "null in Relay reverses the axes"),
