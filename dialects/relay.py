@@ -10,15 +10,22 @@ from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
 from xrelay.dialects.dilate import DILATE_OPS
+from xrelay.dialects.dyn import DYN_OPS
+from xrelay.dialects.dyn_select import DYN_SELECT_OPS
+from xrelay.dialects.einsum import EINSUM_OPS
 from xrelay.dialects.indexing import INDEXING_OPS
 from xrelay.dialects.layout import LAYOUT_OPS
 from xrelay.dialects.like import LIKE_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
+from xrelay.dialects.quantize import QUANTIZE_OPS
 from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reorder import REORDER_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
+from xrelay.dialects.sort import SORT_OPS
+from xrelay.dialects.sparse import SPARSE_OPS
+from xrelay.dialects.stft import STFT_OPS
 from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
@@ -46,6 +53,13 @@ Relay = Dialect(
         *LIKE_OPS,
         *REORDER_OPS,
         *INDEXING_OPS,
+        *SORT_OPS,
+        *EINSUM_OPS,
+        *DYN_OPS,
+        *DYN_SELECT_OPS,
+        *QUANTIZE_OPS,
+        *SPARSE_OPS,
+        *STFT_OPS,
     ],
     [*CORE_ATTRS],
 )

@@ -33,15 +33,22 @@ from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.dilate import DilateFunctions
+from xrelay.interpreters.dyn import DynFunctions
+from xrelay.interpreters.dyn_select import DynSelectFunctions
+from xrelay.interpreters.einsum import EinsumFunctions
 from xrelay.interpreters.indexing import IndexingFunctions
 from xrelay.interpreters.layout import LayoutFunctions
 from xrelay.interpreters.like import LikeFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
+from xrelay.interpreters.quantize import QuantizeFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reorder import ReorderFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
+from xrelay.interpreters.sort import SortFunctions
+from xrelay.interpreters.sparse import SparseFunctions
+from xrelay.interpreters.stft import StftFunctions
 from xrelay.interpreters.transcendental import TranscendentalFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
@@ -64,6 +71,13 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     ReductionFunctions,
     ReorderFunctions,
     ReshapeFunctions,
+    SortFunctions,
+    DynFunctions,
+    DynSelectFunctions,
+    EinsumFunctions,
+    QuantizeFunctions,
+    SparseFunctions,
+    StftFunctions,
     TranscendentalFunctions,
     TransformFunctions,
     UnaryFunctions,

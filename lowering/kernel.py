@@ -9,12 +9,12 @@ The anchor is the last operator with a strategy, when every operator between it 
 works element by element: then what remains of the group runs on its registers.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, TupleType, UnitAttr, i64
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
@@ -199,6 +199,9 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
     repeated = _often_wanted(group)
     for op in group.ops:
         if op is not anchor and op in complex_ops:
+            if isinstance(op.results[0].type, TupleType):
+                _emit_fields(ctx, op, group, emit)
+                continue
             leaf = (op.results[0], 0)
             buffer = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
             emit(op, lambda place, value, buffer=buffer: ctx.store(buffer, place, value))
@@ -213,7 +216,8 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
         for number, buffer in enumerate(ctx.results):
-            _emit_on_demand(ctx, group, (group.result, number), buffer)
+            if ctx.ev.buffers.get((group.result, number)) is not buffer:
+                _emit_on_demand(ctx, group, (group.result, number), buffer)
         return tuple(used)
     leaf = (anchor.results[0], 0)
     (buffer,) = ctx.results
@@ -229,6 +233,27 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
 
     emit(anchor, sink)
     return tuple(used)
+
+
+def _emit_fields(
+    ctx: KernelContext, op: Operation, group: Group, emit: Callable[[Operation, Sink], None]
+) -> None:
+    """
+    The loops of an operator with several tensors as its result. It writes these itself, to where
+    the evaluator finds them: to their place in the result of the group when they are that.
+    """
+    value = op.results[0]
+    for number, leaf in enumerate(_leaves(value)):
+        if value is group.result:
+            ctx.ev.buffers[leaf] = ctx.results[number]
+        else:
+            ctx.ev.buffers[leaf] = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
+
+    def no_sink(position: Position, value: SSAValue) -> None:
+        raise AssertionError(f"{op.name} writes its results itself")
+
+    emit(op, no_sink)
+    ctx.barrier()
 
 
 def keeps_indices(value: SSAValue, group: Group) -> bool:

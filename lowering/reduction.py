@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import reduction
 from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp
-from xrelay.lowering.binary import add, multiply
+from xrelay.lowering.binary import add, multiply, subtract
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
@@ -358,12 +358,28 @@ def _reduce_to_index(
     ctx.tasks([shape[axis] for axis in kept], one)
 
 
+def _variance(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, reduction.VarianceOp)
+    b, source = ctx.b, element_of(op.data)
+    kind = wide(source)
+
+    def square(value: SSAValue, position: Position) -> SSAValue:
+        mean = convert(b, ctx.ev.run(ctx.ev.broadcast(op.mean, position)), source, kind)
+        difference = subtract(b, value, mean, kind)
+        return multiply(b, difference, difference, kind)
+
+    count = prod(shape_of(op.data)[axis] for axis in op.reduced_axes)
+    divisor = count - 1 if op.unbiased.value.data else count
+    reduce_axes(ctx, op, op.reduced_axes, SUM, sink, kind, divisor, term=square)
+
+
 STRATEGIES: dict[type[Operation], Strategy] = {
     reduction.SumOp: _emit(SUM),
     reduction.ProdOp: _emit(PRODUCT),
     reduction.MaxOp: _emit(MAXIMUM),
     reduction.MinOp: _emit(MINIMUM),
     reduction.MeanOp: _emit(SUM, mean=True),
+    reduction.VarianceOp: (Implementation("loops", _variance),),
     reduction.AllOp: _emit(ALL),
     reduction.AnyOp: _emit(ANY),
     reduction.ArgmaxOp: _emit_arg(largest=True),

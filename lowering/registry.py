@@ -3,6 +3,10 @@
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.dyn import DYN_OPS
+from xrelay.dialects.dyn_select import DYN_SELECT_OPS
+from xrelay.dialects.sort import ArgwhereOp
+from xrelay.dialects.sparse import SparseFillEmptyRowsOp
 from xrelay.lowering import (
     binary,
     bits,
@@ -11,15 +15,20 @@ from xrelay.lowering import (
     creation,
     dense,
     dilate,
+    einsum,
     indexing,
     layout,
     like,
     norm,
     pool,
     qnn,
+    quantize,
     reduction,
     reorder,
     reshape,
+    sort,
+    sparse,
+    stft,
     transcendental,
     transform,
     unary,
@@ -43,6 +52,8 @@ RULES: dict[type[Operation], RuleFunction] = {
     **like.RULES,
     **reorder.RULES,
     **indexing.RULES,
+    **sparse.RULES,
+    **quantize.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -56,10 +67,19 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **like.STRATEGIES,
     **reorder.STRATEGIES,
     **indexing.STRATEGIES,
+    **sort.STRATEGIES,
+    **einsum.STRATEGIES,
+    **stft.STRATEGIES,
 }
 """Operators with loops of their own."""
 
-INTERPRETER_ONLY: dict[type[Operation], str] = {}
+DATA_DEPENDENT = "the shape of the result depends on data"
+
+INTERPRETER_ONLY: dict[type[Operation], str] = {
+    ArgwhereOp: DATA_DEPENDENT,
+    SparseFillEmptyRowsOp: DATA_DEPENDENT,
+    **dict.fromkeys((*DYN_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),
+}
 """Operators without kernel code, and why."""
 
 
