@@ -30,11 +30,14 @@ from xrelay.dialects.dyn_base import (
 from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.shapes import (
     boolean,
+    element_count,
     element_type,
     int_array,
     integer,
     integer_vector,
+    is_tensor_type,
     normalize_axes,
+    same_dimension,
     string,
     with_shape,
 )
@@ -178,8 +181,26 @@ class DynZerosOp(DynFilledOp):
         return ZerosOp(integers(numbers[0]), self.dtype)
 
 
+class DynReshapeFamilyOp(DynamicOp, ABC):
+    """Keeps the elements of the first operand in row-major order, so that code can share memory."""
+
+    traits = traits_def(
+        Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly(), ShapeDataDependent()
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        data, result = self.operands[0].type, self.results[0].type
+        assert is_tensor_type(data) and is_tensor_type(result)
+        counts = element_count(data.get_shape()), element_count(result.get_shape())
+        if not same_dimension(*counts):
+            raise VerifyException(
+                f"{self.name}: result type is {result}, but 'data' {data} has {counts[0]} elements"
+            )
+
+
 @irdl_op_definition
-class DynReshapeOp(DynamicOp):
+class DynReshapeOp(DynReshapeFamilyOp):
     """
     `relay.reshape` with the new shape as an operand. Unless its elements are known, none of them may
     be one of the codes that stand for another number of axes than one.
@@ -194,9 +215,6 @@ class DynReshapeOp(DynamicOp):
     newshape = tensor_operand_def()
     allowzero = prop_def(BoolAttr, default_value=boolean(False))
     result = tensor_result_def()
-    traits = traits_def(
-        Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly(), ShapeDataDependent()
-    )
     assembly_format = "$data `,` $newshape attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, data: Value, newshape: Value, *, allowzero: bool = False):
@@ -211,7 +229,7 @@ class DynReshapeOp(DynamicOp):
 
 
 @irdl_op_definition
-class DynSqueezeOp(DynamicOp):
+class DynSqueezeOp(DynReshapeFamilyOp):
     """
     `relay.squeeze` with the axes as an operand, whose number is known.
 
@@ -224,9 +242,6 @@ class DynSqueezeOp(DynamicOp):
     data = tensor_operand_def()
     axes = tensor_operand_def()
     result = tensor_result_def()
-    traits = traits_def(
-        Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly(), ShapeDataDependent()
-    )
     assembly_format = "$data `,` $axes attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, data: Value, axes: Value):

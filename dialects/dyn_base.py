@@ -7,9 +7,10 @@ dimensions that they decide are unknown.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from xdsl.builder import ImplicitBuilder
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
 )
@@ -65,9 +66,18 @@ class DynamicOp(RelayOp, ABC):
             if known is None:
                 return unknown
             numbers.append(known)
-        # On values of another block: type inference leaves the program as it is.
-        block = Block(arg_types=[value.type for value in self.kept])
-        return self.specialised(block.args, numbers).results[0].type
+        return type_of_result(lambda *kept: self.specialised(kept, numbers), self.kept)
+
+
+def type_of_result(build: Callable[..., RelayOp], operands: Sequence[SSAValue]) -> Attribute:
+    """
+    The type of the result that an operator would have on these operands. It is built in a block of
+    its own, on other values: type inference leaves the program as it is.
+    """
+    block = Block(arg_types=[value.type for value in operands])
+    # An implicit builder further out would put the operator into the program.
+    with ImplicitBuilder(block):
+        return build(*block.args).results[0].type
 
 
 def integers(numbers: Sequence[Number]) -> list[int]:

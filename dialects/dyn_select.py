@@ -1,6 +1,7 @@
 """Operators on images, indices and orders, with the sizes of their results as operands."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -13,7 +14,7 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
-from xdsl.ir import Attribute, Block, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -27,6 +28,7 @@ from xrelay.dialects.dyn_base import (
     integers,
     known_length,
     one_integer,
+    type_of_result,
 )
 from xrelay.dialects.indexing import SparseToDenseOp, require_sparse
 from xrelay.dialects.pool import UpsamplingOp
@@ -161,8 +163,7 @@ class DynUpsamplingOp(DynamicOp):
                 )
         ranked(self.data, "'data'", 4)
         # Refuses layouts and methods that the operator has not.
-        block = Block(arg_types=[self.data.type])
-        self._static(block.args[0], 1.0, 1.0)
+        type_of_result(partial(self._static, height=1.0, width=1.0), [self.data])
         shape = self.data.type.get_shape()
         letters = self.layout.data
         known = [

@@ -11,6 +11,7 @@ from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
 from xrelay.dialects.dilate import DILATE_OPS
 from xrelay.dialects.dyn import DYN_OPS
+from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn_select import DYN_SELECT_OPS
 from xrelay.dialects.einsum import EINSUM_OPS
 from xrelay.dialects.indexing import INDEXING_OPS
@@ -56,6 +57,7 @@ Relay = Dialect(
         *SORT_OPS,
         *EINSUM_OPS,
         *DYN_OPS,
+        *DYN_IMAGE_OPS,
         *DYN_SELECT_OPS,
         *QUANTIZE_OPS,
         *SPARSE_OPS,

@@ -34,6 +34,7 @@ from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.dilate import DilateFunctions
 from xrelay.interpreters.dyn import DynFunctions
+from xrelay.interpreters.dyn_image import DynImageFunctions
 from xrelay.interpreters.dyn_select import DynSelectFunctions
 from xrelay.interpreters.einsum import EinsumFunctions
 from xrelay.interpreters.indexing import IndexingFunctions
@@ -73,6 +74,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     ReshapeFunctions,
     SortFunctions,
     DynFunctions,
+    DynImageFunctions,
     DynSelectFunctions,
     EinsumFunctions,
     QuantizeFunctions,

@@ -4,6 +4,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.dyn import DYN_OPS
+from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn_select import DYN_SELECT_OPS
 from xrelay.dialects.sort import ArgwhereOp
 from xrelay.dialects.sparse import SparseFillEmptyRowsOp
@@ -78,7 +79,7 @@ DATA_DEPENDENT = "the shape of the result depends on data"
 INTERPRETER_ONLY: dict[type[Operation], str] = {
     ArgwhereOp: DATA_DEPENDENT,
     SparseFillEmptyRowsOp: DATA_DEPENDENT,
-    **dict.fromkeys((*DYN_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),
+    **dict.fromkeys((*DYN_OPS, *DYN_IMAGE_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),
 }
 """Operators without kernel code, and why."""
 
