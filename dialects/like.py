@@ -191,6 +191,11 @@ class CollapseSumToOp(CollapseSumOp):
         _broadcasts_to(shape, self.data.type.get_shape(), ("shape", "data"))
         return with_shape(self.data.type, shape)
 
+    def verify_(self) -> None:
+        super().verify_()
+        # Code relies on the stated shape where `shape` is no constant.
+        _broadcasts_to(self.result.type.get_shape(), self.data.type.get_shape(), ("result", "data"))
+
 
 @irdl_op_definition
 class ReshapeLikeOp(RelayOp):

@@ -152,7 +152,7 @@ def test_constants_of_which_the_text_names_the_bytes():
     [
         (dyn.DynReshapeOp, [ROW, ints(2, -1)], "3 elements of 'data' do not divide"),
         (dyn.DynBroadcastToOp, [ROW, ints(4)], "'data' .* does not broadcast|do not broadcast"),
-        (dyn.DynSqueezeOp, [ROW, ints(0)], "'axis' names dimension 0 of length 3"),
+        (dyn.DynExpandDimsOp, [ROW, ints(5)], r"'axis' is 5, accepted range is \[-2, 1\]"),
         (dyn.DynTileOp, [ROW, ints(-1)], r"'reps' is \[-1\], expected no negative number"),
         (dyn_select.DynTopkOp, [ROW, np.array(4)], "'k' is 4, axis 0 of 'data' has length 3"),
     ],

@@ -385,6 +385,15 @@ def test_sparse_to_dense():
     same(found, np.array([[-1, 9], [-1, -1], [9, -1]], np.int16))
 
 
+def test_collapse_sum_to_a_stated_shape():
+    data, shape = parameters(TensorType(f32, [2, 3]), TensorType(i64, [1]))
+    stated = like.CollapseSumToOp.create(
+        operands=[data, shape], result_types=[TensorType(f32, [2])]
+    )
+    with pytest.raises(VerifyException, match=r"'result' \[2\] .*'data' \[2, 3\]"):
+        stated.verify()
+
+
 # types
 
 
