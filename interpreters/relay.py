@@ -86,6 +86,15 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
 )
 
 
+def interpreted_operators() -> frozenset[type[Operation]]:
+    """The operators that can be interpreted."""
+    return frozenset(
+        op
+        for functions in RELAY_FUNCTIONS
+        for op, _ in functions._impls()  # pyright: ignore[reportPrivateUsage] no public way
+    )
+
+
 def register_relay(interpreter: Interpreter) -> None:
     """Teaches an interpreter the operators of the relay dialect."""
     for functions in RELAY_FUNCTIONS:

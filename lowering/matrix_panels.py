@@ -24,9 +24,9 @@ from xrelay.lowering.context import KernelContext
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.format import Format, Spacing, row_major
-from xrelay.lowering.layout import transposed
 from xrelay.lowering.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.packing import MatrixPanels, blocks
+from xrelay.lowering.panel_writer import PanelWriter
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.target import Target
@@ -161,52 +161,24 @@ def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: i
 def _pack(
     ctx: KernelContext, product: Product, shape: tuple[int, ...], pointer: SSAValue, lanes: int
 ) -> None:
-    """Writes the right operand panel by panel, with zeros after its last column."""
+    """Writes the right operand panel by panel; the threads share the vectors of columns."""
     b, kind = ctx.b, product.kind
     right = shape_of(product.right)
-    members, _, depth, width = shape
-    leaf = (product.right, 0)
+    members, panels, depth, width = shape
 
-    def read(member: Index, row: Index, column: Index, count: int) -> SSAValue:
-        before = (member,) if len(right) > 2 else ()
-        return ctx.ev.get(leaf, at(right, (*before, row, column), count))
+    def writer(member: Index) -> PanelWriter:
+        def read(row: Index, column: Index, count: int) -> SSAValue:
+            before = (member,) if len(right) > 2 else ()
+            return ctx.ev.get((product.right, 0), at(right, (*before, row, column), count))
 
-    def store(member: Index, first: Index, k: Index, value: SSAValue, count: int) -> None:
-        offset = b.flatten((member, b.div(first, width), k, b.mod(first, width)), shape)
-        if count < lanes:
-            b.store(pointer, offset, kind, b.constant(kind.compute, 0, lanes))
-        b.store(pointer, offset, kind, value)
-
-    def vector(member: Index, first: Index, k: Index, count: int) -> None:
-        """`count` columns at one step of the depth."""
-        if product.by_rows:
-            value = read(member, k, first, count)
-        else:
-            value = b.from_lanes([read(member, b.add(first, i), k, 1) for i in range(count)])
-        store(member, first, k, value, count)
-
-    def square(member: Index, first: Index, k: Index) -> None:
-        """As many columns as lanes at as many steps: transposed in registers."""
-        rows = [read(member, b.add(first, i), k, lanes) for i in range(lanes)]
-        for i, value in enumerate(transposed(b, rows)):
-            store(member, first, b.add(k, i), value, lanes)
+        start = b.address(pointer, b.mul(member, panels * depth * width), kind.storage)
+        columns, by_rows = product.columns, product.by_rows
+        return PanelWriter(b, kind, lanes, start, depth, columns, width, by_rows, read)
 
     whole, rest = divmod(product.columns, lanes)
-
-    def columns(indices: tuple[Index, ...]) -> None:
-        member, block = indices
-        first = b.mul(block, lanes)
-        squares = 0 if product.by_rows or lanes == 1 else depth - depth % lanes
-        if squares:
-            with b.loop(0, squares, lanes) as k:
-                square(member, first, k)
-        if depth > squares:
-            with b.loop(squares, depth) as k:
-                vector(member, first, k, lanes)
-
-    ctx.tasks((members, whole), columns)
+    ctx.tasks((members, whole), lambda i: writer(i[0]).write_vector(i[1]))
     if rest:
-        ctx.tasks((members, depth), lambda i: vector(i[0], whole * lanes, i[1], rest))
+        ctx.tasks((members, depth), lambda i: writer(i[0]).write_rest(i[1]))
 
 
 def _has_even_rows(format: Format) -> bool:

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import norm
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract
-from xrelay.lowering.builder import Index, KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext, VectorBody
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element, wide
+from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
@@ -27,13 +26,13 @@ from xrelay.lowering.format import row_major
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.reduction import (
     MAXIMUM,
-    MINIMUM,
     SUM,
     Term,
     average,
     fold_columns,
     reduce_elements,
 )
+from xrelay.lowering.row_peak import largest_element
 from xrelay.lowering.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.vector_math import (
     decay_to_zero,
@@ -170,26 +169,16 @@ class _SoftmaxOfRow:
         self.ctx.vectors(self.shape[-1], self.lanes, finish)
 
     def _peak(self, outer: tuple[Index, ...]) -> SSAValue:
-        """
-        The largest element. The bits of numbers, read as integers, have their order where there
-        is a positive one, and the opposite order where there is none: two integer instructions
-        for each vector instead of six that a maximum of floating-point numbers takes.
-        """
-        b, kind = self.b, self.kind
-        bits = IntegerType(8 * kind.bytes)
-        signed, unsigned = (Element(bits, bits, kind.bytes, sign) for sign in (True, False))
+        """The largest element."""
 
-        def bits_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+        def element_at(offset: Index, width: int) -> SSAValue:
             position = at(self.shape, [*outer, offset], width)
-            value = convert(b, self.ev.get(self.leaf, position), self.source, kind)
+            value = convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
             if self.is_computed:
                 self._keep(offset, value)
-            return b.bitcast(value, with_lanes(bits, width))
+            return value
 
-        terms = [Term(MAXIMUM, signed), Term(MINIMUM, unsigned)]
-        largest, smallest = reduce_elements(self.ctx, [], self.shape[-1], terms, bits_at)
-        below_zero = b.compare_integers(largest, "slt", b.constant(bits, 0))
-        return b.bitcast(b.select(below_zero, smallest, largest), kind.compute)
+        return largest_element(self.ctx, self.shape[-1], self.kind, element_at)
 
     def _element(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
         if self.is_computed:

@@ -1,14 +1,26 @@
 """The rules and strategies of all operators."""
 
+from dataclasses import dataclass
+
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.conv import Conv1DOp, Conv2DTransposeOp
+from xrelay.dialects.core import (
+    CompositeOp,
+    FusedOp,
+    RefCreateOp,
+    RefReadOp,
+    RefWriteOp,
+    YieldOp,
+)
 from xrelay.dialects.dyn import DYN_OPS
 from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn_select import DYN_SELECT_OPS
 from xrelay.dialects.sort import ArgwhereOp
 from xrelay.dialects.sparse import SparseFillEmptyRowsOp
 from xrelay.lowering import (
+    attention_code,
     binary,
     bits,
     conv,
@@ -65,6 +77,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **pool.STRATEGIES,
     **layout.STRATEGIES,
     **norm.STRATEGIES,
+    **attention_code.STRATEGIES,
     **like.STRATEGIES,
     **reorder.STRATEGIES,
     **indexing.STRATEGIES,
@@ -74,14 +87,48 @@ STRATEGIES: dict[type[Operation], Strategy] = {
 }
 """Operators with loops of their own."""
 
+STRUCTURE: frozenset[type[Operation]] = frozenset({CompositeOp, FusedOp, YieldOp})
+"""Operators that hold a part of a program together."""
+
+REWRITTEN: dict[type[Operation], str] = {
+    Conv1DOp: "legalize-convolutions",
+    Conv2DTransposeOp: "legalize-convolutions",
+}
+"""Operators that a pass of the CPU pipeline replaces by others, and its name."""
+
+CELL = "a cell that changes is no tensor"
 DATA_DEPENDENT = "the shape of the result depends on data"
 
 INTERPRETER_ONLY: dict[type[Operation], str] = {
+    **dict.fromkeys((RefCreateOp, RefReadOp, RefWriteOp), CELL),
     ArgwhereOp: DATA_DEPENDENT,
     SparseFillEmptyRowsOp: DATA_DEPENDENT,
     **dict.fromkeys((*DYN_OPS, *DYN_IMAGE_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),
 }
-"""Operators without kernel code, and why."""
+"""Operators without code, and why."""
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """How the code generator computes an operator."""
+
+    text: str
+    has_code: bool = True
+
+
+def how_lowered(op: type[Operation]) -> Lowering:
+    """How the code generator computes an operator, or why it does not."""
+    if op in INTERPRETER_ONLY:
+        return Lowering(f"none: {INTERPRETER_ONLY[op]}", has_code=False)
+    if op in STRUCTURE:
+        return Lowering("structure")
+    if op in REWRITTEN:
+        return Lowering(f"replaced by {REWRITTEN[op]}")
+    ways = ["on demand"] if op in RULES else []
+    if op in STRATEGIES:
+        names = ", ".join(dict.fromkeys(each.name for each in STRATEGIES[op]))
+        ways.append(f"loops: {names}")
+    return Lowering("; ".join(ways)) if ways else Lowering("none", has_code=False)
 
 
 def explain_selection(site: Site) -> Selection:

@@ -95,6 +95,12 @@ def _fold_scale_axis() -> type[ModulePass]:
     return FoldScaleAxisPass
 
 
+def _fuse_composites() -> type[ModulePass]:
+    from xrelay.lowering.fuse_composites import FuseCompositesPass
+
+    return FuseCompositesPass
+
+
 def _fuse_ops() -> type[ModulePass]:
     from xrelay.transforms.fuse_ops import FuseOpsPass
 
@@ -148,6 +154,7 @@ XRELAY_UNIVERSE = Universe(
         "fold-constant": _fold_constant,
         "fold-explicit-padding": _fold_explicit_padding,
         "fold-scale-axis": _fold_scale_axis,
+        "fuse-composites": _fuse_composites,
         "fuse-ops": _fuse_ops,
         "legalize-convolutions": _legalize_convolutions,
         "recognize-operators": _recognize_operators,

@@ -67,7 +67,10 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
         FoldConstantPass(),
         # 16. Images get blocks of channels: weights and epilogues have their final form.
         AlterOpLayoutPass(lanes=lanes),
-        # 17. Nothing unused is compiled.
+        # 17. Attention becomes a composite, for which there is a kernel. After everything that looks
+        #    into it.
+        RecognizeOperatorsPass(attention=True),
+        # 18. Nothing unused is compiled.
         DeadCodeEliminationPass(),
     )
 

@@ -16,9 +16,10 @@ of the dialect, whose kernels need fewer passes over memory. With `composites` f
 
 Composites are off by default as a composite is opaque to fusion: an elementwise chain after a dense or
 convolution is fused with it and computed in registers anyway, and would be a kernel of its own as
-a composite. `attention` makes a composite of scaled dot-product attention: the products of queries with
-keys and of the weights with values, scale, mask and softmax between them, and the reshapes and
-transposes around.
+a composite. `attention` makes a composite of scaled dot-product attention (`recognize_attention` has its
+pattern): the products of queries with keys and of the weights with values, scale, mask and softmax
+between them, what moves elements of the operands, and the reshapes and transposes behind. The code
+generator has a strategy for it.
 
 A sub-graph stays when something else uses a value inside of it, when it is within `relay.fused`,
 `relay.composite` or a function for another compiler, or when types have unknown dimensions. Rules are
@@ -43,19 +44,16 @@ from xrelay.analysis.patterns import (
     OneOf,
     Op,
     Pattern,
-    Through,
     match,
 )
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
-from xrelay.dialects.dense import BatchMatmulOp
 from xrelay.dialects.norm import LayerNormOp, SoftmaxOp
 from xrelay.dialects.reduction import MaxOp, MeanOp, ReductionOp, SumOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.transform import TransposeOp, WhereOp
 from xrelay.dialects.unary import (
     ClipOp,
     ErfOp,
@@ -67,6 +65,7 @@ from xrelay.dialects.unary import (
     TanhOp,
 )
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.transforms.recognize_attention import ATTENTION, with_moves
 from xrelay.transforms.rewriting import (
     Emitter,
     erase_unused,
@@ -147,11 +146,13 @@ def softmax(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     return emit(SoftmaxOp(x, axis=axis - rank if axis == rank - 1 else axis))
 
 
-def composite(name: str) -> Build:
-    """A composite of the operations of a match, with its constants inside."""
+def composite(
+    name: str, grown: Callable[[Sequence[Operation]], set[Operation]] = set[Operation]
+) -> Build:
+    """A composite of the operations of a match, or what it is `grown` to, with its constants."""
 
     def build(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
-        inside = set(found.ops)
+        inside = grown(found.ops)
         root = result.owner
         assert isinstance(root, Operation) and root.parent is not None
         # In program order, which follows from walking back over operands.
@@ -296,26 +297,6 @@ _HARD_SWISH = OneOf(
     ),
 )
 
-_MOVES = (ReshapeOp, SqueezeOp, ExpandDimsOp, TransposeOp)
-
-
-def _through(pattern: Pattern) -> Pattern:
-    return Through(_MOVES, pattern)
-
-
-_SCORES = _through(Op(BatchMatmulOp, _through(Leaf("query")), _through(Leaf("key"))))
-_SCALED = OneOf(
-    _through(Op(DivideOp, _SCORES, AnyNumber("scale"))),
-    _through(Op(MultiplyOp, _SCORES, AnyNumber("scale"))),
-    _SCORES,
-)
-_MASKED = OneOf(
-    _through(Op(AddOp, _SCALED, Leaf("mask"))),
-    _through(Op(WhereOp, Leaf("mask"), _SCALED, AnyNumber("masked"))),
-    _SCALED,
-)
-_ATTENTION = _through(Op(BatchMatmulOp, _through(Op(SoftmaxOp, _MASKED)), _through(Leaf("value"))))
-
 RULES: tuple[Recognition, ...] = (
     Recognition("layer_norm", _LAYER_NORM, layer_norm),
     Recognition("layer_norm", _NORMAL, layer_norm),
@@ -324,7 +305,7 @@ RULES: tuple[Recognition, ...] = (
     Recognition("gelu", OneOf(_gelu(_ERF), _gelu(_TANH)), composite("gelu"), "composites"),
     Recognition("silu", Op(MultiplyOp, X, _SIGMOID), composite("silu"), "composites"),
     Recognition("hard_swish", _HARD_SWISH, composite("hard_swish"), "composites"),
-    Recognition("attention", _ATTENTION, composite("attention"), "attention"),
+    Recognition("attention", ATTENTION, composite("attention", with_moves), "attention"),
 )
 """All rules; of several that match a value, the first one counts."""
 

@@ -18,12 +18,14 @@ from math import sqrt
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from attention_cases import HEAD_SIZES, LAYOUTS, LENGTHS, LONG, MASKS, SCALES, Attention
 from graphs import Graph
 from numpy.random import Generator
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.binary import AddOp, MultiplyOp
 from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.core import CompositeOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.layout import LayoutTransformOp, blocked_image
 from xrelay.dialects.norm import BiasAddOp
@@ -43,7 +45,7 @@ SOURCES = ("transformed", "parameter", "computed")
 
 POOLS = (MaxPool2DOp, AvgPool2DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
-COVERED: tuple[type[Operation], ...] = (Conv2DOp, *PRODUCTS, *POOLS)
+COVERED: tuple[type[Operation], ...] = (Conv2DOp, *PRODUCTS, *POOLS, CompositeOp)
 """The operators that there are cases of."""
 
 ROUNDING = 2.0**-23
@@ -486,6 +488,26 @@ def pool_case(number: int, rng: Generator, lanes: int) -> Case:
     return Case("windows", str(pool), bound, pool.build)
 
 
+# -- attention -------------------------------------------------------------------------------------
+
+
+def attention_case(number: int, rng: Generator) -> Case:
+    """A case of attention, with each mask in turn; now and then with keys in blocks."""
+    rows, keys = pick(rng, LENGTHS), pick(rng, LENGTHS)
+    depth, width = pick(rng, HEAD_SIZES), pick(rng, HEAD_SIZES)
+    mask, layout = turn(number, MASKS), pick(rng, LAYOUTS)
+    if layout == "projection":
+        keys, width = rows, depth
+    if number % 5 == 1:
+        rows, keys, depth, width, layout = pick(rng, (1, 5, 70)), LONG, 64, 64, "separate"
+    attention = Attention(
+        pick(rng, (1, 2)), pick(rng, (1, 3)), rows, keys, depth, width, pick(rng, SCALES), mask,
+        layout, pick(rng, ("float32", "float32", "float64")),
+    )  # fmt: skip
+    bound = direct_bound(depth + keys)
+    return Case("blocks of rows", str(attention), bound, attention.build)
+
+
 # -- cases -----------------------------------------------------------------------------------------
 
 
@@ -500,6 +522,8 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
         return convolution_case(implementation, number, rng, lanes)
     if implementation in names(DenseOp):
         return product_case(implementation, number, rng)
+    if implementation in names(CompositeOp):
+        return attention_case(number, rng)
     assert implementation in names(MaxPool2DOp), f"no cases of '{implementation}'"
     return pool_case(number, rng, lanes)
 

@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.dense import DenseOp
+from xrelay.dialects.core import CompositeOp, YieldOp
+from xrelay.dialects.dense import BatchMatmulOp, DenseOp
+from xrelay.dialects.norm import SoftmaxOp
+from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.transform import TransposeOp
 from xrelay.dialects.unary import ReluOp
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
+from xrelay.lowering.cost import operation_count
 from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.registry import explain_selection
 from xrelay.lowering.strategy import (
@@ -64,6 +69,34 @@ EVERY: Strategy = (PLAIN, PACKED, BLOCKED, LIBRARY)
 
 def recorded(site: Site, times: Mapping[str, float]) -> Site:
     return replace(site, records=TuningRecords({site.key: times}))
+
+
+def attention(heads: int, names: str = "qkv") -> Site:
+    """Attention of some heads, each of 4 elements, whose values have names."""
+    block = Block(arg_types=[TensorType(f32, (8, 4 * heads))] * 3)
+    parts: list[SSAValue] = []
+    for parameter, name in zip(block.args, names, strict=True):
+        split = ReshapeOp(parameter, [8, heads, 4])
+        split.result.name_hint = name
+        block.add_ops([split, moved := TransposeOp(split, [1, 0, 2])])
+        parts.append(moved.result)
+    scores = BatchMatmulOp(parts[0], parts[1], transpose_b=True)
+    weights = SoftmaxOp(scores)
+    result = BatchMatmulOp(weights, parts[2])
+    block.add_ops([scores, weights, result, YieldOp(result)])
+    args = values(*[(8, 4 * heads)] * 3)
+    return Site(CompositeOp("attention", args, Region(block), result.result.type), GENERIC)
+
+
+def test_the_key_of_a_composite_names_its_body() -> None:
+    assert attention(2).key == attention(2, "xyz").key
+    assert attention(2).key != attention(4).key
+
+
+def test_composites_count_the_operations_inside() -> None:
+    products = 2 * (2 * 8 * 8 * 2 * 4)
+    moves, softmax = 2 * 3 * 8 * 8, 2 * 8 * 8
+    assert operation_count(attention(2).op) == products + moves + softmax
 
 
 # -- without records ----------------------------------------------------------------------------------
