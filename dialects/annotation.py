@@ -1,12 +1,12 @@
 """Operators that mark places in a graph for passes. They return their operand."""
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from xrelay.dialects.base import RelayOp, Value
-from xrelay.dialects.shapes import string
+from xrelay.dialects.shapes import element_type, string
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -68,4 +68,40 @@ class CompilerEndOp(CompilerAnnotationOp):
     name = "relay.annotation.compiler_end"
 
 
-ANNOTATION_OPS = (CompilerBeginOp, CompilerEndOp, StopFusionOp)
+@irdl_op_definition
+class CastHintOp(AnnotationOp):
+    """
+    Says that `data`, which stays as it is, is to become `dtype` when the program is quantised.
+
+    Source: Relay's `annotation.cast_hint`.
+    """
+
+    name = "relay.annotation.cast_hint"
+    dtype = prop_def(TypeAttribute)
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, dtype: TypeAttribute):
+        super().__init__([data], {"dtype": dtype})
+
+    def infer_type(self) -> Attribute:
+        element_type(self.dtype, "dtype")
+        return self.data.type
+
+
+@irdl_op_definition
+class CheckpointOp(AnnotationOp):
+    """
+    Says that `data`, a tensor or a tuple, is kept between the forward and the backward pass of
+    training, and not computed again.
+
+    Source: Relay's `annotation.checkpoint`.
+    """
+
+    name = "relay.annotation.checkpoint"
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value):
+        super().__init__([data])
+
+
+ANNOTATION_OPS = (CastHintOp, CheckpointOp, CompilerBeginOp, CompilerEndOp, StopFusionOp)

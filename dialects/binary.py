@@ -164,6 +164,29 @@ class ModOp(BroadcastBinaryOp):
 
 
 @irdl_op_definition
+class TruncDivideOp(BroadcastBinaryOp):
+    """
+    lhs / rhs rounded towards zero; integer division by 0 gives 0.
+
+    Source: Relay's `trunc_divide`.
+    """
+
+    name = "relay.trunc_divide"
+
+
+@irdl_op_definition
+class TruncModOp(BroadcastBinaryOp):
+    """
+    The remainder of the division rounded towards zero, with the sign of lhs; integer
+    division by 0 gives 0. Relay has it beside `mod`, which is the same.
+
+    Source: Relay's `trunc_mod`.
+    """
+
+    name = "relay.trunc_mod"
+
+
+@irdl_op_definition
 class PowerOp(FloatBinaryOp):
     """
     lhs to the power rhs, floating point.
@@ -376,4 +399,6 @@ BINARY_OPS = (
     PowerOp,
     RightShiftOp,
     SubtractOp,
+    TruncDivideOp,
+    TruncModOp,
 )

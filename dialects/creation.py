@@ -2,16 +2,33 @@
 
 from abc import ABC
 from collections.abc import Sequence
+from math import ceil, isfinite
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i64
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import element_type, int_array, shape_text
-from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+from xrelay.dialects.constants import constant_numbers
+from xrelay.dialects.shapes import (
+    element_type,
+    int_array,
+    integer,
+    integer_tensor,
+    normalize_axis,
+    shape_text,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
 def _static_shape(shape: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
@@ -121,4 +138,125 @@ class OnesLikeOp(FilledLikeOp):
     name = "relay.ones_like"
 
 
-CREATION_OPS = (FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp)
+@irdl_op_definition
+class ArangeOp(RelayOp):
+    """
+    start, start + step, start + 2 * step, … up to before `end`: max(0, ceil((end - start) / step))
+    numbers of `dtype`, each computed as start + i * step in the dtype of the operands, scalars of
+    one dtype. The length is known when the operands are constants.
+
+    Source: Relay's `arange` (whose attributes repeat the operands), ONNX's Range.
+    """
+
+    name = "relay.arange"
+
+    start = tensor_operand_def()
+    end = tensor_operand_def()
+    step = tensor_operand_def()
+    dtype = prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
+    assembly_format = "$start `,` $end `,` $step attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, start: Value, end: Value, step: Value, dtype: TypeAttribute):
+        super().__init__([start, end, step], {"dtype": dtype})
+
+    def infer_type(self) -> Attribute:
+        dtype = element_type(self.dtype, "dtype")
+        own = self.start.type.element_type
+        for name, value in (("start", self.start), ("end", self.end), ("step", self.step)):
+            if value.type != TensorType(own, []) or own == i1:
+                raise VerifyException(
+                    f"'{name}' is {value.type}, expected a scalar of the dtype of 'start', no bool"
+                )
+        numbers = [constant_numbers(value) for value in (self.start, self.end, self.step)]
+        if any(number is None for number in numbers):
+            return TensorType(dtype, [DYNAMIC_INDEX])
+        start, end, step = (number[0] for number in numbers if number is not None)
+        return TensorType(dtype, [arange_length(start, end, step)])
+
+
+def arange_length(start: float, end: float, step: float) -> int:
+    """
+    How many numbers `relay.arange` gives.
+
+    Raises VerifyException when this is no number.
+    """
+    if step == 0 or not all(map(isfinite, (start, end, step))):
+        raise VerifyException(
+            f"'step' is {step} from {start} to {end}, expected finite numbers and no step of 0"
+        )
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        return max(0, -((start - end) // step))
+    return max(0, ceil((end - start) / step))
+
+
+@irdl_op_definition
+class OneHotOp(RelayOp):
+    """
+    A new axis of length `depth` at `axis` (counted in the result) on which `on_value` stands at the
+    position that an index says and `off_value` everywhere else. Indices out of range, negative ones
+    too, have no position. The scalars are converted to `dtype` (that of `on_value` when absent).
+
+    Source: Relay's `one_hot`, ONNX's OneHot.
+    """
+
+    name = "relay.one_hot"
+
+    indices = tensor_operand_def()
+    on_value = tensor_operand_def()
+    off_value = tensor_operand_def()
+    depth = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = (
+        "$indices `,` $on_value `,` $off_value attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        indices: Value,
+        on_value: Value,
+        off_value: Value,
+        depth: int,
+        *,
+        axis: int = -1,
+        dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [indices, on_value, off_value],
+            {"depth": integer(depth), "axis": integer(axis), "dtype": dtype},
+        )
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.indices.type.get_num_dims() + 1)
+
+    def infer_type(self) -> Attribute:
+        shape, depth = list(integer_tensor(self.indices, "indices").get_shape()), self.depth
+        if depth.value.data < 0:
+            raise VerifyException(f"'depth' is {depth.value.data}, expected no negative number")
+        dtype = one_hot_dtype(self.on_value, self.off_value, self.dtype)
+        shape.insert(self.normalized_axis, depth.value.data)
+        return TensorType(dtype, shape)
+
+
+def one_hot_dtype(
+    on_value: SSAValue[TensorType[Attribute]],
+    off_value: SSAValue[TensorType[Attribute]],
+    dtype: Attribute | None,
+) -> Attribute:
+    """The dtype of a one-hot tensor; refuses values that are no scalars of one dtype."""
+    own = on_value.type.element_type
+    for name, value in (("on_value", on_value), ("off_value", off_value)):
+        if value.type != TensorType(own, []):
+            raise VerifyException(
+                f"'{name}' is {value.type}, expected a scalar of the dtype of 'on_value'"
+            )
+    return own if dtype is None else element_type(dtype, "dtype")
+
+
+CREATION_OPS = (ArangeOp, FullOp, OneHotOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp)

@@ -15,7 +15,15 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import boolean, int_array, is_float, normalize_axes, with_shape
+from xrelay.dialects.shapes import (
+    boolean,
+    broadcast_shapes,
+    int_array,
+    is_float,
+    normalize_axes,
+    same_dimension,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -134,6 +142,58 @@ class MeanOp(ReductionOp):
         return super().infer_type()
 
 
+@irdl_op_definition
+class VarianceOp(ReductionOp):
+    """
+    The sum of (x - mean)**2 over the elements x, divided by their number n, or by n - 1 with
+    `unbiased`; floating point. `mean` is given for each element: it broadcasts to the shape of
+    `data` (a mean with `keepdims`).
+
+    Source: Relay's `variance`.
+    """
+
+    name = "relay.variance"
+
+    # Before the operand that the family has not: those of a base would come after it.
+    data = tensor_operand_def()
+    mean = tensor_operand_def()
+    unbiased = prop_def(BoolAttr, default_value=boolean(False))
+    assembly_format = "$data `,` $mean attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        mean: Value,
+        axis: Sequence[int] | None = None,
+        *,
+        keepdims: bool = False,
+        exclude: bool = False,
+        unbiased: bool = False,
+    ):
+        RelayOp.__init__(
+            self,
+            [data, mean],
+            {
+                "axis": None if axis is None else int_array(axis),
+                "keepdims": boolean(keepdims),
+                "exclude": boolean(exclude),
+                "unbiased": boolean(unbiased),
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        data, mean = self.data.type, self.mean.type
+        if not is_float(data.element_type) or mean.element_type != data.element_type:
+            raise VerifyException(
+                f"'data' is {data} and 'mean' {mean}, expected floating point of one dtype"
+            )
+        shape = data.get_shape()
+        whole = broadcast_shapes(mean.get_shape(), shape, ("mean", "data"))
+        if len(whole) != len(shape) or not all(map(same_dimension, whole, shape)):
+            raise VerifyException(f"'mean' {mean} does not broadcast to 'data' {data}")
+        return super().infer_type()
+
+
 class BoolReductionOp(ReductionOp, ABC):
     """A reduction of bools."""
 
@@ -228,4 +288,15 @@ class ArgminOp(ArgReductionOp):
     name = "relay.argmin"
 
 
-REDUCTION_OPS = (AllOp, AnyOp, ArgmaxOp, ArgminOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp)
+REDUCTION_OPS = (
+    AllOp,
+    AnyOp,
+    ArgmaxOp,
+    ArgminOp,
+    MaxOp,
+    MeanOp,
+    MinOp,
+    ProdOp,
+    SumOp,
+    VarianceOp,
+)

@@ -132,6 +132,39 @@ def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> 
     return new
 
 
+@irdl_op_definition
+class ReverseReshapeOp(ReshapeFamilyOp):
+    """
+    `data` with the shape `newshape`, whose codes are those of `relay.reshape` but are read from the
+    last axis to the first. (The codes of several numbers, -3 and -4, are read backwards as well.)
+
+    Source: Relay's `contrib_reverse_reshape`.
+    """
+
+    name = "relay.contrib_reverse_reshape"
+
+    newshape = prop_def(DenseArrayBase.constr(i64))
+    allowzero = prop_def(BoolAttr, default_value=boolean(False))
+
+    def __init__(self, data: Value, newshape: Sequence[int], *, allowzero: bool = False):
+        super().__init__([data], {"newshape": int_array(newshape), "allowzero": boolean(allowzero)})
+
+    def new_shape(self, old: Sequence[int]) -> list[int]:
+        """The shape of the result for data of a shape."""
+        codes = self.newshape.get_values()[::-1]
+        return apply_reshape(old[::-1], codes, bool(self.allowzero.value.data))[::-1]
+
+    def infer_type(self) -> Attribute:
+        old = self.data.type.get_shape()
+        new = self.new_shape(old)
+        if not same_dimension(element_count(old), element_count(new)):
+            raise VerifyException(
+                f"'newshape' {list(self.newshape.get_values())} gives {shape_text(new)} with "
+                f"{element_count(new)} elements, 'data' {shape_text(old)} has {element_count(old)}"
+            )
+        return with_shape(self.data.type, new)
+
+
 def _split_dimension(dim: int, first: int, second: int) -> tuple[int, int]:
     if first == -1 and second == -1:
         raise VerifyException("-4 in 'newshape' is followed by two -1")
@@ -230,4 +263,4 @@ class ExpandDimsOp(TransformOp):
         return with_shape(self.data.type, [*shape[:axis], *[1] * count, *shape[axis:]])
 
 
-RESHAPE_OPS = (BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp)
+RESHAPE_OPS = (BatchFlattenOp, ExpandDimsOp, ReshapeOp, ReverseReshapeOp, SqueezeOp)

@@ -67,6 +67,22 @@ def element_type(dtype: Attribute, what: str) -> Attribute:
     return dtype
 
 
+def integer_tensor(value: SSAValue, what: str) -> TensorType[Attribute]:
+    """The type of an operand, which must hold integers and no bools."""
+    type_ = tensor_type(value, f"'{what}'")
+    if not is_integer_type(type_.element_type) or type_.element_type.width.data == 1:
+        raise VerifyException(f"'{what}' is {type_}, expected integers")
+    return type_
+
+
+def integer_vector(value: SSAValue, what: str) -> int:
+    """The length of an operand, which must be a tensor of integers of rank 1."""
+    type_ = integer_tensor(value, what)
+    if type_.get_num_dims() != 1:
+        raise VerifyException(f"'{what}' is {type_}, expected rank 1")
+    return type_.get_shape()[0]
+
+
 def with_shape(type_: TensorType[Attribute], shape: Shape) -> TensorType[Attribute]:
     """`type_` with another shape."""
     return TensorType(type_.element_type, shape)

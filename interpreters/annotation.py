@@ -21,6 +21,18 @@ class AnnotationFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return args
 
+    @impl(annotation.CastHintOp)
+    def run_cast_hint(
+        self, interpreter: Interpreter, op: annotation.CastHintOp, args: PythonValues
+    ) -> PythonValues:
+        return args
+
+    @impl(annotation.CheckpointOp)
+    def run_checkpoint(
+        self, interpreter: Interpreter, op: annotation.CheckpointOp, args: PythonValues
+    ) -> PythonValues:
+        return args
+
     @impl(annotation.CompilerBeginOp)
     def run_compiler_begin(
         self, interpreter: Interpreter, op: annotation.CompilerBeginOp, args: PythonValues

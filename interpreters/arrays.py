@@ -74,6 +74,11 @@ def element_type_of(dtype: DType) -> AnyDenseElement:
     return element_type
 
 
+def counting(count: int) -> Array:
+    """0, 1, … up to before `count`, as int64."""
+    return np.arange(count, dtype=np.int64)
+
+
 def type_of(array: Array) -> TensorType[AnyDenseElement]:
     """The type of a tensor that holds `array`."""
     return TensorType(element_type_of(array.dtype), array.shape)

@@ -9,7 +9,8 @@ from xrelay.interpreters.base import elementwise, predicate
 from xrelay.interpreters.numerics import is_float
 
 
-def _divide(lhs: Array, rhs: Array) -> Array:
+def truncated_quotient(lhs: Array, rhs: Array) -> Array:
+    """The meaning of `relay.divide`."""
     if is_float(lhs.dtype):
         return lhs / rhs
     divisor = _nonzero(rhs)
@@ -28,10 +29,15 @@ def _floor_mod(lhs: Array, rhs: Array) -> Array:
     return np.where(rhs == 0, 0, np.remainder(lhs, _nonzero(rhs)))
 
 
-def _mod(lhs: Array, rhs: Array) -> Array:
+def truncated_remainder(lhs: Array, rhs: Array) -> Array:
+    """The meaning of `relay.mod`."""
     if is_float(lhs.dtype):
         return np.fmod(lhs, rhs)
     return np.where(rhs == 0, 0, np.fmod(lhs, _nonzero(rhs)))
+
+
+def _trunc_divide(lhs: Array, rhs: Array) -> Array:
+    return np.trunc(lhs / rhs) if is_float(lhs.dtype) else truncated_quotient(lhs, rhs)
 
 
 def _nonzero(divisor: Array) -> Array:
@@ -63,7 +69,7 @@ class BinaryFunctions(InterpreterFunctions):
     run_bitwise_and = elementwise(binary.BitwiseAndOp, np.bitwise_and)
     run_bitwise_or = elementwise(binary.BitwiseOrOp, np.bitwise_or)
     run_bitwise_xor = elementwise(binary.BitwiseXorOp, np.bitwise_xor)
-    run_divide = elementwise(binary.DivideOp, _divide)
+    run_divide = elementwise(binary.DivideOp, truncated_quotient)
     run_equal = predicate(binary.EqualOp, np.equal)
     run_floor_divide = elementwise(binary.FloorDivideOp, _floor_divide)
     run_floor_mod = elementwise(binary.FloorModOp, _floor_mod)
@@ -77,9 +83,11 @@ class BinaryFunctions(InterpreterFunctions):
     run_logical_xor = predicate(binary.LogicalXorOp, np.logical_xor)
     run_maximum = elementwise(binary.MaximumOp, np.maximum)
     run_minimum = elementwise(binary.MinimumOp, np.minimum)
-    run_mod = elementwise(binary.ModOp, _mod)
+    run_mod = elementwise(binary.ModOp, truncated_remainder)
     run_multiply = elementwise(binary.MultiplyOp, np.multiply)
     run_not_equal = predicate(binary.NotEqualOp, np.not_equal)
     run_power = elementwise(binary.PowerOp, np.power)
     run_right_shift = elementwise(binary.RightShiftOp, _right_shift)
     run_subtract = elementwise(binary.SubtractOp, np.subtract)
+    run_trunc_divide = elementwise(binary.TruncDivideOp, _trunc_divide)
+    run_trunc_mod = elementwise(binary.TruncModOp, truncated_remainder)

@@ -10,7 +10,20 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects import creation
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.interpreters.arrays import Array, DType, counting, dtype_of
+from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+
+
+def one_hot(
+    indices: Array, on: Array, off: Array, depth: int, axis: int, dtype: DType | None
+) -> Array:
+    """The meaning of `relay.one_hot`."""
+    dtype = on.dtype if dtype is None else dtype
+    axis = normalize_axis(axis, indices.ndim + 1)
+    places = counting(depth).reshape([-1 if d == axis else 1 for d in range(indices.ndim + 1)])
+    hot = np.expand_dims(indices, axis) == places
+    return np.where(hot, convert(on, dtype), convert(off, dtype))
 
 
 @register_impls
@@ -34,6 +47,25 @@ class CreationFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: creation.FullOp, args: PythonValues
     ) -> PythonValues:
         return (np.full(op.shape.get_values(), args[0], args[0].dtype),)
+
+    @impl(creation.ArangeOp)
+    @quiet
+    def run_arange(
+        self, interpreter: Interpreter, op: creation.ArangeOp, args: PythonValues
+    ) -> PythonValues:
+        start, end, step = args
+        count = creation.arange_length(start.item(), end.item(), step.item())
+        first, wide_step = widen(start), widen(step)
+        numbers = first + counting(count).astype(first.dtype) * wide_step
+        return (convert(narrow(numbers, start.dtype), dtype_of(op.dtype)),)
+
+    @impl(creation.OneHotOp)
+    def run_one_hot(
+        self, interpreter: Interpreter, op: creation.OneHotOp, args: PythonValues
+    ) -> PythonValues:
+        dtype = None if op.dtype is None else dtype_of(op.dtype)
+        indices, on, off = args
+        return (one_hot(indices, on, off, op.depth.value.data, op.axis.value.data, dtype),)
 
     @impl(creation.ZerosLikeOp)
     def run_zeros_like(

@@ -115,3 +115,14 @@ class ReductionFunctions(InterpreterFunctions):
         total = _reduce(op, np.add, data, 0)
         count = prod(data.shape[axis] for axis in op.reduced_axes)
         return (narrow(total / total.dtype.type(count), data.dtype),)
+
+    @impl(reduction.VarianceOp)
+    @quiet
+    def run_variance(
+        self, interpreter: Interpreter, op: reduction.VarianceOp, args: PythonValues
+    ) -> PythonValues:
+        data, mean = map(widen, args)
+        total = _reduce(op, np.add, np.square(data - mean), 0)
+        count = prod(data.shape[axis] for axis in op.reduced_axes)
+        divisor = count - 1 if op.unbiased.value.data else count
+        return (narrow(total / total.dtype.type(divisor), args[0].dtype),)

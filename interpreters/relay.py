@@ -28,6 +28,7 @@ from xrelay.interpreters.adaptive_pool import AdaptivePoolFunctions
 from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.binary import BinaryFunctions
+from xrelay.interpreters.bits import BitFunctions
 from xrelay.interpreters.bitserial import BitSerialFunctions
 from xrelay.interpreters.conv import ConvFunctions
 from xrelay.interpreters.conv_gradient import ConvGradientFunctions
@@ -38,8 +39,14 @@ from xrelay.interpreters.correlation import CorrelationFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.dilate import DilateFunctions
+from xrelay.interpreters.dyn import DynFunctions
+from xrelay.interpreters.dyn_image import DynImageFunctions
+from xrelay.interpreters.dyn_select import DynSelectFunctions
+from xrelay.interpreters.einsum import EinsumFunctions
 from xrelay.interpreters.image import ImageFunctions
+from xrelay.interpreters.indexing import IndexingFunctions
 from xrelay.interpreters.layout import LayoutFunctions
+from xrelay.interpreters.like import LikeFunctions
 from xrelay.interpreters.loss import LossFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
@@ -47,13 +54,19 @@ from xrelay.interpreters.pool_gradient import PoolGradientFunctions
 from xrelay.interpreters.qnn import QnnFunctions
 from xrelay.interpreters.qnn_arithmetic import QnnArithmeticFunctions
 from xrelay.interpreters.qnn_products import QnnProductFunctions
+from xrelay.interpreters.quantize import QuantizeFunctions
 from xrelay.interpreters.random import RandomFunctions
 from xrelay.interpreters.rearrange import RearrangeFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.regions import RegionFunctions
+from xrelay.interpreters.reorder import ReorderFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.sampling import SamplingFunctions
+from xrelay.interpreters.sort import SortFunctions
 from xrelay.interpreters.sparse import SparseFunctions
+from xrelay.interpreters.sparse_coordinates import SparseCoordinateFunctions
+from xrelay.interpreters.stft import StftFunctions
+from xrelay.interpreters.transcendental import TranscendentalFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
 from xrelay.interpreters.upsampling import UpsamplingFunctions
@@ -63,6 +76,7 @@ from xrelay.interpreters.winograd import WinogradFunctions
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AnnotationFunctions,
     BinaryFunctions,
+    BitFunctions,
     ConvFunctions,
     ConvTransposeFunctions,
     CoreFunctions,
@@ -70,7 +84,9 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     DenseFunctions,
     DilateFunctions,
     ImageFunctions,
+    IndexingFunctions,
     LayoutFunctions,
+    LikeFunctions,
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
@@ -92,6 +108,16 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     RegionFunctions,
     ReshapeFunctions,
     SamplingFunctions,
+    ReorderFunctions,
+    SortFunctions,
+    DynFunctions,
+    DynImageFunctions,
+    DynSelectFunctions,
+    EinsumFunctions,
+    QuantizeFunctions,
+    SparseCoordinateFunctions,
+    StftFunctions,
+    TranscendentalFunctions,
     TransformFunctions,
     UnaryFunctions,
     VisionFunctions,

@@ -27,6 +27,12 @@ class ReshapeFunctions(InterpreterFunctions):
         codes, allowzero = op.newshape.get_values(), bool(op.allowzero.value.data)
         return (args[0].reshape(apply_reshape(args[0].shape, codes, allowzero)),)
 
+    @impl(reshape.ReverseReshapeOp)
+    def run_reverse_reshape(
+        self, interpreter: Interpreter, op: reshape.ReverseReshapeOp, args: PythonValues
+    ) -> PythonValues:
+        return (args[0].reshape(op.new_shape(args[0].shape)),)
+
     @impl(reshape.BatchFlattenOp)
     def run_batch_flatten(
         self, interpreter: Interpreter, op: reshape.BatchFlattenOp, args: PythonValues

@@ -22,7 +22,7 @@ def _as_slice(taken: Slice) -> slice:
     return slice(taken.start, stop if stop >= 0 else None, taken.step)
 
 
-def _positions(indices: Array, length: int, mode: str) -> Array:
+def positions_on_axis(indices: Array, length: int, mode: str) -> Array:
     """`indices` as positions on an axis of `length` elements."""
     if indices.dtype == np.uint64:
         indices = indices % np.uint64(length) if mode == "wrap" else np.minimum(indices, length)
@@ -35,7 +35,7 @@ def _take(data: Array, indices: Array, axis: int, batch: int, mode: str) -> Arra
     shape = data.shape[:axis] + indices.shape[batch:] + data.shape[axis + 1 :]
     if 0 in shape:
         return np.empty(shape, data.dtype)
-    positions = _positions(indices, data.shape[axis], mode)
+    positions = positions_on_axis(indices, data.shape[axis], mode)
     # The taken axes come to stand after the batch, before the axes of `data` that precede `axis`.
     grid = _batch_grid(indices.shape, batch)
     taken = np.asarray(np.moveaxis(data, axis, batch)[(*grid, positions)])
@@ -48,7 +48,7 @@ def _gather_nd(data: Array, indices: Array, batch: int) -> Array:
     shape = (*positions, *data.shape[count + batch :])
     if 0 in shape:
         return np.empty(shape, data.dtype)
-    index = [_positions(indices[i], data.shape[batch + i], "clip") for i in range(count)]
+    index = [positions_on_axis(indices[i], data.shape[batch + i], "clip") for i in range(count)]
     return np.broadcast_to(data[(*_batch_grid(positions, batch), *index)], shape)
 
 

@@ -25,7 +25,8 @@ def _sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def _erf(x: Array) -> Array:
+def error_function(x: Array) -> Array:
+    """erf of each element, in float64."""
     values = map(erf, x.reshape(-1).tolist())
     return np.fromiter(values, np.float64, x.size).reshape(x.shape)
 
@@ -42,7 +43,7 @@ class UnaryFunctions(InterpreterFunctions):
     run_ceil = elementwise(unary.CeilOp, np.ceil)
     run_copy = elementwise(unary.CopyOp, np.copy)
     run_cos = elementwise(unary.CosOp, np.cos)
-    run_erf = elementwise(unary.ErfOp, _erf)
+    run_erf = elementwise(unary.ErfOp, error_function)
     run_exp = elementwise(unary.ExpOp, np.exp)
     run_floor = elementwise(unary.FloorOp, np.floor)
     run_log = elementwise(unary.LogOp, np.log)

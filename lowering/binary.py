@@ -53,10 +53,10 @@ def multiply_add(
 def _divide(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     if kind.is_float:
         return b.insert(arith.DivfOp(x, y)).result
-    return _integer_division(b, x, y, kind)[0]
+    return integer_division(b, x, y, kind)[0]
 
 
-def _integer_division(
+def integer_division(
     b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element
 ) -> tuple[SSAValue, SSAValue]:
     """
@@ -97,7 +97,7 @@ def _float_floor_quotient(b: KernelBuilder, x: SSAValue, y: SSAValue) -> SSAValu
 def _floor_divide(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     if kind.is_float:
         return _float_floor_quotient(b, x, y)
-    quotient, remainder = _integer_division(b, x, y, kind)
+    quotient, remainder = integer_division(b, x, y, kind)
     down = _rounds_down(b, remainder, y, kind)
     if down is None:
         return quotient
@@ -108,7 +108,7 @@ def _floor_mod(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSA
     if kind.is_float:
         product = multiply(b, _float_floor_quotient(b, x, y), y, kind)
         return subtract(b, x, product, kind)
-    remainder = _integer_division(b, x, y, kind)[1]
+    remainder = integer_division(b, x, y, kind)[1]
     down = _rounds_down(b, remainder, y, kind)
     if down is None:
         return remainder
@@ -118,7 +118,12 @@ def _floor_mod(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSA
 def _mod(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     if kind.is_float:
         return b.insert(llvm.FRemOp(x, y)).res
-    return _integer_division(b, x, y, kind)[1]
+    return integer_division(b, x, y, kind)[1]
+
+
+def _trunc_divide(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
+    quotient = _divide(b, x, y, kind)
+    return b.insert(math.TruncOp(quotient)).result if kind.is_float else quotient
 
 
 def _power(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
@@ -173,6 +178,8 @@ CODE: dict[type[Operation], BinaryCode] = {
     binary.FloorModOp: _floor_mod,
     binary.ModOp: _mod,
     binary.PowerOp: _power,
+    binary.TruncDivideOp: _trunc_divide,
+    binary.TruncModOp: _mod,
     binary.MaximumOp: maximum,
     binary.MinimumOp: minimum,
     binary.LeftShiftOp: _left_shift,

@@ -109,6 +109,16 @@ class Evaluator:
             if answer is None:
                 stack.append((wanted, self._start(wanted)))
 
+    def run(self, rule: Rule) -> SSAValue:
+        """Emits code for a computation that no operator stands for."""
+        answer: SSAValue | None = None
+        while True:
+            try:
+                wanted = next(rule) if answer is None else rule.send(answer)
+            except StopIteration as stop:
+                return stop.value
+            answer = self.get(wanted.leaf, wanted.position)
+
     def bind(self, leaf: Leaf, position: Position, value: SSAValue) -> None:
         """States that `value` holds the elements of a tensor at a position."""
         self._known[Demand(leaf, position)] = (value, self.b.block)

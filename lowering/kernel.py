@@ -22,9 +22,11 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.binary import BINARY_OPS
+from xrelay.dialects.bits import BIT_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.norm import BatchNormOp, BiasAddOp, PReluOp
 from xrelay.dialects.traits import ReshapeOnly
+from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
 from xrelay.dialects.transform import TransposeOp, WhereOp
 from xrelay.dialects.unary import UNARY_OPS, ClipOp, CopyOp, LeakyReluOp, NegativeOp, ReluOp
 from xrelay.lowering.builder import Index, KernelBuilder
@@ -39,7 +41,7 @@ from xrelay.lowering.norm import channel_shape
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position
 from xrelay.lowering.rearrange import moves_along_row
-from xrelay.lowering.registry import RULES, STRATEGIES, explain_selection
+from xrelay.lowering.registry import INTERPRETER_ONLY, RULES, STRATEGIES, explain_selection
 from xrelay.lowering.reshape import reshaped_position
 from xrelay.lowering.strategy import Selection, Sink, Site
 from xrelay.lowering.target import Target
@@ -52,7 +54,10 @@ KERNEL_ATTRIBUTE = "xrelay.kernel"
 SCRATCH_ATTRIBUTE = "xrelay.scratch_bytes"
 """How many bytes of scratch memory a kernel needs."""
 
-ELEMENTWISE = (*UNARY_OPS, *BINARY_OPS, WhereOp, BiasAddOp, PReluOp)
+ELEMENTWISE = (
+    *(*UNARY_OPS, *TRANSCENDENTAL_OPS, *BIT_OPS, *BINARY_OPS),
+    *(WhereOp, BiasAddOp, PReluOp),
+)
 """Operators whose result elements depend on operand elements at the same index."""
 BROADCASTING = (*ELEMENTWISE, BatchNormOp)
 
@@ -212,9 +217,12 @@ def build_kernel(
 
 
 def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tuple[Selection, ...]:
-    missing = [op.name for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
+    missing = [op for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
     if missing:
-        raise DiagnosticException(f"no kernel code for {', '.join(dict.fromkeys(missing))}")
+        names = dict.fromkeys(op.name for op in missing)
+        reasons = dict.fromkeys(filter(None, (INTERPRETER_ONLY.get(type(op)) for op in missing)))
+        why = f": {'; '.join(reasons)}" if reasons else ""
+        raise DiagnosticException(f"no kernel code for {', '.join(names)}{why}")
     used: list[Selection] = []
 
     def emit(op: Operation, sink: Sink) -> None:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import reduction
 from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp
-from xrelay.lowering.binary import add, multiply
+from xrelay.lowering.binary import add, multiply, subtract
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
@@ -304,7 +304,7 @@ def fold_columns(
     return [(start, total) for (start, _), total in zip(columns, totals, strict=True)]
 
 
-def _reduce_axes(
+def reduce_axes(
     ctx: KernelContext,
     op: Operation,
     axes: Sequence[int],
@@ -312,10 +312,13 @@ def _reduce_axes(
     sink: Sink,
     kind: Element,
     divisor: int | None = None,
+    out_axes: Sequence[int] | None = None,
+    term: Callable[[SSAValue, Position], SSAValue] | None = None,
 ) -> None:
     """
     A reduction, computed in `kind`, whose result has the kept axes in order, possibly with axes of
-    length 1 between.
+    length 1 between; or those axes of the operand that `out_axes` names, in order, all kept ones
+    among them. `term` is what is reduced for an element at a position.
     """
     b, data = ctx.b, op.operands[0]
     shape, out_shape = shape_of(data), shape_of(op.results[0])
@@ -323,17 +326,18 @@ def _reduce_axes(
     kept = [axis for axis in range(len(shape)) if axis not in axes]
 
     def load(position: Position) -> SSAValue:
-        return convert(b, ctx.ev.get((data, 0), position), source, kind)
+        value = convert(b, ctx.ev.get((data, 0), position), source, kind)
+        return value if term is None else term(value, position)
+
+    if out_axes is None:
+        out_axes = range(len(shape)) if len(out_shape) == len(shape) else kept
 
     def finish(coords: Sequence[Index], value: SSAValue) -> None:
         lanes = lanes_of(value)
         if divisor is not None:
             value = average(b, value, b.constant(kind.compute, divisor, lanes), kind)
         own = dict(zip(kept, coords, strict=True))
-        if len(out_shape) == len(shape):
-            full: list[Index] = [own.get(axis, 0) for axis in range(len(shape))]
-        else:
-            full = list(coords)
+        full: list[Index] = [own.get(axis, 0) for axis in out_axes]
         sink(at(out_shape, full, lanes), convert(b, value, kind, source))
 
     if kept and kept[-1] == len(shape) - 1:
@@ -400,7 +404,7 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
         axes, kind = op.reduced_axes, wide(element_of(op.data))
         # For no elements: 0 / 0 is NaN.
         count = prod(shape_of(op.data)[axis] for axis in axes)
-        _reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
+        reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
 
     return (Implementation("loops", emit),)
 
@@ -410,9 +414,9 @@ def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
         source = element_of(op.operands[0])
         if mean:
             count = max(1, prod(shape_of(op.operands[0])[2:4]))
-            _reduce_axes(ctx, op, (2, 3), reducer, sink, sum_kind(source), count)
+            reduce_axes(ctx, op, (2, 3), reducer, sink, sum_kind(source), count)
         else:
-            _reduce_axes(ctx, op, (2, 3), reducer, sink, wide(source))
+            reduce_axes(ctx, op, (2, 3), reducer, sink, wide(source))
 
     return (Implementation("loops", emit),)
 
@@ -471,12 +475,28 @@ def _reduce_to_index(
     ctx.tasks([shape[axis] for axis in kept], one)
 
 
+def _variance(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, reduction.VarianceOp)
+    b, source = ctx.b, element_of(op.data)
+    kind = wide(source)
+
+    def square(value: SSAValue, position: Position) -> SSAValue:
+        mean = convert(b, ctx.ev.run(ctx.ev.broadcast(op.mean, position)), source, kind)
+        difference = subtract(b, value, mean, kind)
+        return multiply(b, difference, difference, kind)
+
+    count = prod(shape_of(op.data)[axis] for axis in op.reduced_axes)
+    divisor = count - 1 if op.unbiased.value.data else count
+    reduce_axes(ctx, op, op.reduced_axes, SUM, sink, kind, divisor, term=square)
+
+
 STRATEGIES: dict[type[Operation], Strategy] = {
     reduction.SumOp: _emit(SUM),
     reduction.ProdOp: _emit(PRODUCT),
     reduction.MaxOp: _emit(MAXIMUM),
     reduction.MinOp: _emit(MINIMUM),
     reduction.MeanOp: _emit(SUM, mean=True),
+    reduction.VarianceOp: (Implementation("loops", _variance),),
     reduction.AllOp: _emit(ALL),
     reduction.AnyOp: _emit(ANY),
     reduction.ArgmaxOp: _emit_arg(largest=True),

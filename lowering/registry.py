@@ -18,34 +18,50 @@ from xrelay.dialects.core import (
     YieldOp,
 )
 from xrelay.dialects.dense import ContribDensePackOp
+from xrelay.dialects.dyn import DYN_OPS
+from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
+from xrelay.dialects.dyn_select import DYN_SELECT_OPS
 from xrelay.dialects.loss import LOSS_OPS
 from xrelay.dialects.norm import L2NormalizeOp
+from xrelay.dialects.sort import ArgwhereOp
+from xrelay.dialects.sparse_coordinates import SparseFillEmptyRowsOp
 from xrelay.dialects.winograd import WINOGRAD_OPS
 from xrelay.lowering import (
     adaptive_pool,
     attention_code,
     binary,
+    bits,
     bitserial,
     conv,
     conv_gradient,
     core,
     correlation,
+    creation,
     dense,
     dilate,
+    einsum,
     image,
+    indexing,
     layout,
+    like,
     norm,
     pool,
     pool_gradient,
     qnn,
     qnn_arithmetic,
+    quantize,
     random,
     rearrange,
     reduction,
     regions,
+    reorder,
     reshape,
     sampling,
+    sort,
     sparse,
+    sparse_coordinates,
+    stft,
+    transcendental,
     transform,
     transpose,
     unary,
@@ -70,6 +86,14 @@ RULES: dict[type[Operation], RuleFunction] = {
     **regions.RULES,
     **rearrange.RULES,
     **upsampling.RULES,
+    **transcendental.RULES,
+    **bits.RULES,
+    **creation.RULES,
+    **like.RULES,
+    **reorder.RULES,
+    **indexing.RULES,
+    **sparse_coordinates.RULES,
+    **quantize.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
 
@@ -93,6 +117,12 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **sampling.STRATEGIES,
     **vision.STRATEGIES,
     **regions.STRATEGIES,
+    **like.STRATEGIES,
+    **reorder.STRATEGIES,
+    **indexing.STRATEGIES,
+    **sort.STRATEGIES,
+    **einsum.STRATEGIES,
+    **stft.STRATEGIES,
 }
 """Operators with loops of their own."""
 
@@ -118,9 +148,15 @@ REWRITTEN: dict[type[Operation], str] = {
 }
 """Operators that a pass of the CPU pipeline replaces by others, and its name."""
 
-INTERPRETER_ONLY: dict[type[Operation], str] = dict.fromkeys(
-    (RefCreateOp, RefReadOp, RefWriteOp), "a cell that changes is no tensor"
-)
+CELL = "a cell that changes is no tensor"
+DATA_DEPENDENT = "the shape of the result depends on data"
+
+INTERPRETER_ONLY: dict[type[Operation], str] = {
+    **dict.fromkeys((RefCreateOp, RefReadOp, RefWriteOp), CELL),
+    ArgwhereOp: DATA_DEPENDENT,
+    SparseFillEmptyRowsOp: DATA_DEPENDENT,
+    **dict.fromkeys((*DYN_OPS, *DYN_IMAGE_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),
+}
 """Operators without code, and why."""
 
 

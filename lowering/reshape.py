@@ -11,7 +11,8 @@ from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, shap
 from xrelay.lowering.position import Position, at, linear
 
 
-def _reshape(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+def reshape_rule(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    """The elements of the first operand at the same places in row-major order."""
     data = op.operands[0]
     return (yield Demand((data, 0), reshaped_position(ev.b, position, shape_of(data))))
 
@@ -75,4 +76,4 @@ def reshaped_coords(
     return result
 
 
-RULES: dict[type[Operation], RuleFunction] = dict.fromkeys(reshape.RESHAPE_OPS, _reshape)
+RULES: dict[type[Operation], RuleFunction] = dict.fromkeys(reshape.RESHAPE_OPS, reshape_rule)

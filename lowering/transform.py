@@ -9,7 +9,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects import transform
+from xrelay.dialects import creation, indexing, reorder, transform
 from xrelay.dialects.pool import UpsamplingOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.lowering.builder import Index, KernelBuilder
@@ -235,7 +235,7 @@ def _pad_coordinate(
     return b.smaller(mirrored, b.sub(2 * (dim - 1), mirrored))
 
 
-def _index_value(
+def index_value(
     b: KernelBuilder, value: SSAValue, kind: Element, length: int, mode: str
 ) -> SSAValue:
     """An index tensor's element as an i64 within the range of its axis."""
@@ -275,7 +275,7 @@ def _take(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     # Once for all elements of a row that come from one row.
     with before_loops(b, where):
         raw = yield Demand((op.indices, 0), at(index_shape, where))
-        index = _index_value(b, raw, kind, length, mode)
+        index = index_value(b, raw, kind, length, mode)
     if axis is None:
         return (yield Demand((op.data, 0), linear(shape, index)))
     own = (*coords[:axis], index, *coords[first + len(middle) :])
@@ -299,7 +299,7 @@ def _gather_nd(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
         where = (i, *coords[: len(places)])
         with before_loops(b, where):
             raw = yield Demand((op.indices, 0), at((count, *places), where))
-            own.append(_index_value(b, raw, kind, shape[batch + i], "clip"))
+            own.append(index_value(b, raw, kind, shape[batch + i], "clip"))
     own.extend(coords[len(places) :])
     return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
 
@@ -338,6 +338,21 @@ def varies_along_row(op: Operation) -> bool:
         case transform.GatherNDOp():
             named = shape_of(op.indices)[0] + op.batch_dims.value.data
             return named == len(shape_of(op.data))
+        case reorder.ReverseOp():
+            return last in op.reversed_axes
+        case (
+            reorder.ReverseSequenceOp()
+            | reorder.SequenceMaskOp()
+            | reorder.TriluOp()
+            | reorder.MatrixSetDiagOp()
+            | reorder.UnravelIndexOp()
+            | indexing.GatherOp()
+            | indexing.AdvIndexOp()
+            | indexing.StridedSetOp()
+            | creation.ArangeOp()
+            | creation.OneHotOp()
+        ):
+            return True
         case UpsamplingOp():
             return shape_of(op.data)[3] != leaf_shape((op.result, 0))[3]
         case _:

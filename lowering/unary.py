@@ -42,7 +42,8 @@ def _negative(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
     return b.insert(arith.SubiOp(one(b, x, 0), x)).result
 
 
-def _absolute(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
+def absolute(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
+    """|x|; integers wrap around."""
     if kind.is_float:
         return b.insert(math.AbsFOp(x)).result
     if not kind.signed:
@@ -134,7 +135,7 @@ CODE: dict[type[Operation], UnaryCode] = {
     unary.RoundOp: _math(math.RoundEvenOp),
     unary.TruncOp: _math(math.TruncOp),
     unary.NegativeOp: _negative,
-    unary.AbsOp: _absolute,
+    unary.AbsOp: absolute,
     unary.SignOp: _sign,
     unary.ReluOp: _relu,
     unary.LogicalNotOp: lambda b, x, _: b.negate(x),

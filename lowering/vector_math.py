@@ -91,7 +91,7 @@ def decay_to_zero(b: KernelBuilder, x: SSAValue) -> SSAValue:
     return v.select(vanishes, v.number(0.0), result)
 
 
-def _expm1_of_negative(v: Lanes, x: SSAValue) -> SSAValue:
+def expm1_of_negative(v: Lanes, x: SSAValue) -> SSAValue:
     """e**x - 1 for x <= 0 that is not so small that 2**n would be subnormal."""
     biased, r = _reduce(v, x, v.format.bias)
     scale = v.float(v.left(biased, v.format.mantissa))
@@ -111,7 +111,7 @@ def tanh(b: KernelBuilder, x: SSAValue) -> SSAValue:
     """The hyperbolic tangent."""
     v = Lanes.of(b, x)
     size = v.at_most(v.abs(x), TABLES[v.format].tanh_most)
-    below = _expm1_of_negative(v, v.mul(size, v.number(-2.0)))
+    below = expm1_of_negative(v, v.mul(size, v.number(-2.0)))
     return v.with_sign(v.div(below, v.add(below, v.number(2.0))), x)
 
 
@@ -121,7 +121,7 @@ def erf(b: KernelBuilder, x: SSAValue) -> SSAValue:
     table = TABLES[v.format]
     size = v.at_most(v.abs(x), table.erf_most)
     exponent = v.mul(size, v.polynomial(size, table.erf))
-    return v.with_sign(_expm1_of_negative(v, exponent), x)
+    return v.with_sign(expm1_of_negative(v, exponent), x)
 
 
 def sqrt(b: KernelBuilder, x: SSAValue) -> SSAValue:
@@ -155,7 +155,7 @@ def _split(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     return v.sub(anchored, v.number(2.0**mantissa + bias)), f
 
 
-def _normalised(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+def normalised(v: Lanes, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """`_split` for subnormal numbers too."""
     lift = v.number(v.format.mantissa + 2)
     bits, scaled = v.bits(x), v.bits(v.mul(x, v.number(2.0 ** (v.format.mantissa + 2))))
@@ -172,16 +172,18 @@ def _log_of_split(v: Lanes, e: SSAValue, f: SSAValue, table: tuple[float, ...]) 
     return v.fma(e, v.number(high), v.add(f, rest))
 
 
-def _is_regular(v: Lanes, bits: SSAValue) -> SSAValue:
+def is_regular(v: Lanes, bits: SSAValue) -> SSAValue:
     """Whether the bits are those of a positive finite number."""
     return v.below(v.minus(bits, v.whole(1)), v.format.infinity - 1)
 
 
-def _nan(v: Lanes) -> SSAValue:
+def not_a_number(v: Lanes) -> SSAValue:
+    """A NaN in every lane."""
     return v.float(v.whole(v.format.infinity + (1 << (v.format.mantissa - 1))))
 
 
-def _infinity(v: Lanes, *, negative: bool = False) -> SSAValue:
+def infinity(v: Lanes, *, negative: bool = False) -> SSAValue:
+    """An infinity in every lane."""
     return v.float(v.whole(v.format.infinity + (v.format.sign if negative else 0)))
 
 
@@ -189,19 +191,23 @@ def natural_log(b: KernelBuilder, x: SSAValue) -> SSAValue:
     """The natural logarithm."""
     v = Lanes.of(b, x)
     bits = v.bits(x)
-    result = _log_of_split(v, *_normalised(v, x), TABLES[v.format].log)
-    # Of the rest, infinity and NaN stay as they are.
-    special = v.select(v.is_negative(x), v.add(_nan(v), x), x)
-    is_zero = v.equal(v.mask(bits, v.format.magnitude), 0)
-    special = v.select(is_zero, _infinity(v, negative=True), special)
-    return v.select(_is_regular(v, bits), result, special)
+    result = _log_of_split(v, *normalised(v, x), TABLES[v.format].log)
+    return v.select(is_regular(v, bits), result, log_of_special(v, x))
+
+
+def log_of_special(v: Lanes, x: SSAValue) -> SSAValue:
+    """The logarithm, with any base, of a number that is not positive and finite."""
+    # Infinity and NaN stay as they are.
+    special = v.select(v.is_negative(x), v.add(not_a_number(v), x), x)
+    is_zero = v.equal(v.mask(v.bits(x), v.format.magnitude), 0)
+    return v.select(is_zero, infinity(v, negative=True), special)
 
 
 def power(b: KernelBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     """x**y, as C's pow and NumPy's power define it for all special values."""
     v = Lanes.of(b, x)
     size = v.abs(x)
-    regular = _is_regular(v, v.bits(size))
+    regular = is_regular(v, v.bits(size))
     if v.format == F32:
         result = _power_of_size_f32(v, size, y, regular)
     else:
@@ -210,7 +216,7 @@ def power(b: KernelBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     negative = v.is_negative(x)
     result = v.select(b.both(negative, odd), v.neg(result), result)
     undefined = b.both(b.both(negative, regular), b.negate(whole))
-    result = v.select(undefined, _nan(v), result)
+    result = v.select(undefined, not_a_number(v), result)
     always_one = b.either(
         v.equal(v.bits(x), v.format.power_of_two(0)), v.equal(v.bits(v.abs(y)), 0)
     )
@@ -242,7 +248,7 @@ def _power_of_size_f32(v: Lanes, size: SSAValue, y: SSAValue, regular: SSAValue)
     # Every f32 is a normal number in f64.
     logarithm = _log_of_split(w, *_split(w, wide), LOG_SHORT)
     is_zero = w.equal(w.bits(wide), 0)
-    special = w.select(is_zero, _infinity(w, negative=True), wide)
+    special = w.select(is_zero, infinity(w, negative=True), wide)
     logarithm = w.select(regular, logarithm, special)
     _, y = v.widened(y)
     y = w.at_least(w.at_most(y, LARGEST_EXPONENT), -LARGEST_EXPONENT)
@@ -255,12 +261,12 @@ def _power_of_size_f32(v: Lanes, size: SSAValue, y: SSAValue, regular: SSAValue)
 
 def _power_of_size_f64(v: Lanes, size: SSAValue, y: SSAValue, regular: SSAValue) -> SSAValue:
     """size**y for size >= 0; NaN for 0**0."""
-    high, low = _log_as_sum(v, *_normalised(v, size))
+    high, low = log_as_sum(v, *normalised(v, size))
     y = v.at_least(v.at_most(y, LARGEST_EXPONENT), -LARGEST_EXPONENT)
     exponent, error = v.exact_product(y, high)
     error = v.fma(y, low, error)
     is_zero = v.equal(v.bits(size), 0)
-    special = v.select(is_zero, _infinity(v, negative=True), size)
+    special = v.select(is_zero, infinity(v, negative=True), size)
     exponent = v.select(regular, exponent, v.mul(y, special))
     error = v.select(regular, error, v.number(0.0))
     # Where these limits take effect, the result is 0 or infinite.
@@ -271,7 +277,7 @@ def _power_of_size_f64(v: Lanes, size: SSAValue, y: SSAValue, regular: SSAValue)
     return _scaled(v, v.fma(result, error, result), biased)
 
 
-def _log_as_sum(v: Lanes, e: SSAValue, f: SSAValue) -> tuple[SSAValue, SSAValue]:
+def log_as_sum(v: Lanes, e: SSAValue, f: SSAValue) -> tuple[SSAValue, SSAValue]:
     """
     log(2**e (1 + f)) as a sum of two f64 numbers, with about 65 bits:
     e log 2 + 2 s + s**3 (2/3 + s**2 A(s**2)) with s = f / (2 + f).
@@ -333,4 +339,4 @@ def _root(v: Lanes, x: SSAValue) -> SSAValue:
     """x**0.5: unlike the square root, that of -0 is 0, and that of -infinity infinity."""
     root = v.sqrt(v.add(x, v.number(0.0)))
     is_infinite = v.equal(v.bits(x), v.format.infinity | v.format.sign)
-    return v.select(is_infinite, _infinity(v), root)
+    return v.select(is_infinite, infinity(v), root)

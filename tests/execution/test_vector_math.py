@@ -24,6 +24,17 @@ LARGEST_F32 = {
     "rsqrt": 1.5,
     "sin": 1.6,
     "cos": 1.6,
+    "acos": 0.501,
+    "acosh": 0.501,
+    "asin": 0.501,
+    "asinh": 0.501,
+    "atan": 0.501,
+    "atanh": 0.501,
+    "cosh": 0.501,
+    "sinh": 0.501,
+    "tan": 0.501,
+    "log2": 0.501,
+    "log10": 0.501,
 }
 """Units of the last place."""
 
@@ -37,6 +48,17 @@ LARGEST_F64 = {
     "rsqrt": 1.5,
     "sin": 1.0,
     "cos": 1.0,
+    "acos": 2.5,
+    "acosh": 2.2,
+    "asin": 2.3,
+    "asinh": 1.7,
+    "atan": 2.1,
+    "atanh": 2.0,
+    "cosh": 2.8,
+    "sinh": 3.1,
+    "tan": 2.0,
+    "log2": 0.51,
+    "log10": 0.51,
 }
 
 LARGEST_POWER = {np.float32: 0.51, np.float64: 1.5}

@@ -40,6 +40,17 @@ ORACLES: dict[str, Callable[[Array], Array]] = {
     "rsqrt": rsqrt,
     "sin": np.sin,
     "cos": np.cos,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atanh": np.arctanh,
+    "cosh": np.cosh,
+    "sinh": np.sinh,
+    "tan": np.tan,
+    "log2": np.log2,
+    "log10": np.log10,
 }
 """Functions in a wider type than the one that is tested."""
 

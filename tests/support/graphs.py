@@ -142,9 +142,9 @@ class Graph:
             self._module.verify()
         return self._module
 
-    def check(self, target: str) -> None:
+    def check(self, target: str, threads: int = 1) -> None:
         """Compiles, runs and compares every result with the interpreter's."""
-        model = self.compile(target)
+        model = self.compile(target, threads)
         names = [spec.name for spec in model.signature.inputs]
         arrays = [array for value in self.inputs for array in leaves(value)]
         found = list(model.run(dict(zip(names, arrays, strict=True))).values())

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr, f32, f64, i6
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.lowering import vector_math, vector_math_trigonometry
+from xrelay.lowering import vector_math, vector_math_inverse, vector_math_trigonometry
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.elements import element
 from xrelay.lowering.target import TARGETS, Target
@@ -32,6 +32,17 @@ FUNCTIONS: dict[str, Function] = {
     "rsqrt": vector_math.rsqrt,
     "sin": vector_math_trigonometry.sin,
     "cos": vector_math_trigonometry.cos,
+    "acos": vector_math_inverse.acos,
+    "acosh": vector_math_inverse.acosh,
+    "asin": vector_math_inverse.asin,
+    "asinh": vector_math_inverse.asinh,
+    "atan": vector_math_inverse.atan,
+    "atanh": vector_math_inverse.atanh,
+    "cosh": vector_math_inverse.cosh,
+    "sinh": vector_math_inverse.sinh,
+    "tan": vector_math_inverse.tan,
+    "log2": vector_math_inverse.log2,
+    "log10": vector_math_inverse.log10,
 }
 """Those of one argument."""
 

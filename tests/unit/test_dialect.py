@@ -72,9 +72,39 @@ ABSENT = "absent"
 
 STATIC = "a shape that is not known at compile time is an operand of another operator"
 OWN_TYPE = "the dtype is that of the operand; cast changes it"
+OPERAND = "Relay's attribute repeats the operand of the same name"
 DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
+    ("arange", "start"): (ABSENT, OPERAND),
+    ("arange", "step"): (ABSENT, OPERAND),
+    ("arange", "stop"): (ABSENT, OPERAND),
     ("broadcast_to", "dtype"): (ABSENT, OWN_TYPE),
     ("broadcast_to", "shape"): (REQUIRED, STATIC),
+    ("collapse_sum_to", "dtype"): (ABSENT, OWN_TYPE),
+    ("collapse_sum_to", "shape"): (ABSENT, OPERAND),
+    ("dyn.broadcast_to", "dtype"): (ABSENT, OWN_TYPE),
+    ("dyn.broadcast_to", "shape"): (ABSENT, OPERAND),
+    ("dyn.full", "dtype"): (ABSENT, OWN_TYPE),
+    ("dyn.full", "shape"): (ABSENT, OPERAND),
+    ("dyn.image.resize2d", "roi"): (ABSENT, OPERAND),
+    ("dyn.image.resize2d", "size"): (ABSENT, OPERAND),
+    ("dyn.nn.upsampling3d", "scale_d"): (ABSENT, OPERAND),
+    ("dyn.nn.upsampling3d", "scale_h"): (ABSENT, OPERAND),
+    ("dyn.nn.upsampling3d", "scale_w"): (ABSENT, OPERAND),
+    ("dyn.nn.pad", "pad_width"): (ABSENT, OPERAND),
+    ("dyn.nn.upsampling", "scale_h"): (ABSENT, OPERAND),
+    ("dyn.nn.upsampling", "scale_w"): (ABSENT, OPERAND),
+    ("dyn.one_hot", "depth"): (ABSENT, OPERAND),
+    ("dyn.ones", "dtype"): (REQUIRED, "no operand tells it"),
+    ("dyn.ones", "shape"): (ABSENT, OPERAND),
+    ("dyn.reshape", "newshape"): (ABSENT, OPERAND),
+    ("dyn.squeeze", "axis"): (ABSENT, "the operand axes says it"),
+    ("dyn.strided_slice", "begin"): (ABSENT, OPERAND),
+    ("dyn.strided_slice", "end"): (ABSENT, OPERAND),
+    ("dyn.strided_slice", "strides"): (ABSENT, OPERAND),
+    ("dyn.tile", "reps"): (ABSENT, OPERAND),
+    ("dyn.topk", "k"): (ABSENT, OPERAND),
+    ("dyn.zeros", "dtype"): (REQUIRED, "no operand tells it"),
+    ("dyn.zeros", "shape"): (ABSENT, OPERAND),
     ("full", "dtype"): (ABSENT, OWN_TYPE),
     ("full", "shape"): (REQUIRED, STATIC),
     ("image.crop_and_resize", "crop_size"): (REQUIRED, STATIC),
@@ -87,6 +117,7 @@ DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
     ("ones", "shape"): (REQUIRED, STATIC),
     ("qnn.dense", "units"): (OPTIONAL, "null in Relay when the weight tells"),
     ("repeat", "axis"): (REQUIRED, "flattening is a reshape"),
+    ("slice_like", "axes"): (OPTIONAL, "null in Relay takes all axes"),
     ("strided_slice", "begin"): (REQUIRED, STATIC),
     ("strided_slice", "end"): (REQUIRED, STATIC),
     ("transpose", "axes"): (OPTIONAL, "null in Relay reverses the axes"),
@@ -104,6 +135,10 @@ SUM_OPERANDS = (
 )
 PRODUCT_OPERANDS = "data weight input_zero_point weight_zero_point input_scale weight_scale"
 OPERAND_DEVIATIONS: dict[str, tuple[str, str]] = {
+    "dyn.strided_slice": (
+        "data begin end strides",
+        "slice_mode, of Relay's list of arguments, is an attribute there too",
+    ),
     "nn.avg_pool2d_grad": ("grad data", GRADIENT_FIRST),
     "nn.max_pool2d_grad": ("grad data", GRADIENT_FIRST),
     "qnn.add": (SUM_OPERANDS, ATTRIBUTES),
@@ -184,7 +219,7 @@ def test_pattern_kind_and_flags_agree_with_relay(op: type[IRDLOperation]):
     assert kind.label == (row["pattern_kind"] or "opaque")
     assert op.has_trait(NonComputational) == ("non_computational" in row["flags"])
     assert op.has_trait(ReshapeOnly) == ("reshape" in row["flags"])
-    assert op.has_trait(ShapeDataDependent) == (row["shape_data_dependent"] == "1")
+    assert op.has_trait(ShapeDataDependent) == ("1" in row["shape_data_dependent"])
     assert (relay_name(op) in STATEFUL_IN_RELAY) == ("stateful" in row["flags"])
 
 
@@ -205,6 +240,8 @@ def relay_default(type_: str, default: str) -> object:
         return OPTIONAL
     if not default:
         return REQUIRED
+    if type_ == "dtype":
+        return default
     return ast.literal_eval({"true": "True", "false": "False"}.get(default, default))
 
 
@@ -227,6 +264,8 @@ def python_value(attribute: Attribute) -> object:
             return attribute.value.data
         case StringAttr():
             return attribute.data
+        case IntegerType():
+            return f"int{attribute.width.data}"
         case _:
             raise AssertionError(f"no Python value of {attribute}")
 

@@ -1,0 +1,383 @@
+"""Operators that read or write elements at indices that are elements of other tensors."""
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import (
+    RelayOp,
+    Value,
+    tensor_operand_def,
+    tensor_result_def,
+    tuple_operand_def,
+)
+from xrelay.dialects.shapes import (
+    broadcast_shapes,
+    element_count,
+    int_array,
+    integer,
+    integer_tensor,
+    integer_vector,
+    is_integer_type,
+    normalize_axis,
+    same_dimension,
+    shape_text,
+    string,
+    tuple_fields,
+    with_shape,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+SCATTER_MODES = ("update", "add", "mul", "min", "max")
+
+
+@irdl_op_definition
+class GatherOp(RelayOp):
+    """
+    result[..., i, ...] = data[..., indices[..., i, ...], ...] along `axis` (0 when absent). `data`
+    and `indices` have the same rank, and `indices` is nowhere longer than `data` on other axes.
+    Indices are clamped to the range of the axis.
+
+    Source: Relay's `gather`, ONNX's GatherElements.
+    """
+
+    name = "relay.gather"
+
+    data = tensor_operand_def()
+    indices = tensor_operand_def()
+    axis = opt_prop_def(IntegerAttr.constr(i64))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, indices: Value, axis: int | None = None):
+        super().__init__([data, indices], {"axis": None if axis is None else integer(axis)})
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        axis = 0 if self.axis is None else self.axis.value.data
+        return normalize_axis(axis, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        indices = integer_tensor(self.indices, "indices")
+        _require_inside(self.data.type, indices, self.normalized_axis, "indices")
+        axis = self.normalized_axis
+        if self.data.type.get_shape()[axis] == 0 and element_count(indices.get_shape()) > 0:
+            raise VerifyException("'indices' takes elements of an axis of length 0")
+        return with_shape(self.data.type, indices.get_shape())
+
+
+def _require_inside(
+    data: TensorType[Attribute], inner: TensorType[Attribute], axis: int, what: str
+) -> None:
+    """Whether `inner` has the rank of `data` and is not longer on axes other than `axis`."""
+    outer, shape = data.get_shape(), inner.get_shape()
+    fits = len(outer) == len(shape) and all(
+        d == axis or DYNAMIC_INDEX in (own, dim) or own <= dim
+        for d, (own, dim) in enumerate(zip(shape, outer, strict=True))
+    )
+    if not fits:
+        raise VerifyException(
+            f"'{what}' is {inner}, expected the rank of 'data' {shape_text(outer)} and at most its "
+            f"lengths on axes other than {axis}"
+        )
+
+
+@irdl_op_definition
+class AdvIndexOp(RelayOp):
+    """
+    Elements of the first field of `inputs` at the indices that the other fields are for its first
+    axes: result[y..., x...] = data[i_0[y...], …, i_n-1[y...], x...], where the index tensors
+    broadcast to one shape. Indices are clamped to the range of their axis.
+
+    Source: Relay's `adv_index`, NumPy's indexing with arrays.
+    """
+
+    name = "relay.adv_index"
+
+    inputs = tuple_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$inputs attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, inputs: Value):
+        super().__init__([inputs])
+
+    def index_shape(self) -> list[int]:
+        """The shape to which the index tensors broadcast."""
+        shape: list[int] = []
+        for i, field in enumerate(tuple_fields(self.inputs, "'inputs'")[1:], 1):
+            names = "the fields of 'inputs' before", f"field {i}"
+            shape = broadcast_shapes(shape, field.get_shape(), names)
+        return shape
+
+    def infer_type(self) -> Attribute:
+        fields = tuple_fields(self.inputs, "'inputs'")
+        if len(fields) < 2:
+            raise VerifyException(f"'inputs' has {len(fields)} fields, expected at least 2")
+        data, *indices = fields
+        if len(indices) > data.get_num_dims():
+            raise VerifyException(
+                f"'inputs' has {len(indices)} index tensors for {data.get_num_dims()} axes"
+            )
+        for i, field in enumerate(indices, 1):
+            if not is_integer_type(field.element_type) or field.element_type.width.data == 1:
+                raise VerifyException(f"field {i} of 'inputs' is {field}, expected integers")
+        result = [*self.index_shape(), *data.get_shape()[len(indices) :]]
+        if 0 in data.get_shape()[: len(indices)] and element_count(result) > 0:
+            raise VerifyException("'inputs' takes elements of an axis of length 0")
+        return with_shape(data, result)
+
+
+class ScatterFamilyOp(RelayOp, ABC):
+    """
+    `data` with elements replaced or changed by `updates` at `indices`, one after the other in
+    row-major order. Negative indices count from the end; what lies out of range is left out.
+    """
+
+    data = tensor_operand_def()
+    indices = tensor_operand_def()
+    updates = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = (
+        "$data `,` $indices `,` $updates attr-dict `:` functional-type(operands, results)"
+    )
+
+    def require_dtypes(self) -> TensorType[Attribute]:
+        """The type of `indices`; refuses updates of another dtype than the data's."""
+        data, updates = self.data.type, self.updates.type
+        if data.element_type != updates.element_type:
+            raise VerifyException(
+                f"'data' has elements of type {data.element_type}, 'updates' of "
+                f"{updates.element_type}"
+            )
+        return integer_tensor(self.indices, "indices")
+
+
+class ElementScatterOp(ScatterFamilyOp, ABC):
+    """Indices along one axis, for each element of `updates`."""
+
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+
+    def __init__(self, data: Value, indices: Value, updates: Value, *, axis: int = 0):
+        super().__init__([data, indices, updates], {"axis": integer(axis)})
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        indices, axis = self.require_dtypes(), self.normalized_axis
+        _require_inside(self.data.type, indices, axis, "indices")
+        shape = self.updates.type.get_shape()
+        if len(shape) != indices.get_num_dims() or not all(
+            map(same_dimension, shape, indices.get_shape())
+        ):
+            raise VerifyException(
+                f"'updates' is {self.updates.type}, expected the shape of 'indices' "
+                f"{shape_text(indices.get_shape())}"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class ScatterOp(ElementScatterOp):
+    """
+    result[..., indices[..., i, ...], ...] = updates[..., i, ...] along `axis`, `data` elsewhere. Of
+    several updates of one element the last counts.
+
+    Source: Relay's `scatter`, ONNX's ScatterElements.
+    """
+
+    name = "relay.scatter"
+
+
+@irdl_op_definition
+class ScatterAddOp(ElementScatterOp):
+    """
+    result[..., indices[..., i, ...], ...] += updates[..., i, ...] along `axis`, beginning with
+    `data`. Integers wrap around.
+
+    Source: Relay's `scatter_add`, ONNX's ScatterElements with the reduction "add".
+    """
+
+    name = "relay.scatter_add"
+
+
+@irdl_op_definition
+class ScatterNDOp(ScatterFamilyOp):
+    """
+    `updates` [Y..., X...] combined with the elements of `data` that `indices` [M, Y...] names:
+    result[indices[0, y], …, indices[M - 1, y], x] = f(result[…], updates[y, x]), where `mode` says
+    what f is: "update" (the update), "add", "mul", "min" or "max".
+
+    Source: Relay's `scatter_nd`, ONNX's ScatterND (whose indices are transposed).
+    """
+
+    name = "relay.scatter_nd"
+
+    mode = prop_def(StringAttr)
+
+    def __init__(self, data: Value, indices: Value, updates: Value, mode: str):
+        super().__init__([data, indices, updates], {"mode": string(mode)})
+
+    def infer_type(self) -> Attribute:
+        indices, shape = self.require_dtypes(), self.data.type.get_shape()
+        if self.mode.data not in SCATTER_MODES:
+            raise VerifyException(
+                f"'mode' is \"{self.mode.data}\", accepted are "
+                + ", ".join(f'"{mode}"' for mode in SCATTER_MODES)
+            )
+        if not indices.get_shape():
+            raise VerifyException(f"'indices' is {indices}, expected at least rank 1")
+        count, *places = indices.get_shape()
+        if count == DYNAMIC_INDEX:
+            raise VerifyException("the first dimension of 'indices' is unknown")
+        if count > len(shape):
+            raise VerifyException(f"'indices' names {count} axes, 'data' has {len(shape)}")
+        expected, given = [*places, *shape[count:]], self.updates.type.get_shape()
+        if len(expected) != len(given) or not all(map(same_dimension, expected, given)):
+            raise VerifyException(
+                f"'updates' has the shape {shape_text(given)}, expected {shape_text(expected)}"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class StridedSetOp(RelayOp):
+    """
+    `data` with the elements from `begin` to `end` in steps of `strides`, one integer for each of
+    the first axes, replaced by those of `v`: as data[begin:end:strides, …] = v in Python, with
+    negative indices and clamping. A stride of 0 takes nothing. On axes on which `v` has fewer
+    elements than are replaced, its last one is repeated.
+
+    Source: Relay's `strided_set`.
+    """
+
+    name = "relay.strided_set"
+
+    data = tensor_operand_def()
+    v = tensor_operand_def()
+    begin = tensor_operand_def()
+    end = tensor_operand_def()
+    strides = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = (
+        "$data `,` $v `,` $begin `,` $end `,` $strides attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(self, data: Value, v: Value, begin: Value, end: Value, strides: Value):
+        super().__init__([data, v, begin, end, strides])
+
+    def infer_type(self) -> Attribute:
+        data, v = self.data.type, self.v.type
+        if v.element_type != data.element_type or v.get_num_dims() != data.get_num_dims():
+            raise VerifyException(f"'v' is {v}, expected the dtype and the rank of 'data' {data}")
+        length = integer_vector(self.begin, "begin")
+        for name, value in (("end", self.end), ("strides", self.strides)):
+            other = integer_vector(value, name)
+            if not same_dimension(length, other):
+                raise VerifyException(f"'{name}' has {other} elements, 'begin' {length}")
+        if length > data.get_num_dims():
+            raise VerifyException(
+                f"'begin' has {length} elements, 'data' {data.get_num_dims()} axes"
+            )
+        return data
+
+
+@irdl_op_definition
+class SparseToDenseOp(RelayOp):
+    """
+    A tensor of `output_shape` with `sparse_values` at `sparse_indices` and the scalar
+    `default_value` elsewhere. The indices are [n, rank]; [n] or a scalar for rank 1, and the values
+    [n], or a scalar for all. The last one of several values for an element counts, and what lies
+    out of range is left out.
+
+    Source: Relay's `sparse_to_dense`.
+    """
+
+    name = "relay.sparse_to_dense"
+
+    sparse_indices = tensor_operand_def()
+    sparse_values = tensor_operand_def()
+    default_value = tensor_operand_def()
+    output_shape = prop_def(DenseArrayBase.constr(i64))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = (
+        "$sparse_indices `,` $sparse_values `,` $default_value attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        sparse_indices: Value,
+        sparse_values: Value,
+        default_value: Value,
+        output_shape: Sequence[int],
+    ):
+        super().__init__(
+            [sparse_indices, sparse_values, default_value],
+            {"output_shape": int_array(output_shape)},
+        )
+
+    def infer_type(self) -> Attribute:
+        shape = self.output_shape.get_values()
+        if any(dim < 0 for dim in shape):
+            raise VerifyException(f"'output_shape' is {list(shape)}, expected no negative number")
+        require_sparse(self.sparse_indices, self.sparse_values, self.default_value, len(shape))
+        return TensorType(self.sparse_values.type.element_type, shape)
+
+
+def require_sparse(
+    indices: SSAValue,
+    values: SSAValue[TensorType[Attribute]],
+    default: SSAValue[TensorType[Attribute]],
+    rank: int,
+) -> None:
+    """Refuses operands that do not describe a sparse tensor of a rank."""
+    index_type, type_ = integer_tensor(indices, "sparse_indices"), values.type
+    shape, held = index_type.get_shape(), type_.get_shape()
+    if len(shape) > 2 or (len(shape) < 2 and rank != 1):
+        raise VerifyException(
+            f"'sparse_indices' is {index_type}, expected {rank} numbers for each element"
+        )
+    if len(shape) == 2 and not same_dimension(shape[1], rank):
+        raise VerifyException(
+            f"'sparse_indices' has {shape[1]} numbers for each element, the result {rank} axes"
+        )
+    count = shape[0] if shape else 1
+    if len(held) > 1 or (held and not same_dimension(held[0], count)):
+        raise VerifyException(f"'sparse_values' is {type_}, expected one for each index")
+    if default.type != TensorType(type_.element_type, []):
+        raise VerifyException(
+            f"'default_value' is {default.type}, expected a scalar of {type_.element_type}"
+        )
+
+
+INDEXING_OPS = (
+    AdvIndexOp,
+    GatherOp,
+    ScatterAddOp,
+    ScatterNDOp,
+    ScatterOp,
+    SparseToDenseOp,
+    StridedSetOp,
+)

@@ -1,0 +1,52 @@
+"""
+Tables of cases of compiled kernels: functions that fill a graph with uses of operators, for
+`tests/execution`, which compares what is compiled with the NumPy interpreter.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from graphs import Graph
+from xdsl.ir import Operation
+
+Case: TypeAlias = Callable[[Graph], None]
+
+FLOATS = ("float16", "float32", "float64")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = (*SIGNED, *UNSIGNED)
+DTYPES = (*FLOATS, *INTEGERS, "bool")
+SHAPES = ((), (0,), (1,), (7,), (17,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
+
+
+@dataclass(eq=False)
+class CaseTable:
+    """Cases by name, and the operators that they are about."""
+
+    cases: dict[str, Case] = field(default_factory=dict[str, Case])
+    covered: set[type[Operation]] = field(default_factory=set[type[Operation]])
+
+    def case(self, *ops: type[Operation]) -> Callable[[Case], Case]:
+        """Registers a case, and the operators that it is about."""
+
+        def register(build: Case) -> Case:
+            self.covered.update(ops)
+            self.cases[build.__name__] = build
+            return build
+
+        return register
+
+    def each(
+        self, ops: Sequence[type[Operation]], values: Sequence[Any]
+    ) -> Callable[[Callable[[Graph, Any], None]], Callable[[Graph, Any], None]]:
+        """Registers a case for each of `values`, which `build` gets as its second argument."""
+
+        def register(build: Callable[[Graph, Any], None]) -> Callable[[Graph, Any], None]:
+            self.covered.update(ops)
+            for value in values:
+                name = value.__name__ if isinstance(value, type) else str(value)
+                self.cases[f"{build.__name__}-{name}"] = lambda g, value=value: build(g, value)
+            return build
+
+        return register
