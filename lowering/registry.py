@@ -14,6 +14,7 @@ from xrelay.dialects.core import (
     RefWriteOp,
     YieldOp,
 )
+from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
 from xrelay.lowering import (
     binary,
     conv,
@@ -75,6 +76,7 @@ STRUCTURE: frozenset[type[Operation]] = frozenset({CompositeOp, FusedOp, YieldOp
 REWRITTEN: dict[type[Operation], str] = {
     Conv1DOp: "legalize-convolutions",
     Conv2DTransposeOp: "legalize-convolutions",
+    **dict.fromkeys(QNN_PRODUCT_OPS, "legalize-quantized-products"),
 }
 """Operators that a pass of the CPU pipeline replaces by others, and its name."""
 
