@@ -23,6 +23,7 @@ from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn_select import DYN_SELECT_OPS
 from xrelay.dialects.loss import LOSS_OPS
 from xrelay.dialects.norm import L2NormalizeOp
+from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
 from xrelay.dialects.sort import ArgwhereOp
 from xrelay.dialects.sparse_coordinates import SparseFillEmptyRowsOp
 from xrelay.dialects.winograd import WINOGRAD_OPS
@@ -145,6 +146,7 @@ REWRITTEN: dict[type[Operation], str] = {
         ),
         "legalize",
     ),
+    **dict.fromkeys(QNN_PRODUCT_OPS, "legalize-quantized-products"),
 }
 """Operators that a pass of the CPU pipeline replaces by others, and its name."""
 
