@@ -146,18 +146,17 @@ def moves_along_row(op: Operation) -> bool:
     Whether neighbouring elements of the result come from places that are not neighbours, so that
     vectors would have to be put together lane by lane.
     """
-    rank = len(shape_of(op.results[0]))
     match op:
         case rearrange.MirrorPadOp():
-            return rank > 0 and any(op.widths[-1])
+            return bool(op.widths) and any(op.widths[-1])
         case rearrange.SubPixelOp():
             return op.block > 1
         case rearrange.BlockOp():
-            return len(op.blocks) == rank - 1
+            return len(op.blocks) == len(shape_of(op.data)) - 1
         case Upsampling3DOp():
             return True
         case rearrange.FifoBufferOp():
-            return op.normalized_axis == rank - 1
+            return op.normalized_axis == len(shape_of(op.buffer)) - 1
         case _:
             return False
 
