@@ -290,8 +290,11 @@ def _cost(site: Site, *, by_columns: bool) -> float:
     elements = lanes if by_columns and not product.transpose_left else 1
     matrix_bytes = product.depth * product.columns * product.kind.bytes
     step = step_cycles(rows, vectors, far=False)
-    if rows > 1 and matrix_bytes > target.l2_bytes // 4:
-        step += vectors * (FAR_LOAD_CYCLES if product.rows_collide else FAR_LOAD_CYCLES / 2)
+    packed = product.right in site.constants
+    if matrix_bytes > target.l2_bytes // 4 and (rows > 1 or packed):
+        # One row reads a matrix from end to end, as fast as it comes; panels are asked for ahead.
+        slow = packed or product.rows_collide
+        step += vectors * (FAR_LOAD_CYCLES if slow else FAR_LOAD_CYCLES / 2)
     finish = TILE_CYCLES + rows * vectors * (ACROSS_CYCLES if by_columns else STORE_CYCLES)
     row_blocks = product.rows / rows
     tiles = product.batch * row_blocks * blocks(product.columns, width)
