@@ -45,6 +45,14 @@ NO_OPERATORS = frozenset(
 """Operations of the dialect that the text does not call by name."""
 
 
+def _satisfies(attribute: Attribute, constraint: AttrConstraint) -> bool:
+    try:
+        constraint.verify(attribute, ConstraintContext())
+    except VerifyException:
+        return False
+    return True
+
+
 class Schema:
     """What the text needs to know of an operator."""
 
@@ -71,6 +79,13 @@ class Schema:
             for name, value in definition.properties.items()
             if value.default_value is None and not isinstance(value, OptPropertyDef)
         )
+        self.nullable = frozenset(
+            name
+            for name, value in definition.properties.items()
+            if isinstance(value, OptPropertyDef) and not _satisfies(f64, value.constr)
+        )
+        """Optional properties that are null objects in TVM, which wants them stated. An element
+        type is no object."""
         self._known: dict[tuple[str, Any], Attribute] = {}
 
     def takes(self, index: int, type_: Attribute) -> bool:
@@ -150,14 +165,6 @@ def _hashable(value: AttrValue) -> Any:
     if isinstance(value, list):
         return tuple(map(_hashable, value))
     return type(value), value
-
-
-def _satisfies(attribute: Attribute, constraint: AttrConstraint) -> bool:
-    try:
-        constraint.verify(attribute, ConstraintContext())
-    except VerifyException:
-        return False
-    return True
 
 
 NUMBER, INTEGER, BOOLEAN, INTEGERS = real(0.5), integer(1), boolean(True), int_array([1])
