@@ -113,9 +113,7 @@ def constructor_ref(type_name: str, constructor: str) -> SymbolRefAttr:
     return SymbolRefAttr(type_name, [constructor])
 
 
-def find_constructor(
-    user: Operation, ref: SymbolRefAttr
-) -> tuple["TypeDefOp", ConstructorAttr]:
+def find_constructor(user: Operation, ref: SymbolRefAttr) -> tuple["TypeDefOp", ConstructorAttr]:
     """
     The definition of a data type and the constructor of it that an operation names.
 
@@ -214,7 +212,9 @@ class ConstructOp(IRDLOperation):
     fields = var_operand_def()
     result = result_def(AdtType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), _NamesConstructor())
-    assembly_format = "$constructor `(` $fields `)` attr-dict `:` functional-type(operands, results)"
+    assembly_format = (
+        "$constructor `(` $fields `)` attr-dict `:` functional-type(operands, results)"
+    )
 
     def __init__(self, constructor: SymbolRefAttr, fields: Sequence[Value], result_type: AdtType):
         super().__init__(

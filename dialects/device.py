@@ -110,9 +110,7 @@ class DeviceCopyOp(DeviceOp):
     assembly_format = "$data attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, data: Value, source: VirtualDeviceAttr, destination: VirtualDeviceAttr):
-        super().__init__(
-            [data], {"src_virtual_device": source, "dst_virtual_device": destination}
-        )
+        super().__init__([data], {"src_virtual_device": source, "dst_virtual_device": destination})
 
     def infer_type(self) -> Attribute:
         return self.data.type

@@ -185,12 +185,17 @@ def replace_type_vars(type_: Attribute, chosen: dict[str, Attribute]) -> Attribu
     parts = type_parts(type_)
     if not chosen or not parts:
         return type_
-    parts = tuple(replace_type_vars(part, chosen) for part in parts)
+    return with_parts(type_, tuple(replace_type_vars(part, chosen) for part in parts))
+
+
+def with_parts(type_: Attribute, parts: tuple[Attribute, ...]) -> Attribute:
+    """A type made of other types: `with_parts(type_, type_parts(type_))` is `type_`."""
     match type_:
         case TupleType():
             return tuple_type(parts)
         case FunctionType():
-            return FunctionType.from_lists(parts[:-1], parts[-1:])
+            inputs = len(type_.inputs)
+            return FunctionType.from_lists(parts[:inputs], parts[inputs:])
         case RefType():
             return RefType(parts[0])
         case AdtType():
@@ -198,7 +203,7 @@ def replace_type_vars(type_: Attribute, chosen: dict[str, Attribute]) -> Attribu
         case ForallType():
             return ForallType(type_.type_params, parts[0])
         case _:
-            raise ValueError(f"{type_} has parts that this function does not know")
+            return type_
 
 
 def type_params_of(function: func.FuncOp) -> tuple[str, ...]:

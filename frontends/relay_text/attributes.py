@@ -262,7 +262,6 @@ def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPED)}"'
 
 
-
 IGNORED: frozenset[tuple[str, str]] = frozenset(
     {
         ("arange", "start"),  # operands too

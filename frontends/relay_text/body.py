@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     FunctionType,
     StringAttr,
     TensorType,
@@ -24,7 +23,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.adt import ConstructOp, ConstructorOp, MatchOp, constructor_ref
-from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core import (
     CompositeOp,
     ConstantOp,
@@ -43,9 +41,9 @@ from xrelay.dialects.functional import (
     ClosureOp,
     GlobalVarOp,
     LetOp,
-    type_parts,
 )
-from xrelay.dialects.shapes import compatible, is_tensor_type
+from xrelay.dialects.shapes import compatible
+from xrelay.dialects.type_relations import joined, tells
 from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.operators import OperatorBuilder
@@ -198,7 +196,9 @@ class BodyImporter:
                 self._emit(expr, ConstantOp(expr.value, type_))
                 return
             case Variable():
-                raise self.error(expr.position, f"variable %{expr.name} is used outside of its scope")
+                raise self.error(
+                    expr.position, f"variable %{expr.name} is used outside of its scope"
+                )
             case NameRef():
                 self._name(expr)
                 return
@@ -416,9 +416,7 @@ class BodyImporter:
         (region,) = self._closed(expr, YieldOp)
         yielded = cast(YieldOp, region.block.last_op).value.type
         self._check_result(expr, yielded)
-        op = ClosureOp(
-            region, type_params=expr.type_params, recursive=expr.recursive is not None
-        )
+        op = ClosureOp(region, type_params=expr.type_params, recursive=expr.recursive is not None)
         op.attributes.update(self.attributes(expr.attrs))
         if expr.recursive is not None:
             try:
@@ -437,9 +435,7 @@ class BodyImporter:
         types = [cast(scf.YieldOp, region.block.last_op).operands[0].type for region in regions]
         result = joined(*types)
         if result is None:
-            raise self.error(
-                expr.position, f"the branches have types {types[0]} and {types[1]}"
-            )
+            raise self.error(expr.position, f"the branches have types {types[0]} and {types[1]}")
         unit = self.units[-1]
         taken = tensor.ExtractOp(condition, [], i1)
         unit.blocks[unit.scopes.of[expr]].add_op(taken)
@@ -496,37 +492,3 @@ def hint_of(name: str) -> str | None:
     """The name hint of a value that the text calls `name`."""
     hint = re.sub(r"[^\w$.-]", "_", name, flags=re.ASCII)
     return hint if SSAValue.is_valid_name(hint) and hint else None
-
-
-def joined(one: Attribute, other: Attribute) -> Attribute | None:
-    """The type that describes the values of two; None when there is none."""
-    if one == other:
-        return one
-    if not compatible(one, other):
-        return None
-    if is_tensor_type(one) and is_tensor_type(other):
-        shape = [
-            a if a == b else DYNAMIC_INDEX
-            for a, b in zip(one.get_shape(), other.get_shape(), strict=True)
-        ]
-        return TensorType(one.element_type, shape)
-    assert isinstance(one, TupleType) and isinstance(other, TupleType)
-    fields = [joined(a, b) for a, b in zip(one.types.data, other.types.data, strict=True)]
-    return tuple_type([field for field in fields if field is not None])
-
-
-def tells(found: Attribute, stated: Attribute) -> bool:
-    """Whether `found` says all that `stated` does: unknown dimensions only where it has them."""
-    if is_tensor_type(found) and is_tensor_type(stated):
-        return compatible(found, stated) and all(
-            a != DYNAMIC_INDEX or b == DYNAMIC_INDEX
-            for a, b in zip(found.get_shape(), stated.get_shape(), strict=True)
-        )
-    parts = type_parts(found), type_parts(stated)
-    if not parts[0]:
-        return found == stated
-    return (
-        type(found) is type(stated)
-        and len(parts[0]) == len(parts[1])
-        and all(map(tells, parts[0], parts[1]))
-    )

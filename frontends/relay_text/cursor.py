@@ -55,7 +55,9 @@ class Cursor:
         """Raises the diagnostic that the next token is not what was expected."""
         found = self.texts[self.index]
         end = self.kinds[self.index] is Kind.END
-        raise self.error(f"found {'the end of the text' if end else repr(found)}, expected {expected}")
+        raise self.error(
+            f"found {'the end of the text' if end else repr(found)}, expected {expected}"
+        )
 
     def at(self, text: str) -> bool:
         """Whether the next token is this punctuation or keyword."""

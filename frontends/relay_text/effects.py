@@ -39,9 +39,7 @@ class Effects:
                         used.update(dict.fromkeys((*inner.operands, *self._outside.get(inner, ()))))
                         if inner in self.of and not isinstance(op, ClosureOp):
                             self.of.add(op)
-            self._outside[op] = {
-                value: None for value in used if _op_around(value) is not op
-            }
+            self._outside[op] = {value: None for value in used if _op_around(value) is not op}
 
     def out_of_order(self, block: Block) -> list[Operation]:
         """

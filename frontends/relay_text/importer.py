@@ -1,6 +1,5 @@
 """From Relay text to a module: type definitions, functions and their attributes."""
 
-
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -140,5 +139,3 @@ class ModuleImporter:
                 return StringAttr(value)
             case list():
                 return ArrayAttr(self.attribute(item) for item in value)
-
-

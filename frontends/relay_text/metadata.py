@@ -395,5 +395,3 @@ def array_bytes(value: Attribute, type_: TensorType[Attribute]) -> bytes:
         content = bytes(byte & 1 for byte in content)
     header = HEADER.pack(MAGIC, 0, CPU, 0, len(shape), CODES[letters], bits, 1)
     return header + Struct(f"<{len(shape) + 1}q").pack(*shape, len(content)) + content
-
-

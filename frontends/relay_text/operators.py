@@ -72,9 +72,7 @@ class OperatorBuilder:
             except VerifyException as error:
                 raise self._refused(call, schema, error) from error
             return op
-        op = schema.op.create(
-            operands=operands, result_types=(_UNKNOWN,), properties=properties
-        )
+        op = schema.op.create(operands=operands, result_types=(_UNKNOWN,), properties=properties)
         try:
             type_ = op.infer_type()
         except VerifyException as error:
@@ -182,9 +180,7 @@ class OperatorBuilder:
         return field
 
 
-def _grouped(
-    schema: Schema, operands: Sequence[SSAValue]
-) -> list[SSAValue | Sequence[SSAValue]]:
+def _grouped(schema: Schema, operands: Sequence[SSAValue]) -> list[SSAValue | Sequence[SSAValue]]:
     """Operands as constructors take them: optional and variadic ones in lists of their own."""
     groups: list[SSAValue | Sequence[SSAValue]] = []
     spare = len(operands) - schema.fewest

@@ -379,7 +379,11 @@ class Parser:
 
     def _name_or_number(self) -> Expr:
         cursor = self.cursor
-        kind, text, position = cursor.kinds[cursor.index], cursor.texts[cursor.index], cursor.position
+        kind, text, position = (
+            cursor.kinds[cursor.index],
+            cursor.texts[cursor.index],
+            cursor.position,
+        )
         cursor.index += 1
         if kind is Kind.LOCAL:
             return self._variable(text[1:], position)
@@ -413,7 +417,9 @@ class Parser:
         self, found: tuple[Attribute, Attribute] | None, text: str, position: int
     ) -> Constant:
         if found is None:
-            raise self.cursor.error(f"'{text}' is no number of a type that constants have", position)
+            raise self.cursor.error(
+                f"'{text}' is no number of a type that constants have", position
+            )
         return self._with_stated(Constant(position, *found))
 
     def _operand(self) -> Step[Expr]:
@@ -434,7 +440,11 @@ class Parser:
     def atom(self) -> Step[Expr]:
         """An expression that is one thing, or in parentheses."""
         cursor = self.cursor
-        kind, text, position = cursor.kinds[cursor.index], cursor.texts[cursor.index], cursor.position
+        kind, text, position = (
+            cursor.kinds[cursor.index],
+            cursor.texts[cursor.index],
+            cursor.position,
+        )
         if kind in _ALONE:
             return self._name_or_number()
         if kind is Kind.GLOBAL:
@@ -620,7 +630,11 @@ class Parser:
 
     def _attribute_value(self) -> Step[AttrValue]:
         cursor = self.cursor
-        kind, text, position = cursor.kinds[cursor.index], cursor.texts[cursor.index], cursor.position
+        kind, text, position = (
+            cursor.kinds[cursor.index],
+            cursor.texts[cursor.index],
+            cursor.position,
+        )
         cursor.index += 1
         negative = text == "-" and kind is Kind.PUNCTUATION
         if negative:
@@ -649,7 +663,9 @@ class Parser:
                 case _:
                     return text
         cursor.index -= 1
-        cursor.unexpected("the value of an attribute: a number, True, False, a string, a list or None")
+        cursor.unexpected(
+            "the value of an attribute: a number, True, False, a string, a list or None"
+        )
 
     # -- comments that state types ---------------------------------------------------------------
 

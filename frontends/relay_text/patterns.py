@@ -53,9 +53,7 @@ class Patterns:
             constructor_ref(constructor.type_name, constructor.name), fields
         )
 
-    def variables(
-        self, pattern: Pattern, type_: Attribute
-    ) -> Iterator[tuple[Variable, Attribute]]:
+    def variables(self, pattern: Pattern, type_: Attribute) -> Iterator[tuple[Variable, Attribute]]:
         """
         The variables of a pattern from left to right, and their types in data of `type_`.
 

@@ -155,9 +155,7 @@ class Printer:
         texts = ", ".join(map(type_text, types))
         return f"({texts},)" if len(types) == 1 else f"({texts})"
 
-    def _params(
-        self, args: Sequence[SSAValue], attrs: Sequence[DictionaryAttr] = ()
-    ) -> list[str]:
+    def _params(self, args: Sequence[SSAValue], attrs: Sequence[DictionaryAttr] = ()) -> list[str]:
         """Parameters, which get names."""
         params: list[str] = []
         for index, arg in enumerate(args):

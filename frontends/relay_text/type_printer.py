@@ -127,5 +127,3 @@ def _float_text(number: float, suffix: str, code: str, six_digits: bool) -> str:
             except OverflowError:  # rounded up beyond the largest number
                 continue
     return text.removesuffix(".0") + suffix
-
-
