@@ -65,7 +65,7 @@ from xrelay.frontends.relay_text.syntax import (
     TupleExpr,
     Variable,
 )
-from xrelay.frontends.relay_text.types import Type, resolve
+from xrelay.frontends.relay_text.types import Type, closed
 
 
 @dataclass
@@ -130,8 +130,8 @@ class BodyImporter:
 
     def known(self, type_: Type | None, position: int, what: str) -> Attribute:
         """A type that has to be known by now."""
-        found = None if type_ is None else resolve(type_)
-        if not isinstance(found, Attribute):
+        found = stated_type(type_)
+        if found is None:
             raise self.error(position, f"the type of {what} is not known, state it")
         return found
 
@@ -326,8 +326,8 @@ class BodyImporter:
 
     def _check_result(self, function: Function, found: Attribute) -> None:
         """The result of a function is of the type that the text states."""
-        stated = None if function.result is None else resolve(function.result)
-        if isinstance(stated, Attribute) and not compatible(stated, found):
+        stated = stated_type(function.result)
+        if stated is not None and not compatible(stated, found):
             raise self.error(
                 function.position, f"the function states result type {stated}, found {found}"
             )
@@ -361,8 +361,7 @@ class BodyImporter:
 
     def _apply(self, call: Call, function: SSAValue) -> ApplyOp:
         args = self._values(call.args)
-        stated = None if call.type is None else resolve(call.type)
-        op = ApplyOp(function, args, stated if isinstance(stated, Attribute) else None)
+        op = ApplyOp(function, args, stated_type(call.type))
         try:
             op.verify_()
         except VerifyException as error:
@@ -400,8 +399,8 @@ class BodyImporter:
 
     def _global_value(self, expr: NameRef) -> GlobalVarOp:
         signature = self._signature(expr)
-        type_ = None if expr.type is None else resolve(expr.type)
-        if not isinstance(type_, Attribute):
+        type_ = stated_type(expr.type)
+        if type_ is None:
             result = self.known(signature.result, expr.position, f"the result of @{expr.name}")
             type_ = FunctionType.from_lists(signature.params, [result])
         return GlobalVarOp(expr.name, type_)
@@ -486,6 +485,12 @@ class BodyImporter:
         except VerifyException as error:
             raise self.error(expr.position, str(error)) from error
         self._emit(expr, op)
+
+
+def stated_type(type_: Type | None) -> Attribute | None:
+    """A type that the text states or inference found, if all of it is known."""
+    known = None if type_ is None else closed(type_)
+    return known if isinstance(known, Attribute) else None
 
 
 def hint_of(name: str) -> str | None:

@@ -1,36 +1,9 @@
 """Reading tokens one after the other: what the parsers of types and of expressions share."""
 
-from collections.abc import Generator
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import NoReturn
 
 from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.tokens import Kind, Tokens
-
-R = TypeVar("R")
-
-Step: TypeAlias = Generator["Step[Any]", Any, R]
-"""
-A part of a parser that may need the result of another: it yields the other and is sent its
-result. `run` drives them, so that nesting in the text does not become recursion of Python.
-"""
-
-
-def run(step: "Step[R]") -> R:
-    """The result of a step."""
-    waiting: list[Step[Any]] = []
-    current: Step[Any] = step
-    result: Any = None
-    while True:
-        try:
-            needed = current.send(result)
-        except StopIteration as end:
-            result = end.value
-            if not waiting:
-                return result
-            current = waiting.pop()
-        else:
-            waiting.append(current)
-            current, result = needed, None
 
 
 class Cursor:

@@ -20,7 +20,7 @@ from xdsl.rewriter import Rewriter
 from xrelay.dialects.adt import ConstructorAttr, TypeDefOp
 from xrelay.dialects.functional import TYPE_PARAMS
 from xrelay.dialects.shapes import compatible
-from xrelay.frontends.relay_text.body import BodyImporter, Signature
+from xrelay.frontends.relay_text.body import BodyImporter, Signature, stated_type
 from xrelay.frontends.relay_text.inference import infer_types
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.parser import parse_module
@@ -32,7 +32,6 @@ from xrelay.frontends.relay_text.syntax import (
     Module,
     TypeDefinition,
 )
-from xrelay.frontends.relay_text.types import resolve
 
 
 def read_relay_text(text: str, name: str = "<relay>", *, check_types: bool = False) -> ModuleOp:
@@ -59,11 +58,10 @@ class ModuleImporter:
         """All definitions: types, then functions in their order."""
         functions = self.syntax.functions
         for name, function in functions.items():
-            result = None if function.result is None else resolve(function.result)
             self.body.signatures[name] = Signature(
                 function.type_params,
                 self.body.param_types(function),
-                result if isinstance(result, Attribute) else None,
+                stated_type(function.result),
             )
         definitions: list[Operation] = [
             self.type_definition(definition) for definition in self.syntax.types.values()

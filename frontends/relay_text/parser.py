@@ -11,9 +11,10 @@ from typing import Generic, TypeVar
 from xdsl.ir import Attribute
 
 from xrelay.frontends.relay_text import literals
-from xrelay.frontends.relay_text.cursor import Cursor, Step, run
+from xrelay.frontends.relay_text.cursor import Cursor
 from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.metadata import Metadata
+from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.syntax import (
     Attrs,
     AttrText,
@@ -212,6 +213,8 @@ class Parser:
         type_params = self.types.type_params()
         self.types.scopes.append(type_params)
         function = Function(position, type_params, [])
+        if type_params:
+            self.module_.untyped = True
         mark = len(self.locals.hidden)
         depth = len(self.functions) + 1
         cursor.expect("(")
@@ -234,6 +237,8 @@ class Parser:
             if param.name in seen:
                 raise cursor.error(f"parameter %{param.name} is named twice", param.position)
             seen.add(param.name)
+            if not isinstance(param.annotation, Attribute):
+                self.module_.untyped = True
             self.locals.define(param.name, param)
         if cursor.accept("->"):
             function.result = yield self.types.type_()
@@ -336,6 +341,7 @@ class Parser:
                 variable.used_within,
             )
         value.recursive = variable
+        self.module_.untyped = True
 
     def expression(self) -> Step[Expr]:
         """Operands with operators between them."""
@@ -449,7 +455,9 @@ class Parser:
             return self._name_or_number()
         if kind is Kind.GLOBAL:
             cursor.index += 1
-            return NameRef(position, global_name(text), is_global=True)
+            name = global_name(text)
+            self.module_.referenced.setdefault(name, position)
+            return NameRef(position, name, is_global=True)
         if kind is Kind.PUNCTUATION:
             match text:
                 case "(":

@@ -19,10 +19,10 @@ from xrelay.dialects import adt, core, functional
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.device import VirtualDeviceAttr
 from xrelay.frontends.relay_text.attributes import SCHEMAS, quoted, text_of
-from xrelay.frontends.relay_text.cursor import Step, run
 from xrelay.frontends.relay_text.effects import Effects
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.metadata import MetadataWriter
+from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.type_printer import scalar_text, type_text
 
 DEEPEST_INDENT = 40

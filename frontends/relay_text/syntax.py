@@ -297,3 +297,7 @@ class Module:
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
     types: dict[str, TypeDefinition] = field(default_factory=dict[str, TypeDefinition])
     constructors: dict[str, Constructor] = field(default_factory=dict[str, Constructor])
+    referenced: dict[str, int] = field(default_factory=dict[str, int])
+    """The functions that the text names, and where first."""
+    untyped: bool = False
+    """Whether a type of a parameter is missing, or types have parameters."""

@@ -4,7 +4,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, TypeAttribute
 
 from xrelay.dialects.functional import ForallType, TypeVarType
-from xrelay.frontends.relay_text.cursor import Cursor, Step
+from xrelay.frontends.relay_text.cursor import Cursor
+from xrelay.frontends.relay_text.steps import Step
 from xrelay.frontends.relay_text.tokens import Kind
 from xrelay.frontends.relay_text.types import Type, Unknown, compound, element_type_named, resolve
 

@@ -21,8 +21,8 @@ from xdsl.ir import Attribute
 from xrelay.dialects.core import RefType, is_dense
 from xrelay.dialects.functional import AdtType, ForallType, TypeVarType
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.frontends.relay_text.cursor import Step, run
 from xrelay.frontends.relay_text.errors import RelayPrintError
+from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.types import element_type_name
 
 

@@ -6,6 +6,7 @@ be an `Unknown`, or a `Compound` that has one inside.
 """
 
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -25,15 +26,18 @@ from xdsl.ir import Attribute, TypeAttribute
 from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core import RefType
 from xrelay.dialects.functional import AdtType, ForallType, TypeVarType
+from xrelay.frontends.relay_text.steps import Step, run
 
 
 class Unknown:
     """A type to be found. `known` is what it turned out to be."""
 
-    __slots__ = ("known",)
+    __slots__ = ("known", "waiting")
 
     def __init__(self) -> None:
         self.known: Type | None = None
+        self.waiting: list[Callable[[], None]] = []
+        """What to try again when something becomes known."""
 
 
 class Compound:
@@ -95,6 +99,27 @@ def decompose(type_: Attribute | Compound) -> tuple[str, tuple[Type, ...]] | Non
             return None
 
 
+def _closed(type_: Type) -> Step[Attribute | Unknown]:
+    type_ = resolve(type_)
+    if not isinstance(type_, Compound):
+        return type_
+    parts: list[Type] = []
+    for part in type_.parts:
+        known = yield _closed(part)
+        if isinstance(known, Unknown):
+            return known
+        parts.append(known)
+    whole = compound(type_.head, tuple(parts))
+    assert isinstance(whole, Attribute)
+    return whole
+
+
+def closed(type_: Type) -> Attribute | Unknown:
+    """A type as an attribute; if not all of it is known, something in it that is not."""
+    type_ = resolve(type_)
+    return run(_closed(type_)) if isinstance(type_, Compound) else type_
+
+
 _NUMBERED = re.compile(r"(int|uint|float|bfloat)(\d+)")
 _FLOATS: dict[str, TypeAttribute] = {
     "float16": Float16Type(),
@@ -147,3 +172,19 @@ def substituted(type_: Type, values: dict[str, Type]) -> Type:
                 return type_
             head, parts = outside
             return compound(head, tuple(substituted(part, values) for part in parts))
+
+
+def written(type_: Type) -> str:
+    """A type in messages, as far as it is known."""
+    known = closed(type_)
+    if isinstance(known, Attribute):
+        return str(known)
+    type_ = resolve(type_)
+    if isinstance(type_, Unknown):
+        return "_"
+    assert isinstance(type_, Compound)
+    parts = [resolve(part) for part in type_.parts]
+    texts = ["…" if isinstance(part, Compound) else written(part) for part in parts]
+    if type_.head == "fn":
+        return f"({', '.join(texts[:-1])}) -> {texts[-1]}"
+    return f"{type_.head.removeprefix('@')}<{', '.join(texts)}>"
