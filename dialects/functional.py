@@ -143,15 +143,9 @@ class Instance:
                 if not compatible(left, right):
                     return False
                 continue
-            parts = type_parts(left), type_parts(right)
-            if type(left) is not type(right) or len(parts[0]) != len(parts[1]):
+            if not same_head(left, right):
                 return False
-            if isinstance(left, AdtType) and isinstance(right, AdtType):
-                if left.definition != right.definition:
-                    return False
-            elif not parts[0] and left != right:
-                return False
-            pending.extend(zip(*parts, strict=True))
+            pending.extend(zip(type_parts(left), type_parts(right), strict=True))
         return True
 
     def apply(self, type_: Attribute) -> Attribute:
@@ -174,6 +168,23 @@ def type_parts(type_: Attribute) -> tuple[Attribute, ...]:
             return (type_.body,)
         case _:
             return ()
+
+
+def same_head(one: Attribute, other: Attribute) -> bool:
+    """Whether two types are equal if their parts are."""
+    match one, other:
+        case TupleType(), TupleType():
+            return len(one.types) == len(other.types)
+        case FunctionType(), FunctionType():
+            return len(one.inputs) == len(other.inputs) and len(one.outputs) == len(other.outputs)
+        case RefType(), RefType():
+            return True
+        case AdtType(), AdtType():
+            return one.definition == other.definition and len(one.args) == len(other.args)
+        case ForallType(), ForallType():
+            return one.type_params == other.type_params
+        case _:
+            return type(one) is type(other) and not type_parts(one) and one == other
 
 
 def replace_type_vars(type_: Attribute, chosen: dict[str, Attribute]) -> Attribute:
@@ -400,5 +411,31 @@ class GlobalVarOp(IRDLOperation):
         )
 
 
-FUNCTIONAL_OPS = (ApplyOp, ClosureOp, GlobalVarOp, LetOp)
+@irdl_op_definition
+class InstantiateOp(RelayOp):
+    """
+    A function value with type parameters, where one with certain types is needed.
+
+    Source: what type inference does in Relay, which has no expression for it.
+    """
+
+    name = "relay.instantiate"
+
+    function = operand_def(ForallType)
+    result = result_def(FunctionType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$function attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, function: Value, result_type: Attribute):
+        super().__init__([function], None, result_type)
+
+    def infer_type(self) -> Attribute:
+        type_, stated = self.function.type, self.results[0].type
+        assert isinstance(type_, ForallType)
+        if not Instance(type_.names).match(type_.body, stated):
+            raise VerifyException(f"{stated} is not what {type_} is for some types")
+        return stated
+
+
+FUNCTIONAL_OPS = (ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp)
 FUNCTIONAL_ATTRS = (AdtType, ForallType, TypeVarType)

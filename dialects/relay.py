@@ -13,6 +13,7 @@ from xrelay.dialects.device import DEVICE_ATTRS, DEVICE_OPS
 from xrelay.dialects.dilate import DILATE_OPS
 from xrelay.dialects.functional import FUNCTIONAL_ATTRS, FUNCTIONAL_OPS
 from xrelay.dialects.layout import LAYOUT_OPS
+from xrelay.dialects.memory import MEMORY_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.qnn import QNN_OPS
@@ -20,6 +21,7 @@ from xrelay.dialects.reduction import REDUCTION_OPS
 from xrelay.dialects.reshape import RESHAPE_OPS
 from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
+from xrelay.dialects.vm import VM_OPS
 
 Relay = Dialect(
     "relay",
@@ -37,6 +39,8 @@ Relay = Dialect(
         *CONV_OPS,
         *DENSE_OPS,
         *DEVICE_OPS,
+        *MEMORY_OPS,
+        *VM_OPS,
         *DILATE_OPS,
         *LAYOUT_OPS,
         *POOL_OPS,

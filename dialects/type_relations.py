@@ -5,7 +5,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType
 from xdsl.ir import Attribute
 
-from xrelay.dialects.functional import AdtType, ForallType, type_parts, with_parts
+from xrelay.dialects.functional import same_head, type_parts, with_parts
 from xrelay.dialects.shapes import is_tensor_type
 
 
@@ -22,6 +22,19 @@ def refined(one: Attribute, other: Attribute) -> Attribute | None:
 def joined(one: Attribute, other: Attribute) -> Attribute | None:
     """The type that describes the values of two types; None when there is none."""
     return _combined(one, other, lambda left, right: left if left == right else DYNAMIC_INDEX)
+
+
+def same_type(one: Attribute, other: Attribute) -> bool:
+    """Whether two types are equal. Unlike `==` it does not recurse into nested types."""
+    pending = [(one, other)]
+    while pending:
+        left, right = pending.pop()
+        if left is right:
+            continue
+        if not same_head(left, right):
+            return False
+        pending.extend(zip(type_parts(left), type_parts(right), strict=True))
+    return True
 
 
 def tells(found: Attribute, stated: Attribute) -> bool:
@@ -52,22 +65,10 @@ def _combined(
                 return None
             shape.append(combined)
         return TensorType(one.element_type, shape)
-    parts = type_parts(one), type_parts(other)
-    if not parts[0]:
-        return one if one == other else None
-    if type(one) is not type(other) or len(parts[0]) != len(parts[1]):
-        return None
-    if isinstance(one, AdtType) and isinstance(other, AdtType):
-        if one.definition != other.definition:
-            return None
-    elif (
-        isinstance(one, ForallType)
-        and isinstance(other, ForallType)
-        and one.type_params != other.type_params
-    ):
+    if not same_head(one, other):
         return None
     fields: list[Attribute] = []
-    for pair in zip(*parts, strict=True):
+    for pair in zip(type_parts(one), type_parts(other), strict=True):
         field = _combined(*pair, dimension)
         if field is None:
             return None

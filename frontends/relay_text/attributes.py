@@ -38,7 +38,7 @@ from xrelay.frontends.relay_text.types import element_type_name, element_type_na
 NO_OPERATORS = frozenset(
     {
         "annotation", "apply", "closure", "composite", "constant", "construct", "constructor_var",
-        "fused", "global_var", "let", "match", "ref_create", "ref_read", "ref_write", "tuple",
+        "fused", "global_var", "instantiate", "let", "match", "ref_create", "ref_read", "ref_write", "tuple",
         "tuple_get_item", "type_def", "yield",
     }
 )  # fmt: skip

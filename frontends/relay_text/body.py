@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     TupleType,
     i1,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.adt import ConstructOp, ConstructorOp, MatchOp, constructor_ref
@@ -34,16 +34,22 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
     YieldOp,
+    is_dense,
 )
 from xrelay.dialects.functional import (
     AdtType,
     ApplyOp,
     ClosureOp,
+    ForallType,
     GlobalVarOp,
+    Instance,
+    InstantiateOp,
     LetOp,
 )
-from xrelay.dialects.shapes import compatible
+from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.type_relations import joined, tells
+from xrelay.dialects.unary import CastOp
+from xrelay.frontends.relay_text import literals
 from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.operators import OperatorBuilder
@@ -292,12 +298,35 @@ class BodyImporter:
             else:
                 schema = self.operators.schema(callee)
                 operands = self._values(call.args)
+                index = SCALARS.get(schema.name)
+                if index is not None and index < len(operands):
+                    operands[index] = self._scalar_like(call, operands[index], operands[0].type)
                 self._emit(call, self.operators.build(call, schema, operands))
         elif called_in_place(callee):
             self._emit(call, self._in_place(call, cast(Function, callee)))
         else:
             value = self.units[-1].values[callee]
             self._emit(call, self._apply(call, value))
+
+    def _scalar_like(self, call: Call, scalar: SSAValue, data: Attribute) -> SSAValue:
+        """A scalar operand with the element type of the data, which Relay does not ask for."""
+        type_ = scalar.type
+        if (
+            not is_tensor_type(data)
+            or not is_tensor_type(type_)
+            or type_.element_type == data.element_type
+        ):
+            return scalar
+        unit = self.units[-1]
+        found, owner = None, scalar.owner
+        if isinstance(owner, ConstantOp) and is_dense(owner.value) and not type_.get_shape():
+            found = literals.converted(owner.value, data.element_type)
+        if found is not None:
+            op: Operation = ConstantOp(found)
+        else:
+            op = CastOp(scalar, cast(TypeAttribute, data.element_type))
+        unit.blocks[unit.scopes.of[call]].add_op(op)
+        return op.results[0]
 
     def _in_place(self, call: Call, function: Function) -> Operation:
         """`relay.fused` or `relay.composite`."""
@@ -327,7 +356,7 @@ class BodyImporter:
     def _check_result(self, function: Function, found: Attribute) -> None:
         """The result of a function is of the type that the text states."""
         stated = stated_type(function.result)
-        if stated is not None and not compatible(stated, found):
+        if stated is not None and not Instance().match(stated, found):
             raise self.error(
                 function.position, f"the function states result type {stated}, found {found}"
             )
@@ -361,12 +390,25 @@ class BodyImporter:
 
     def _apply(self, call: Call, function: SSAValue) -> ApplyOp:
         args = self._values(call.args)
+        if isinstance(function.type, FunctionType):
+            params = zip(args, function.type.inputs.data, strict=False)
+            needed = [self._instantiated(call, arg, type_) for arg, type_ in params]
+            args = [*needed, *args[len(needed) :]]
         op = ApplyOp(function, args, stated_type(call.type))
         try:
             op.verify_()
         except VerifyException as error:
             raise self.error(call.position, str(error)) from error
         return op
+
+    def _instantiated(self, user: Expr, value: SSAValue, type_: Attribute) -> SSAValue:
+        """A function value with type parameters, for a use that needs certain types."""
+        if not isinstance(value.type, ForallType) or isinstance(type_, ForallType):
+            return value
+        unit = self.units[-1]
+        op = InstantiateOp(value, type_)
+        unit.blocks[unit.scopes.of[user]].add_op(op)
+        return op.result
 
     def _construct(self, expr: Expr, callee: NameRef, fields: list[SSAValue]) -> ConstructOp:
         constructor = self.module.constructors[callee.name]
@@ -425,17 +467,22 @@ class BodyImporter:
         self._emit(expr, op)
 
     def _finish_if(self, expr: If) -> None:
-        condition = self.units[-1].values[expr.condition]
-        if condition.type != TensorType(i1, []):
+        unit = self.units[-1]
+        condition = unit.values[expr.condition]
+        type_ = condition.type
+        if not is_tensor_type(type_) or type_.get_shape():
             raise self.error(
-                expr.condition.position, f"the condition is {condition.type}, expected a bool"
+                expr.condition.position, f"the condition is {type_}, expected a scalar tensor"
             )
+        if type_.element_type != i1:  # Relay takes numbers, too.
+            truth = CastOp(condition, i1)
+            unit.blocks[unit.scopes.of[expr]].add_op(truth)
+            condition = truth.result
         regions = self._closed(expr, scf.YieldOp)
         types = [cast(scf.YieldOp, region.block.last_op).operands[0].type for region in regions]
         result = joined(*types)
         if result is None:
             raise self.error(expr.position, f"the branches have types {types[0]} and {types[1]}")
-        unit = self.units[-1]
         taken = tensor.ExtractOp(condition, [], i1)
         unit.blocks[unit.scopes.of[expr]].add_op(taken)
         self._emit(expr, scf.IfOp(taken, [result], *regions))
@@ -485,6 +532,10 @@ class BodyImporter:
         except VerifyException as error:
             raise self.error(expr.position, str(error)) from error
         self._emit(expr, op)
+
+
+SCALARS = {"nn.pad": 1}
+"""Operators with a scalar operand that has the element type of the first operand: its index."""
 
 
 def stated_type(type_: Type | None) -> Attribute | None:

@@ -18,8 +18,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xrelay.dialects.adt import ConstructorAttr, TypeDefOp
-from xrelay.dialects.functional import TYPE_PARAMS
+from xrelay.dialects.functional import TYPE_PARAMS, ForallType, InstantiateOp
 from xrelay.dialects.shapes import compatible
+from xrelay.dialects.type_relations import same_type
 from xrelay.frontends.relay_text.body import BodyImporter, Signature, stated_type
 from xrelay.frontends.relay_text.inference import infer_types
 from xrelay.frontends.relay_text.metadata import Metadata
@@ -89,7 +90,7 @@ class ModuleImporter:
         """A function of the module."""
         signature = self.body.signatures[name]
         block, result = self.body.body(function)
-        if signature.result is not None and result.type != signature.result:
+        if signature.result is not None and not same_type(result.type, signature.result):
             result = self._stated_result(function, block, result, signature.result)
         block.add_op(func.ReturnOp(result))
         attributes = self.attributes(function.attrs)
@@ -110,6 +111,10 @@ class ModuleImporter:
         self, function: Function, block: Block, result: SSAValue, stated: Attribute
     ) -> SSAValue:
         """The result with the type that the text states, which may know more or less of it."""
+        if isinstance(result.type, ForallType) and not isinstance(stated, ForallType):
+            op = InstantiateOp(result, stated)
+            block.add_op(op)
+            return op.result
         if not compatible(result.type, stated) or not isinstance(result.owner, Operation):
             raise self.body.error(
                 function.position, f"the function states result type {stated}, found {result.type}"

@@ -322,7 +322,8 @@ class TypeInference:
             case TupleExpr():
                 types[expr] = compound("tuple", tuple(types[field] for field in expr.fields))
             case If():
-                self.unify(_BOOL, types[expr.condition], expr.condition.position)
+                if isinstance(resolve(types[expr.condition]), Unknown):
+                    self.unify(_BOOL, types[expr.condition], expr.condition.position)
                 self.unify(types[expr.then], types[expr.otherwise], expr.otherwise.position)
                 types[expr] = types[expr.then]
             case Match():

@@ -2,9 +2,11 @@
 
 import re
 from functools import lru_cache
+from math import isfinite
 
 from xdsl.dialects.builtin import (
     AnyDenseElement,
+    AnyFloat,
     DenseIntOrFPElementsAttr,
     IntegerType,
     TensorType,
@@ -78,6 +80,20 @@ def dense(
         return DenseIntOrFPElementsAttr.from_list(type_, [value]), type_
     except (ValueError, OverflowError):
         return None
+
+
+def converted(
+    value: DenseIntOrFPElementsAttr[AnyDenseElement], element: Attribute
+) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+    """A scalar constant with another element type; None when that does not have its value."""
+    (number,) = value.get_values()
+    found = None
+    if isinstance(element, IntegerType):
+        if isfinite(number) and int(number) == number:
+            found = dense(int(number), element)
+    elif isinstance(element, AnyFloat):
+        found = dense(float(number), element)
+    return None if found is None else found[0]
 
 
 def attribute_number(text: str, negative: bool) -> int | float | None:

@@ -165,11 +165,13 @@ class Metadata:
 
     def value(self, ref: MetaRef) -> Attribute:
         """
-        What an entry stands for as the value of an attribute: a virtual device.
+        What an entry stands for as the value of an attribute: a virtual device or a constant.
 
         Raises RelayTextError for other entries.
         """
         node = self.node(ref)
+        if node.get("type_key") == "relay.Constant":
+            return self.constant(ref)[0]
         if node.get("type_key") != "VirtualDevice":
             raise self.error(ref, f"found {node.get('type_key')!r}, expected 'VirtualDevice'")
         fields = self.attrs(node)

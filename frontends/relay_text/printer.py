@@ -12,7 +12,13 @@ from io import StringIO
 from typing import IO, Any, cast
 
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    ModuleOp,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects import adt, core, functional
@@ -49,6 +55,10 @@ def print_relay_text(
     if stream is not None:
         stream.write(text)
     return text
+
+
+_TRANSPARENT = (functional.InstantiateOp, functional.LetOp, tensor.CastOp, tensor.ExtractOp)
+"""Operations that are never an expression at the end of a block or in a `let`."""
 
 
 class Names:
@@ -182,6 +192,8 @@ class Printer:
                 return "None"
             case VirtualDeviceAttr():
                 return self.metadata.virtual_device(value)
+            case DenseIntOrFPElementsAttr():
+                return self.metadata.constant(value, value.get_type())
             case ArrayAttr():
                 fields = [self._attribute(item) for item in cast(ArrayAttr[Attribute], value)]
                 known = [field for field in fields if field is not None]
@@ -220,7 +232,7 @@ class Printer:
 
     def _waits(self, op: Operation, block: Block) -> bool:
         """Whether an operation is printed where its only user is: a `let`, or the end."""
-        if len(op.results) != 1 or isinstance(op, functional.LetOp | tensor.ExtractOp):
+        if len(op.results) != 1 or isinstance(op, _TRANSPARENT):
             return False
         use = op.results[0].get_user_of_unique_use()
         if use is None or use.parent is not block:
@@ -236,6 +248,9 @@ class Printer:
             return
         if isinstance(op, tensor.ExtractOp) and not op.indices:
             self.texts[op.result] = self.texts[op.tensor]  # the condition of an `if`
+            return
+        if isinstance(op, tensor.CastOp | functional.InstantiateOp):
+            self.texts[op.results[0]] = self.texts[op.operands[0]]  # the text infers it
             return
         atom = self._atom(op)
         if atom is not None:
@@ -341,8 +356,8 @@ class Printer:
                 return f"{self.texts[op.function]}({self._list(op.args)})"
             case func.CallOp():
                 return f"@{op.callee.string_value()}({self._list(op.arguments)})"
-            case tensor.CastOp():
-                return self.texts[op.source]
+            case tensor.CastOp() | functional.InstantiateOp():
+                return self.texts[op.operands[0]]
             case RelayOp():
                 return self._operator(op)
             case _:

@@ -10,7 +10,7 @@ nothing from outside.
 
 from collections.abc import Sequence
 
-from xrelay.frontends.relay_text.syntax import Call, Expr, Function
+from xrelay.frontends.relay_text.syntax import Call, Expr, Function, Variable
 
 
 class Scope:
@@ -85,6 +85,8 @@ class Scopes:
         self.bodies: dict[Expr, tuple[Scope, ...]] = {}
         """The scopes of the bodies of an expression."""
         for expr in reversed(post_order(root)):  # users first
+            if isinstance(expr, Variable):
+                continue
             scope = self.of[expr]
             for operand in operands_of(expr):
                 self._use(operand, scope)
@@ -94,5 +96,7 @@ class Scopes:
                     self._use(body, inner)
 
     def _use(self, expr: Expr, scope: Scope) -> None:
+        if isinstance(expr, Variable):
+            return  # bound, not computed
         known = self.of.get(expr)
         self.of[expr] = scope if known is None or known is scope else around(known, scope)
