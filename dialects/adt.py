@@ -113,6 +113,11 @@ def constructor_ref(type_name: str, constructor: str) -> SymbolRefAttr:
     return SymbolRefAttr(type_name, [constructor])
 
 
+def constructor_name(ref: SymbolRefAttr) -> str:
+    """The name of the constructor that operations name `@List::@Cons`."""
+    return ref.nested_references.data[-1].data
+
+
 def find_constructor(user: Operation, ref: SymbolRefAttr) -> tuple["TypeDefOp", ConstructorAttr]:
     """
     The definition of a data type and the constructor of it that an operation names.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -29,7 +29,7 @@ class VmOp(RelayOp):
 @irdl_op_definition
 class VmShapeOfOp(VmOp):
     """
-    The shape of `tensor`, a list with elements of `dtype`.
+    The shape of `tensor`, a list with elements of `dtype`, by default i64.
 
     Source: Relay's `vm.shape_of`.
     """
@@ -37,14 +37,16 @@ class VmShapeOfOp(VmOp):
     name = "relay.vm.shape_of"
 
     tensor = tensor_operand_def()
-    dtype = prop_def(TypeAttribute, default_value=i64)
+    dtype = opt_prop_def(TypeAttribute)
     assembly_format = "$tensor attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, tensor: Value, *, dtype: TypeAttribute = i64):
+    def __init__(self, tensor: Value, *, dtype: TypeAttribute | None = None):
         super().__init__([tensor], {"dtype": dtype})
 
     def infer_type(self) -> Attribute:
-        return TensorType(element_type(self.dtype, "dtype"), [self.tensor.type.get_num_dims()])
+        return TensorType(
+            element_type(self.dtype or i64, "dtype"), [self.tensor.type.get_num_dims()]
+        )
 
 
 @irdl_op_definition

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core import RefType
 from xrelay.dialects.shapes import compatible, is_tensor_type
+from xrelay.interpreters.adt import AdtFunctions
 from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.binary import BinaryFunctions
@@ -31,8 +32,11 @@ from xrelay.interpreters.conv import ConvFunctions
 from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
+from xrelay.interpreters.device import DeviceFunctions
 from xrelay.interpreters.dilate import DilateFunctions
+from xrelay.interpreters.functional import FunctionalFunctions
 from xrelay.interpreters.layout import LayoutFunctions
+from xrelay.interpreters.memory import MemoryFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.qnn import QnnFunctions
@@ -40,16 +44,21 @@ from xrelay.interpreters.reduction import ReductionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
+from xrelay.interpreters.vm import VmFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
+    AdtFunctions,
     AnnotationFunctions,
     BinaryFunctions,
     ConvFunctions,
     CoreFunctions,
     CreationFunctions,
     DenseFunctions,
+    DeviceFunctions,
     DilateFunctions,
+    FunctionalFunctions,
     LayoutFunctions,
+    MemoryFunctions,
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
@@ -57,6 +66,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     ReshapeFunctions,
     TransformFunctions,
     UnaryFunctions,
+    VmFunctions,
 )
 
 

@@ -232,7 +232,7 @@ class BodyImporter:
         unit = self.units[-1]
         op = LetOp(unit.values[value])
         unit.blocks[unit.scopes.of[bindings]].add_op(op)
-        if isinstance(variable.annotation, Attribute) and not compatible(
+        if isinstance(variable.annotation, Attribute) and not Instance().match(
             op.result.type, variable.annotation
         ):
             raise self.error(

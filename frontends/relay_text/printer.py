@@ -71,6 +71,7 @@ class Names:
     def fresh(self, hint: str | None) -> str:
         """A name like `hint`."""
         base = re.sub(r"\W", "_", hint or "v", flags=re.ASCII)
+        base = re.sub(r"(_\d+)+$", "", base) or "v"  # what xDSL does not keep of names
         if base[0].isdigit():
             base = f"v{base}"
         name = base
@@ -296,9 +297,9 @@ class Printer:
             case functional.GlobalVarOp():
                 return f"@{op.function.string_value()}"
             case adt.ConstructorOp():
-                return op.constructor.nested_references.data[-1].data
+                return adt.constructor_name(op.constructor)
             case adt.ConstructOp() if not op.fields:
-                return op.constructor.nested_references.data[-1].data
+                return adt.constructor_name(op.constructor)
             case _:
                 return None
 
@@ -350,7 +351,7 @@ class Printer:
                 )
                 return f"{name}({self._list(op.operands)})"
             case adt.ConstructOp():
-                name = op.constructor.nested_references.data[-1].data
+                name = adt.constructor_name(op.constructor)
                 return f"{name}({self._list(op.fields)})"
             case functional.ApplyOp():
                 return f"{self.texts[op.function]}({self._list(op.args)})"
@@ -447,7 +448,7 @@ def _pattern(pattern: Attribute, params: Iterator[str]) -> Step[str]:
         case adt.VarPatternAttr():
             return next(params)
         case adt.ConstructorPatternAttr():
-            name, fields = pattern.constructor.nested_references.data[-1].data, pattern.fields
+            name, fields = adt.constructor_name(pattern.constructor), pattern.fields
         case adt.TuplePatternAttr():
             name, fields = "", pattern.fields
         case _:
