@@ -28,7 +28,6 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    param_def,
     prop_def,
     result_def,
     traits_def,
@@ -56,10 +55,12 @@ class ConstructorAttr(ParametrizedAttribute):
     """A constructor of a data type: its name and the types of its fields."""
 
     name = "relay.constructor"
-    constructor: StringAttr = param_def(StringAttr)
-    fields: ArrayAttr[Attribute] = param_def(ArrayAttr[Attribute])
+    constructor: StringAttr
+    fields: ArrayAttr[Attribute]
 
-    def __init__(self, constructor: str | StringAttr, fields: Sequence[Attribute] | ArrayAttr):
+    def __init__(
+        self, constructor: str | StringAttr, fields: Sequence[Attribute] | ArrayAttr[Attribute]
+    ):
         if isinstance(constructor, str):
             constructor = StringAttr(constructor)
         if not isinstance(fields, ArrayAttr):
@@ -86,10 +87,12 @@ class ConstructorPatternAttr(ParametrizedAttribute):
     """The pattern `Cons(p, …)`: the values of one constructor whose fields match."""
 
     name = "relay.constructor_pattern"
-    constructor: SymbolRefAttr = param_def(SymbolRefAttr)
-    fields: ArrayAttr[Attribute] = param_def(ArrayAttr[Attribute])
+    constructor: SymbolRefAttr
+    fields: ArrayAttr[Attribute]
 
-    def __init__(self, constructor: SymbolRefAttr, fields: Sequence[Attribute] | ArrayAttr):
+    def __init__(
+        self, constructor: SymbolRefAttr, fields: Sequence[Attribute] | ArrayAttr[Attribute]
+    ):
         if not isinstance(fields, ArrayAttr):
             fields = ArrayAttr(fields)
         super().__init__(constructor, fields)
@@ -100,9 +103,9 @@ class TuplePatternAttr(ParametrizedAttribute):
     """The pattern `(p, …)`: tuples whose fields match."""
 
     name = "relay.tuple_pattern"
-    fields: ArrayAttr[Attribute] = param_def(ArrayAttr[Attribute])
+    fields: ArrayAttr[Attribute]
 
-    def __init__(self, fields: Sequence[Attribute] | ArrayAttr):
+    def __init__(self, fields: Sequence[Attribute] | ArrayAttr[Attribute]):
         if not isinstance(fields, ArrayAttr):
             fields = ArrayAttr(fields)
         super().__init__(fields)

@@ -1,13 +1,11 @@
 """Where values live, as Relay's device planning states it, and copies between devices."""
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, NoneAttr, StringAttr, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import (
-    AnyAttr,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    param_def,
     prop_def,
     result_def,
     traits_def,
@@ -28,15 +26,15 @@ class VirtualDeviceAttr(ParametrizedAttribute):
     """
 
     name = "relay.virtual_device"
-    device_type: IntegerAttr = param_def(IntegerAttr.constr(i64))
-    device_id: IntegerAttr = param_def(IntegerAttr.constr(i64))
-    memory_scope: StringAttr = param_def(StringAttr)
-    target: Attribute = param_def(AnyAttr())
+    device_type: IntegerAttr[IntegerType]
+    device_id: IntegerAttr[IntegerType]
+    memory_scope: StringAttr
+    target: Attribute
 
     def __init__(
         self,
-        device_type: int | IntegerAttr = -1,
-        device_id: int | IntegerAttr = -1,
+        device_type: int | IntegerAttr[IntegerType] = -1,
+        device_id: int | IntegerAttr[IntegerType] = -1,
         memory_scope: str | StringAttr = "",
         target: Attribute | None = None,
     ):

@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     StringAttr,
     SymbolRefAttr,
-    TensorType,
     TupleType,
     UnitAttr,
 )
@@ -33,14 +32,12 @@ from xdsl.ir import (
     TypeAttribute,
 )
 from xdsl.irdl import (
-    AnyAttr,
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    param_def,
     prop_def,
     region_def,
     result_def,
@@ -58,7 +55,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tuple_type
 from xrelay.dialects.core import RefType, YieldOp
-from xrelay.dialects.shapes import compatible
+from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 TYPE_PARAMS = "relay.type_params"
@@ -70,7 +67,7 @@ class TypeVarType(ParametrizedAttribute, TypeAttribute):
     """A type parameter (Relay's `TypeVar`) of the function or data type around it."""
 
     name = "relay.type_var"
-    variable: StringAttr = param_def(StringAttr)
+    variable: StringAttr
 
     def __init__(self, variable: str | StringAttr):
         super().__init__(StringAttr(variable) if isinstance(variable, str) else variable)
@@ -81,8 +78,8 @@ class ForallType(ParametrizedAttribute, TypeAttribute):
     """The type of a function with type parameters (Relay's `fn [A](A) -> A`)."""
 
     name = "relay.forall"
-    type_params: ArrayAttr[StringAttr] = param_def(ArrayAttr[StringAttr])
-    body: Attribute = param_def(AnyAttr())
+    type_params: ArrayAttr[StringAttr]
+    body: Attribute
 
     def __init__(self, type_params: Sequence[str] | ArrayAttr[StringAttr], body: Attribute):
         if not isinstance(type_params, ArrayAttr):
@@ -104,8 +101,8 @@ class AdtType(ParametrizedAttribute, TypeAttribute):
     """An algebraic data type that a `relay.type_def` defines, with its type arguments."""
 
     name = "relay.adt"
-    definition: SymbolRefAttr = param_def(SymbolRefAttr)
-    args: ArrayAttr[Attribute] = param_def(ArrayAttr[Attribute])
+    definition: SymbolRefAttr
+    args: ArrayAttr[Attribute]
 
     def __init__(
         self, definition: str | SymbolRefAttr, args: Sequence[Attribute] | ArrayAttr[Attribute]
@@ -139,7 +136,7 @@ class Instance:
                 continue
             if left is right:
                 continue
-            if isinstance(left, TensorType | TypeVarType):
+            if is_tensor_type(left) or isinstance(left, TypeVarType):
                 if not compatible(left, right):
                     return False
                 continue

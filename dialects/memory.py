@@ -133,7 +133,8 @@ class AllocTensorOp(RelayOp):
         if self.assert_shape is not None and self.assert_shape.get_values():
             dims = list(self.assert_shape.get_values())
         elif self.const_shape is not None:
-            dims = [int(value) for value in self.const_shape.get_values()]
+            values = self.const_shape.get_values()
+            dims = [value for value in values if isinstance(value, int)]
         if len(dims) != lengths[0]:
             raise VerifyException(f"'shape' has {lengths[0]} numbers, the stated shape {len(dims)}")
         return TensorType(element_type(self.dtype, "dtype"), dims)

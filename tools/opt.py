@@ -14,6 +14,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from xrelay.collector import collector_paused
 from xrelay.compiler import parse_program, supplied_weights
 from xrelay.runtime.files import whole_file
+from xrelay.tools.deep import with_deep_stack
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
 
 
@@ -105,6 +106,17 @@ class XRelayOptMain(xDSLOptMain):
 
     def run(self) -> None:
         """Runs the tool. An output file is written whole or not at all."""
+        try:
+            # In Relay text regions nest as deep as expressions do.
+            if Path(self.get_input_name()).suffix == ".relay":
+                with_deep_stack(self.run_whole)
+            else:
+                self.run_whole()
+        except RecursionError as error:
+            raise CommandFailed("the program nests too deeply for xDSL", FAILED) from error
+
+    def run_whole(self) -> None:
+        """Runs the tool, whose output file is written whole or not at all."""
         if self.args.output_file is None:
             super().run()
             return

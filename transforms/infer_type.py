@@ -22,7 +22,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -199,7 +199,7 @@ class TypeInference:
             if is_tensor_type(type_) and is_tensor_type(stated):
                 if isinstance(user, tensor.ExtractOp):
                     continue
-                cast_op = tensor.CastOp(new, cast(TensorType[Attribute], stated))
+                cast_op = tensor.CastOp(new, stated)
                 block = user.parent
                 assert block is not None
                 block.insert_op_before(cast_op, user)

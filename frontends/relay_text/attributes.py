@@ -20,13 +20,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrConstraint,
-    ConstraintContext,
     IRDLOperation,
     OptOperandDef,
     OptPropertyDef,
     PropertyDef,
     VarOperandDef,
 )
+from xdsl.irdl.constraints import VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp
@@ -47,7 +47,7 @@ NO_OPERATORS = frozenset(
 
 def _satisfies(attribute: Attribute, constraint: AttrConstraint) -> bool:
     try:
-        constraint.verify(attribute, ConstraintContext())
+        constraint.verify(attribute, VerificationContext())
     except VerifyException:
         return False
     return True
@@ -92,7 +92,7 @@ class Schema:
         """Whether the operand at `index` can be of a type."""
         constraint = self.constraints[min(index, len(self.constraints) - 1)]
         try:
-            constraint.verify((type_,), ConstraintContext())
+            constraint.verify((type_,), VerificationContext())
         except VerifyException:
             return False
         return True
@@ -241,7 +241,7 @@ def text_of(attribute: Attribute) -> str | None:
             texts = [_float_text(v) if isinstance(v, float) else str(v) for v in values]
             return f"[{', '.join(texts)}]"
         case ArrayAttr():
-            fields = [text_of(item) for item in cast(ArrayAttr[Attribute], attribute)]
+            fields = [text_of(item) for item in attribute]
             known = [item for item in fields if item is not None]
             return f"[{', '.join(known)}]" if len(known) == len(fields) else None
         case _:

@@ -46,7 +46,7 @@ from xrelay.dialects.functional import (
     InstantiateOp,
     LetOp,
 )
-from xrelay.dialects.shapes import compatible, is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.type_relations import joined, tells
 from xrelay.dialects.unary import CastOp
 from xrelay.frontends.relay_text import literals
@@ -485,7 +485,7 @@ class BodyImporter:
             raise self.error(expr.position, f"the branches have types {types[0]} and {types[1]}")
         taken = tensor.ExtractOp(condition, [], i1)
         unit.blocks[unit.scopes.of[expr]].add_op(taken)
-        self._emit(expr, scf.IfOp(taken, [result], *regions))
+        self._emit(expr, scf.IfOp(taken, [result], regions[0], regions[1]))
 
     def _finish_match(self, expr: Match) -> None:
         data = self.units[-1].values[expr.data]

@@ -1,14 +1,15 @@
 """Scalar constants as Relay text writes them: `1`, `2i64`, `0.5f`, `1e-3f64`, `True`, `inff`."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     AnyFloat,
     DenseIntOrFPElementsAttr,
-    IntegerType,
     TensorType,
     bf16,
     f16,
@@ -20,7 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.types import element_type_named
+
+Scalar: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)((?:f|bf|i|u|uint|int)?)(\d*)")
 _NOT_FINITE = re.compile(r"(inf|nan)(f?)(\d*)")
@@ -40,7 +44,7 @@ def is_not_finite(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def scalar(text: str, negative: bool) -> tuple[DenseIntOrFPElementsAttr, Attribute] | None:
+def scalar(text: str, negative: bool) -> tuple[Scalar, Attribute] | None:
     """The value and the type of a number; None when its suffix or its size is not known."""
     found = _NUMBER.fullmatch(text)
     sign = -1 if negative else 1
@@ -61,34 +65,34 @@ def scalar(text: str, negative: bool) -> tuple[DenseIntOrFPElementsAttr, Attribu
         return dense(value, i32 if -(2**31) <= value < 2**31 else i64)
     name = {"i": "int", "u": "uint"}.get(letter, letter) + width
     element = element_type_named(name)
-    return dense(value, element) if isinstance(element, IntegerType) else None
+    return dense(value, element) if element is not None and is_integer_type(element) else None
 
 
 @lru_cache(maxsize=2)
-def boolean(value: bool) -> tuple[DenseIntOrFPElementsAttr, Attribute]:
+def boolean(value: bool) -> tuple[Scalar, Attribute]:
     """The value and the type of `True` or `False`."""
     type_ = TensorType(i1, [])
-    return DenseIntOrFPElementsAttr.from_list(type_, [value]), type_
+    return cast(Scalar, DenseIntOrFPElementsAttr.from_list(type_, [value])), type_
 
 
-def dense(
-    value: float, element: AnyDenseElement
-) -> tuple[DenseIntOrFPElementsAttr, Attribute] | None:
+def dense(value: float, element: AnyDenseElement) -> tuple[Scalar, Attribute] | None:
     """A constant of rank 0; None when the element type cannot hold the value."""
     type_ = TensorType(element, [])
+    # Which overload of `from_list` it is depends on the element type, not on a type known here.
+    from_list = cast(Callable[[Attribute, list[float]], Scalar], DenseIntOrFPElementsAttr.from_list)
     try:
-        return DenseIntOrFPElementsAttr.from_list(type_, [value]), type_
+        return from_list(type_, [value]), type_
     except (ValueError, OverflowError):
         return None
 
 
-def converted(
-    value: DenseIntOrFPElementsAttr[AnyDenseElement], element: Attribute
-) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
+def converted(value: Scalar, element: Attribute) -> Scalar | None:
     """A scalar constant with another element type; None when that does not have its value."""
     (number,) = value.get_values()
     found = None
-    if isinstance(element, IntegerType):
+    if isinstance(number, tuple):
+        return None
+    if is_integer_type(element):
         if isfinite(number) and int(number) == number:
             found = dense(int(number), element)
     elif isinstance(element, AnyFloat):

@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
-    IntegerType,
     NoneAttr,
     StringAttr,
     TensorType,
@@ -37,6 +36,7 @@ from xdsl.ir import Attribute
 
 from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
 from xrelay.dialects.device import VirtualDeviceAttr
+from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
 from xrelay.frontends.relay_text.syntax import Constant, MetaRef
 from xrelay.frontends.relay_text.types import element_type_name, element_type_named
@@ -96,11 +96,12 @@ class Metadata:
         """The object at an index, which a field or a list holds."""
         try:
             number = int(cast(str, index))
-            if number < 0:
-                raise IndexError
-            return self._nodes[number]
+            node = self._nodes[number] if number >= 0 else None
         except (ValueError, TypeError, IndexError):
-            raise self.error(ref, f"found {index!r}, expected the index of an object") from None
+            node = None
+        if not isinstance(node, dict) or not isinstance(node.get("attrs", {}), dict):
+            raise self.error(ref, f"found {index!r}, expected the index of an object")
+        return node
 
     def items(self, index: object, ref: MetaRef) -> list[Node]:
         """The objects in the list at an index."""
@@ -133,7 +134,7 @@ class Metadata:
             raise self.error(ref, "the text has no #[metadata] section", named=True)
         begin, end = self.span
         try:
-            content = json.loads(self.source.text[begin:end])
+            content: Any = json.loads(self.source.text[begin:end])
         except json.JSONDecodeError as error:
             raise self.source.error(
                 begin + error.pos, f"the metadata section is no JSON: {error.msg}"
@@ -141,12 +142,13 @@ class Metadata:
         except RecursionError as error:
             raise self.source.error(begin, "the metadata section nests too deeply") from error
         try:
-            self._nodes, self._arrays = content["nodes"], content["b64ndarrays"]
-            root = self._nodes[content["root"]]
-            keys: list[str] = root.get("keys", [])
+            self._nodes = cast(list[Node], content["nodes"])
+            self._arrays = cast(list[str], content["b64ndarrays"])
+            root = cast(Node, self._nodes[content["root"]])
+            keys, lists = cast(list[str], root["keys"]), cast(list[int], root["data"])
             return {
-                key: [int(item) for item in self._nodes[index].get("data", [])]
-                for key, index in zip(keys, root.get("data", []), strict=True)
+                key: [int(item) for item in cast(list[int], self._nodes[index]["data"])]
+                for key, index in zip(keys, lists, strict=True)
             }
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise self.source.error(
@@ -269,7 +271,7 @@ def value_of(content: bytes, type_: TensorType[Attribute]) -> Attribute:
         return BlobAttr(Blob(content))
     stored = content[:width] if splat and count > INLINE_ELEMENTS else content
     element = type_.element_type
-    if isinstance(element, IntegerType) and element.width.data == 1:
+    if is_integer_type(element) and element.width.data == 1:
         stored = bytes(0xFF if byte else 0 for byte in stored)  # how a dense attribute says true
     return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(stored))
 
@@ -306,7 +308,7 @@ class MetadataWriter:
                 fields = {"dtype": "int32", "span": "0", "value": value}
                 return self.add({"type_key": "IntImm", "attrs": fields})
             case ArrayAttr():
-                items = [self.tree(item) for item in cast(ArrayAttr[Attribute], attribute)]
+                items = [self.tree(item) for item in attribute]
                 return self.add({"type_key": "Array", "data": items})
             case DictionaryAttr():
                 kind = attribute.data.get("type_key")

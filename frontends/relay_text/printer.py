@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     ModuleOp,
+    TensorType,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -194,9 +195,9 @@ class Printer:
             case VirtualDeviceAttr():
                 return self.metadata.virtual_device(value)
             case DenseIntOrFPElementsAttr():
-                return self.metadata.constant(value, value.get_type())
+                return self.metadata.constant(value, cast(TensorType[Attribute], value.get_type()))
             case ArrayAttr():
-                fields = [self._attribute(item) for item in cast(ArrayAttr[Attribute], value)]
+                fields = [self._attribute(item) for item in value]
                 known = [field for field in fields if field is not None]
                 return f"[{', '.join(known)}]" if len(known) == len(fields) else None
             case _:
@@ -345,11 +346,12 @@ class Printer:
                 return _tuple([self.texts[field] for field in op.fields])
             case core.TupleGetItemOp():
                 return f"{self.texts[op.tuple_value]}.{op.index.value.data}"
-            case core.RefCreateOp() | core.RefReadOp() | core.RefWriteOp():
-                name = {core.RefCreateOp: "ref", core.RefReadOp: "ref_read"}.get(
-                    type(op), "ref_write"
-                )
-                return f"{name}({self._list(op.operands)})"
+            case core.RefCreateOp():
+                return f"ref({self.texts[op.value]})"
+            case core.RefReadOp():
+                return f"ref_read({self.texts[op.ref]})"
+            case core.RefWriteOp():
+                return f"ref_write({self._list(op.operands)})"
             case adt.ConstructOp():
                 name = adt.constructor_name(op.constructor)
                 return f"{name}({self._list(op.fields)})"

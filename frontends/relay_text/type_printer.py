@@ -2,16 +2,13 @@
 
 import struct
 from math import isfinite
-from typing import cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
     FunctionType,
-    IntegerType,
     Signedness,
     TensorType,
     TupleType,
@@ -20,7 +17,7 @@ from xdsl.ir import Attribute
 
 from xrelay.dialects.core import RefType, is_dense
 from xrelay.dialects.functional import AdtType, ForallType, TypeVarType
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.types import element_type_name
@@ -71,7 +68,7 @@ def _text(type_: Attribute) -> Step[str]:
             name = type_.definition.string_value()
             return f"{name}[{args}]" if args else name
         case TensorType():
-            return _tensor_text(cast(TensorType[Attribute], type_))
+            return _tensor_text(type_)
         case _:
             raise RelayPrintError(f"Relay text has no words for the type {type_}")
 
@@ -91,21 +88,23 @@ def scalar_text(value: Attribute, type_: TensorType[Attribute], *, six_digits: b
     if not is_dense(value) or type_.get_shape():
         return None
     (number,) = value.get_values()
-    match type_.element_type:
-        case IntegerType(width=width, signedness=sign):
-            if width.data == 1:
-                return "True" if number else "False"
-            if sign.data == Signedness.UNSIGNED or width.data not in (16, 32, 64):
-                return None
-            return str(number) if width.data == 32 else f"{number}i{width.data}"
+    element = type_.element_type
+    if isinstance(number, tuple):
+        return None
+    if is_integer_type(element):
+        width = element.width.data
+        if width == 1:
+            return "True" if number else "False"
+        if element.signedness.data == Signedness.UNSIGNED or width not in (16, 32, 64):
+            return None
+        return str(number) if width == 32 else f"{number}i{width}"
+    match element:
         case Float16Type():
             return _float_text(float(number), "f16", "<e", six_digits)
         case Float32Type():
             return _float_text(float(number), "f", "<f", six_digits)
         case Float64Type():
             return _float_text(float(number), "f64", "<d", six_digits)
-        case BFloat16Type():
-            return None
         case _:
             return None
 

@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core import RefType
 from xrelay.dialects.functional import AdtType, ForallType, TypeVarType
+from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.steps import Step, run
 
 
@@ -146,7 +147,7 @@ def element_type_named(name: str) -> TypeAttribute | None:
 def element_type_name(type_: Attribute) -> str | None:
     """What Relay calls an element type; None when it has no name for it."""
     known = _NAMES.get(type_)
-    if known is None and isinstance(type_, IntegerType):
+    if known is None and is_integer_type(type_):
         unsigned = type_.signedness.data == Signedness.UNSIGNED
         known = _NAMES[type_] = f"{'uint' if unsigned else 'int'}{type_.width.data}"
     return known
