@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    FunctionType,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
@@ -45,7 +44,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import Value
 from xrelay.dialects.core import YieldOp
-from xrelay.dialects.functional import AdtType, Instance
+from xrelay.dialects.functional import AdtType, FnType, Instance
 from xrelay.dialects.shapes import compatible
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -249,18 +248,17 @@ class ConstructorOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
 
     constructor = prop_def(SymbolRefAttr)
-    result = result_def(FunctionType)
+    result = result_def(FnType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), _NamesConstructor())
     assembly_format = "$constructor attr-dict `:` type($result)"
 
-    def __init__(self, constructor: SymbolRefAttr, result_type: FunctionType):
+    def __init__(self, constructor: SymbolRefAttr, result_type: FnType):
         super().__init__(result_types=[result_type], properties={"constructor": constructor})
 
     @property
     def signature(self) -> tuple[Sequence[Attribute], Attribute]:
         """The types of the fields, and of the value."""
-        (output,) = self.result.type.outputs.data
-        return self.result.type.inputs.data, output
+        return self.result.type.inputs, self.result.type.output
 
 
 class _PatternsFit(SymbolUserOpInterface):

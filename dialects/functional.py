@@ -74,6 +74,36 @@ class TypeVarType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
+class FnType(ParametrizedAttribute, TypeAttribute):
+    """
+    The type of a function value (Relay's `fn (T, …) -> R`): `!relay.fn<(T, …) -> R>`. It is not the
+    builtin function type, which as the one result of an operation reads as a list of results.
+    """
+
+    name = "relay.fn"
+    signature: FunctionType
+
+    def __init__(self, inputs: Sequence[Attribute] | FunctionType, output: Attribute | None = None):
+        if not isinstance(inputs, FunctionType):
+            inputs = FunctionType.from_lists(inputs, [] if output is None else [output])
+        super().__init__(inputs)
+
+    @property
+    def inputs(self) -> tuple[Attribute, ...]:
+        """The types of the parameters."""
+        return self.signature.inputs.data
+
+    @property
+    def output(self) -> Attribute:
+        """The type of the result."""
+        return self.signature.outputs.data[0]
+
+    def verify(self) -> None:
+        if len(self.signature.outputs) != 1:
+            raise VerifyException(f"relay.fn is {self.signature}, expected one result")
+
+
+@irdl_attr_definition
 class ForallType(ParametrizedAttribute, TypeAttribute):
     """The type of a function with type parameters (Relay's `fn [A](A) -> A`)."""
 
@@ -92,7 +122,7 @@ class ForallType(ParametrizedAttribute, TypeAttribute):
         return tuple(name.data for name in self.type_params.data)
 
     def verify(self) -> None:
-        if not isinstance(self.body, FunctionType):
+        if not isinstance(self.body, FnType):
             raise VerifyException(f"relay.forall is about {self.body}, expected a function type")
 
 
@@ -155,8 +185,8 @@ def type_parts(type_: Attribute) -> tuple[Attribute, ...]:
     match type_:
         case TupleType():
             return tuple(type_.types.data)
-        case FunctionType():
-            return (*type_.inputs.data, *type_.outputs.data)
+        case FnType():
+            return (*type_.inputs, type_.output)
         case RefType():
             return (type_.value,)
         case AdtType():
@@ -172,8 +202,8 @@ def same_head(one: Attribute, other: Attribute) -> bool:
     match one, other:
         case TupleType(), TupleType():
             return len(one.types) == len(other.types)
-        case FunctionType(), FunctionType():
-            return len(one.inputs) == len(other.inputs) and len(one.outputs) == len(other.outputs)
+        case FnType(), FnType():
+            return len(one.inputs) == len(other.inputs)
         case RefType(), RefType():
             return True
         case AdtType(), AdtType():
@@ -201,9 +231,8 @@ def with_parts(type_: Attribute, parts: tuple[Attribute, ...]) -> Attribute:
     match type_:
         case TupleType():
             return tuple_type(parts)
-        case FunctionType():
-            inputs = len(type_.inputs)
-            return FunctionType.from_lists(parts[:inputs], parts[inputs:])
+        case FnType():
+            return FnType(parts[:-1], parts[-1])
         case RefType():
             return RefType(parts[0])
         case AdtType():
@@ -323,7 +352,7 @@ def _function_type(block: Block, recursive: bool, type_params: Sequence[str]) ->
     terminator = block.last_op
     assert isinstance(terminator, YieldOp)
     inputs = block.arg_types[1:] if recursive else block.arg_types
-    type_ = FunctionType.from_lists(inputs, [terminator.value.type])
+    type_ = FnType(inputs, terminator.value.type)
     return ForallType(type_params, type_) if type_params else type_
 
 
@@ -356,9 +385,9 @@ class ApplyOp(RelayOp):
         type_, instance = self.function.type, Instance()
         if isinstance(type_, ForallType):
             type_, instance = type_.body, Instance(type_.names)
-        if not isinstance(type_, FunctionType):
+        if not isinstance(type_, FnType):
             raise VerifyException(f"'function' is {type_}, expected a function")
-        inputs = type_.inputs.data
+        inputs = type_.inputs
         if len(inputs) != len(self.args):
             raise VerifyException(
                 f"{len(self.args)} arguments are given, {type_} takes {len(inputs)}"
@@ -366,7 +395,7 @@ class ApplyOp(RelayOp):
         for i, (parameter, arg) in enumerate(zip(inputs, self.args, strict=True)):
             if not instance.match(parameter, arg.type):
                 raise VerifyException(f"argument {i} is {arg.type}, {type_} takes {parameter}")
-        (output,) = type_.outputs.data
+        output = type_.output
         if len(instance.chosen) < len(instance.type_params) and self.results:
             instance.match(output, self.results[0].type)
         return instance.apply(output)
@@ -380,10 +409,9 @@ class _NamesFunction(SymbolUserOpInterface):
         found = SymbolTable.lookup_symbol(op, op.function)
         if not isinstance(found, func.FuncOp):
             raise VerifyException(f"{op.function} is no function of the module")
-        if not Instance(type_params_of(found)).match(found.function_type, op.result.type):
-            raise VerifyException(
-                f"result type is {op.result.type}, {op.function} is {found.function_type}"
-            )
+        type_ = FnType(found.function_type)
+        if not Instance(type_params_of(found)).match(type_, op.result.type):
+            raise VerifyException(f"result type is {op.result.type}, {op.function} is {type_}")
 
 
 @irdl_op_definition
@@ -398,7 +426,7 @@ class GlobalVarOp(IRDLOperation):
     name = "relay.global_var"
 
     function = prop_def(FlatSymbolRefAttrConstr)
-    result = result_def(FunctionType)
+    result = result_def(FnType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), _NamesFunction())
     assembly_format = "$function attr-dict `:` type($result)"
 
@@ -419,7 +447,7 @@ class InstantiateOp(RelayOp):
     name = "relay.instantiate"
 
     function = operand_def(ForallType)
-    result = result_def(FunctionType)
+    result = result_def(FnType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
     assembly_format = "$function attr-dict `:` functional-type(operands, results)"
 
@@ -435,4 +463,4 @@ class InstantiateOp(RelayOp):
 
 
 FUNCTIONAL_OPS = (ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp)
-FUNCTIONAL_ATTRS = (AdtType, ForallType, TypeVarType)
+FUNCTIONAL_ATTRS = (AdtType, FnType, ForallType, TypeVarType)

@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xrelay.dialects.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import CalledBodyOp, YieldOp
-from xrelay.dialects.functional import ClosureOp, ForallType
+from xrelay.dialects.functional import ClosureOp, FnType, ForallType
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.type_relations import joined, refined
 
@@ -159,7 +159,7 @@ class TypeInference:
 
     def closure_type(self, op: ClosureOp) -> Attribute:
         """The type of a function value: the parameters as stated, the result of the body."""
-        type_ = FunctionType.from_lists([param.type for param in op.params], [op.yielded.type])
+        type_ = FnType([param.type for param in op.params], op.yielded.type)
         names = tuple(name.data for name in op.type_params or ())
         whole = ForallType(names, type_) if names else type_
         if op.recursive:

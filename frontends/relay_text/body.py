@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import (
-    FunctionType,
     StringAttr,
     TensorType,
     TupleType,
@@ -40,6 +39,7 @@ from xrelay.dialects.functional import (
     AdtType,
     ApplyOp,
     ClosureOp,
+    FnType,
     ForallType,
     GlobalVarOp,
     Instance,
@@ -390,8 +390,8 @@ class BodyImporter:
 
     def _apply(self, call: Call, function: SSAValue) -> ApplyOp:
         args = self._values(call.args)
-        if isinstance(function.type, FunctionType):
-            params = zip(args, function.type.inputs.data, strict=False)
+        if isinstance(function.type, FnType):
+            params = zip(args, function.type.inputs, strict=False)
             needed = [self._instantiated(call, arg, type_) for arg, type_ in params]
             args = [*needed, *args[len(needed) :]]
         op = ApplyOp(function, args, stated_type(call.type))
@@ -437,14 +437,14 @@ class BodyImporter:
             return
         type_ = self.known(expr.type, expr.position, f"constructor {expr.name}")
         ref = constructor_ref(constructor.type_name, expr.name)
-        self._emit(expr, ConstructorOp(ref, cast(FunctionType, type_)))
+        self._emit(expr, ConstructorOp(ref, cast(FnType, type_)))
 
     def _global_value(self, expr: NameRef) -> GlobalVarOp:
         signature = self._signature(expr)
         type_ = stated_type(expr.type)
         if type_ is None:
             result = self.known(signature.result, expr.position, f"the result of @{expr.name}")
-            type_ = FunctionType.from_lists(signature.params, [result])
+            type_ = FnType(signature.params, result)
         return GlobalVarOp(expr.name, type_)
 
     # -- the other expressions -------------------------------------------------------------------

@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    FunctionType,
     Signedness,
     TensorType,
     TupleType,
@@ -16,7 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from xrelay.dialects.core import RefType, is_dense
-from xrelay.dialects.functional import AdtType, ForallType, TypeVarType
+from xrelay.dialects.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.steps import Step, run
@@ -50,11 +49,9 @@ def _text(type_: Attribute) -> Step[str]:
         case TupleType():
             fields = yield _list(type_.types.data)
             return f"({fields},)" if len(type_.types) == 1 else f"({fields})"
-        case FunctionType():
-            inputs = yield _list(type_.inputs.data)
-            output = yield _list(type_.outputs.data)
-            if len(type_.outputs) != 1:
-                output = f"({output})"
+        case FnType():
+            inputs = yield _list(type_.inputs)
+            output = yield _text(type_.output)
             return f"fn ({inputs}) -> {output}"
         case ForallType():
             body = yield _text(type_.body)

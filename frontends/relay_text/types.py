@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    FunctionType,
     IntegerType,
     Signedness,
     TensorType,
@@ -25,7 +24,7 @@ from xdsl.ir import Attribute, TypeAttribute
 
 from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core import RefType
-from xrelay.dialects.functional import AdtType, ForallType, TypeVarType
+from xrelay.dialects.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.steps import Step, run
 
@@ -76,7 +75,7 @@ def compound(head: str, parts: "tuple[Type, ...]") -> Type:
         case "tuple":
             return tuple_type(known)
         case "fn":
-            return FunctionType.from_lists(known[:-1], known[-1:])
+            return FnType(known[:-1], known[-1])
         case "ref":
             return RefType(known[0])
         case _:
@@ -90,8 +89,8 @@ def decompose(type_: Attribute | Compound) -> tuple[str, tuple[Type, ...]] | Non
             return type_.head, type_.parts
         case TupleType():
             return "tuple", tuple(type_.types.data)
-        case FunctionType():
-            return "fn", (*type_.inputs.data, *type_.outputs.data)
+        case FnType():
+            return "fn", (*type_.inputs, type_.output)
         case RefType():
             return "ref", (type_.value,)
         case AdtType():
