@@ -46,7 +46,7 @@ from xrelay.dialects.base import Value
 from xrelay.dialects.core import YieldOp
 from xrelay.dialects.functional import AdtType, FnType, Instance
 from xrelay.dialects.shapes import compatible
-from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
 @irdl_attr_definition
@@ -149,7 +149,9 @@ class TypeDefOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     type_params = prop_def(ArrayAttr[StringAttr])
     constructors = opt_prop_def(ArrayAttr[ConstructorAttr])
-    traits = traits_def(Pure(), SymbolOpInterface(), HasPatternKind(OpPatternKind.OPAQUE))
+    traits = traits_def(
+        Pure(), SymbolOpInterface(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational()
+    )
     assembly_format = "$sym_name $type_params ($constructors^)? attr-dict"
 
     def __init__(
@@ -218,7 +220,9 @@ class ConstructOp(IRDLOperation):
     constructor = prop_def(SymbolRefAttr)
     fields = var_operand_def()
     result = result_def(AdtType)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), _NamesConstructor())
+    traits = traits_def(
+        Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational(), _NamesConstructor()
+    )
     assembly_format = (
         "$constructor `(` $fields `)` attr-dict `:` functional-type(operands, results)"
     )
@@ -249,7 +253,9 @@ class ConstructorOp(IRDLOperation):
 
     constructor = prop_def(SymbolRefAttr)
     result = result_def(FnType)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), _NamesConstructor())
+    traits = traits_def(
+        Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational(), _NamesConstructor()
+    )
     assembly_format = "$constructor attr-dict `:` type($result)"
 
     def __init__(self, constructor: SymbolRefAttr, result_type: FnType):
@@ -294,7 +300,10 @@ class MatchOp(IRDLOperation):
     result = result_def()
     clauses = var_region_def("single_block")
     traits = traits_def(
-        RecursiveMemoryEffect(), HasPatternKind(OpPatternKind.OPAQUE), _PatternsFit()
+        RecursiveMemoryEffect(),
+        HasPatternKind(OpPatternKind.OPAQUE),
+        NonComputational(),
+        _PatternsFit(),
     )
     assembly_format = (
         "$data $patterns attr-dict-with-keyword `:` functional-type(operands, results) $clauses"

@@ -1,6 +1,6 @@
 """Where values live, as Relay's device planning states it, and copies between devices."""
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
@@ -22,7 +22,7 @@ class VirtualDeviceAttr(ParametrizedAttribute):
     """
     A device, as far as it is decided (Relay's `VirtualDevice`): its type (DLPack's numbers: 1 is a
     CPU, 2 CUDA; -1 not decided), its number (-1 not decided), the scope of memory ("" not decided)
-    and the target that code is compiled for, a dictionary (`none` not decided).
+    and the target that code is compiled for, a dictionary (`unit` not decided).
     """
 
     name = "relay.virtual_device"
@@ -42,7 +42,7 @@ class VirtualDeviceAttr(ParametrizedAttribute):
             integer(device_type) if isinstance(device_type, int) else device_type,
             integer(device_id) if isinstance(device_id, int) else device_id,
             StringAttr(memory_scope) if isinstance(memory_scope, str) else memory_scope,
-            NoneAttr() if target is None else target,
+            UnitAttr() if target is None else target,
         )
 
 

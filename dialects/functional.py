@@ -56,7 +56,7 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.base import RelayOp, Value, tuple_type
 from xrelay.dialects.core import RefType, YieldOp
 from xrelay.dialects.shapes import compatible, is_tensor_type
-from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 TYPE_PARAMS = "relay.type_params"
 """The attribute of a `func.func` that names its type parameters."""
@@ -266,7 +266,7 @@ class LetOp(RelayOp):
 
     value = operand_def()
     result = result_def()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
     assembly_format = "$value attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, value: Value):
@@ -293,7 +293,7 @@ class ClosureOp(IRDLOperation):
     recursive = opt_prop_def(UnitAttr)
     result = result_def()
     body = region_def("single_block")
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
     assembly_format = "attr-dict-with-keyword `:` type($result) $body"
 
     def __init__(
@@ -371,7 +371,10 @@ class ApplyOp(RelayOp):
     result = result_def()
     # What the function does with references is not known.
     traits = traits_def(
-        MemoryReadEffect(), MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE)
+        MemoryReadEffect(),
+        MemoryWriteEffect(),
+        HasPatternKind(OpPatternKind.OPAQUE),
+        NonComputational(),
     )
     assembly_format = "$function `(` $args `)` attr-dict `:` functional-type(operands, results)"
 
@@ -427,7 +430,9 @@ class GlobalVarOp(IRDLOperation):
 
     function = prop_def(FlatSymbolRefAttrConstr)
     result = result_def(FnType)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), _NamesFunction())
+    traits = traits_def(
+        Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational(), _NamesFunction()
+    )
     assembly_format = "$function attr-dict `:` type($result)"
 
     def __init__(self, function: str, result_type: Attribute):
@@ -448,7 +453,7 @@ class InstantiateOp(RelayOp):
 
     function = operand_def(ForallType)
     result = result_def(FnType)
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
     assembly_format = "$function attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, function: Value, result_type: Attribute):

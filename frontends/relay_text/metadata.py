@@ -27,9 +27,9 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
-    NoneAttr,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute
@@ -189,14 +189,14 @@ class Metadata:
             raise self.error(ref, f"a virtual device has the field {error}") from error
 
     def tree(self, index: object, ref: MetaRef, depth: int = 0) -> Attribute:
-        """An object and those that it refers to, as nested attributes; `none` for null."""
+        """An object and those that it refers to, as nested attributes; `unit` for null."""
         if depth > MOST_NESTED:
             raise self.error(ref, f"objects nest more than {MOST_NESTED} deep")
         node = self.at(index, ref)
         kind = str(node.get("type_key"))
         match kind:
             case "":
-                return NoneAttr()
+                return UnitAttr()
             case "runtime.String":
                 return StringAttr(str(node.get("repr_str", "")))
             case "IntImm":
@@ -299,7 +299,7 @@ class MetadataWriter:
     def tree(self, attribute: Attribute) -> int:
         """Adds an object and those that it refers to; returns its index. See Metadata.tree."""
         match attribute:
-            case NoneAttr():
+            case UnitAttr():
                 return 0
             case StringAttr():
                 return self.add({"type_key": "runtime.String", "repr_str": attribute.data})
