@@ -272,7 +272,8 @@ class _PatternsFit(SymbolUserOpInterface):
 
     def verify(self, op: Operation) -> None:
         assert isinstance(op, MatchOp)
-        for i, (pattern, region) in enumerate(zip(op.patterns, op.clauses, strict=True)):
+        # `verify_`, which runs later, counts them.
+        for i, (pattern, region) in enumerate(zip(op.patterns, op.clauses, strict=False)):
             bound = [type_ for _, type_ in pattern_variables(op, pattern, op.data.type)]
             args = region.block.arg_types
             if len(bound) != len(args) or not all(map(Instance().match, bound, args)):
