@@ -394,8 +394,8 @@ class BodyImporter:
             params = zip(args, function.type.inputs, strict=False)
             needed = [self._instantiated(call, arg, type_) for arg, type_ in params]
             args = [*needed, *args[len(needed) :]]
-        op = ApplyOp(function, args, stated_type(call.type))
         try:
+            op = ApplyOp(function, args, stated_type(call.type))
             op.verify_()
         except VerifyException as error:
             raise self.error(call.position, str(error)) from error
@@ -500,8 +500,7 @@ class BodyImporter:
                     pattern.position,
                     f"this clause has type {found}, those before {result_so_far}",
                 )
-        if result is None:
-            raise self.error(expr.position, "found a match without clauses")
+        assert result is not None, "the parser wants a clause"
         patterns = [self.patterns.attribute(pattern) for pattern, _ in expr.clauses]
         self._emit(expr, MatchOp(data, patterns, regions, result, complete=expr.complete))
 

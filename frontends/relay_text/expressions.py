@@ -444,6 +444,8 @@ class ExpressionParser:
             clauses.append((pattern, body))
             if not cursor.at("}"):
                 cursor.expect(",")
+        if not clauses:
+            raise cursor.error("found a match without clauses", position)
         return self._with_stated(Match(position, data, clauses, complete))
 
     def _pattern(self, depth: int) -> Step[Pattern]:

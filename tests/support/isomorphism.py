@@ -6,6 +6,7 @@ compared by their contents.
 
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -14,6 +15,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from xrelay.dialects.adt import ConstructOp, ConstructorOp, TypeDefOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.functional import ApplyOp, GlobalVarOp, LetOp
+from xrelay.interpreters.arrays import constant_array
 
 NAMED = (ConstantOp, ConstructorOp, GlobalVarOp)
 """Operations without operands that are the same wherever they stand."""
@@ -117,6 +119,13 @@ class Comparison:
     def _operations(self, left: Operation, right: object) -> None:
         assert isinstance(right, Operation)
         self._same("operation", left.name, right.name)
+        if isinstance(left, ConstantOp) and isinstance(right, ConstantOp):
+            self._same("type of a constant", left.result.type, right.result.type)
+            if not np.array_equal(_bytes(left), _bytes(right)):
+                raise Different(
+                    f"{self.where}: constants: {_short(left.value)} and {_short(right.value)}"
+                )
+            return
         self._same(f"properties of {left.name}", dict(left.properties), dict(right.properties))
         self._same(f"attributes of {left.name}", dict(left.attributes), dict(right.attributes))
         for name, a, b in (
@@ -139,6 +148,12 @@ def _roots(block: Block) -> list[Operation]:
         or op.has_trait(IsTerminator)
         or not (op.regions or isinstance(op, func.CallOp | ApplyOp) or is_side_effect_free(op))
     ]
+
+
+def _bytes(op: ConstantOp) -> np.ndarray:
+    """The elements of a constant, of which a splat may keep one only, as bytes."""
+    array = np.ascontiguousarray(constant_array(op))
+    return array.reshape(-1).view(np.uint8)
 
 
 def _described(value: SSAValue) -> str:
