@@ -13,7 +13,7 @@ import hashlib
 import logging
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache as memoized
 from importlib.metadata import version
@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from xrelay.collector import collector_paused
-from xrelay.lowering.target import NATIVE, named_target
+from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.cache import ObjectCache, file_digest, object_cache
+from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
 
 if TYPE_CHECKING:
@@ -69,22 +70,33 @@ def compile_model(
     """
     records = tuning if isinstance(tuning, TuningRecords) else read_records(Path(tuning))
     options = CompileOptions(threads, target, profile, winograd, records)
-    named_target(options.target)  # An unknown one is refused before the model is read.
+    _processor(options)  # An unknown one is refused before the model is read.
     place = cache_place(model, shapes, options) if cache else None
+
+    @collector_paused()
+    def compiled() -> ModelCode:
+        from xrelay.compiler import compile_code, read_model
+
+        progress("read the model")
+        return compile_code(*read_model(model, shapes), options, progress)
+
+    return load_or_compile(place, compiled, progress)
+
+
+def load_or_compile(
+    place: CachePlace | None, compiled: Callable[[], ModelCode], progress: Progress
+) -> Model:
+    """The model from its place in the cache; else what `compiled` makes, which is kept there."""
     code = None if place is None else place.load(progress)
     if code is not None:
         return Model.from_code(code)
     before = None if place is None else place.dependencies()
-    from xrelay.compiler import compile_code, read_model
-
-    with collector_paused():
-        progress("read the model")
-        code = compile_code(*read_model(model, shapes), options, progress)
+    code = compiled()
     progress("generate machine code")
-    compiled = Model.from_code(code)
+    model = Model.from_code(code)
     if place is not None:
         place.store(code, before)
-    return compiled
+    return model
 
 
 @dataclass(frozen=True)
@@ -154,9 +166,16 @@ def cache_place(
     facts = (
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),
-        *(named_target(options.target), _compiler_digest()),
+        *(_processor(options), _compiler_digest()),
     )
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
+
+
+def _processor(options: CompileOptions) -> Target:
+    """The description of the processor, without LLVM where it is known already."""
+    return named_target(
+        options.target, lambda: native_target(host().triple, host().cpu, host().features)
+    )
 
 
 def _changed(path: Path | None) -> int | None:

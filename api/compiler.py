@@ -24,6 +24,7 @@ from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
+from xrelay.lowering.fuse_composites import FuseCompositesPass
 from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import (
     CONSTANTS_ATTRIBUTE,
@@ -38,7 +39,7 @@ from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
-from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
@@ -201,9 +202,9 @@ def preparation(target: str) -> tuple[ModulePass, ...]:
     return cpu_pipeline(named_target(target).lanes(4))
 
 
-def relay_passes(target: str) -> tuple[ModulePass, ...]:
+def relay_passes(target: str, threads: int = 1) -> tuple[ModulePass, ...]:
     """What happens to a relay module before its code is generated, in order."""
-    return (*preparation(target), FuseOpsPass())
+    return (*preparation(target), FuseCompositesPass(target, threads), FuseOpsPass())
 
 
 def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:
@@ -217,7 +218,7 @@ def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progres
 @collector_paused()
 def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
     """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
-    run_passes(module, relay_passes(options.target), progress)
+    run_passes(module, relay_passes(options.target, options.threads), progress)
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(function, kernel_options(options), profile=options.profile)

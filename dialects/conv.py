@@ -1,7 +1,8 @@
-"""Convolution, and its transposition."""
+"""Convolution of lines, images and volumes."""
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -22,7 +23,15 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.layout import block_count, image_lanes, image_shape
+from xrelay.dialects.layout import (
+    Layout,
+    block_count,
+    canonical_shape,
+    image_lanes,
+    image_shape,
+    layout_of,
+    shape_in_layout,
+)
 from xrelay.dialects.shapes import (
     dimension_product,
     element_type,
@@ -35,10 +44,9 @@ from xrelay.dialects.shapes import (
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 from xrelay.dialects.windows import (
+    Pads,
     expand_padding,
-    line_padding,
     positive_numbers,
-    positive_pair,
     require_layout,
     transposed_window_output,
     window_output,
@@ -52,8 +60,18 @@ class ConvolutionOp(RelayOp, ABC):
     `out_dtype`, by default the dtype of `data`.
     """
 
+    IMAGE_LAYOUT: ClassVar[str]
+    """The order of axes that images are described in: NCHW."""
+    KERNEL_LAYOUT: ClassVar[str]
+    """The order of axes that weights are described in: OIHW, or IOHW."""
+
     data = tensor_operand_def()
     weight = tensor_operand_def()
+    strides = prop_def(DenseArrayBase.constr(i64))
+    padding = prop_def(DenseArrayBase.constr(i64))
+    dilation = prop_def(DenseArrayBase.constr(i64))
+    data_layout = prop_def(StringAttr)
+    kernel_layout = prop_def(StringAttr)
     groups = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
     channels = opt_prop_def(IntegerAttr.constr(i64))
     kernel_size = opt_prop_def(DenseArrayBase.constr(i64))
@@ -62,6 +80,36 @@ class ConvolutionOp(RelayOp, ABC):
     result = tensor_result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
     assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
+
+    @property
+    def spatial_axes(self) -> int:
+        """How many axes a window has."""
+        return len(self.IMAGE_LAYOUT) - 2
+
+    @property
+    def window_strides(self) -> tuple[int, ...]:
+        """`strides`, a number for each spatial axis."""
+        return positive_numbers(self.strides, "strides", self.spatial_axes)
+
+    @property
+    def window_dilation(self) -> tuple[int, ...]:
+        """`dilation`, a number for each spatial axis."""
+        return positive_numbers(self.dilation, "dilation", self.spatial_axes)
+
+    @property
+    def pads(self) -> Pads:
+        """The padding of each side of each spatial axis."""
+        return expand_padding(self.padding.get_values(), self.spatial_axes)
+
+    @property
+    def layouts(self) -> tuple[Layout, Layout, Layout]:
+        """The layouts of `data`, `weight` and the result: their axes in any order."""
+        out_layout = self.out_layout if self.out_layout.data else self.data_layout
+        return (
+            layout_of(self.data_layout, "data_layout", self.IMAGE_LAYOUT, splits="C"),
+            layout_of(self.kernel_layout, "kernel_layout", self.KERNEL_LAYOUT, splits="OI"),
+            layout_of(out_layout, "out_layout", self.IMAGE_LAYOUT, splits="C"),
+        )
 
     def group_count(self) -> int:
         """The number of groups."""
@@ -90,13 +138,15 @@ class ConvolutionOp(RelayOp, ABC):
                     f"'kernel_size' is {list(stated)}, 'weight' has {shape_text(kernel)}"
                 )
 
-    def correlated_channels(self, in_channels: int, lanes: int | None = None) -> int:
+    def correlated_channels(
+        self, weight: Sequence[int], in_channels: int, lanes: int | None = None
+    ) -> int:
         """
-        The output channels of a cross-correlation with `weight` [O, C / groups, …].
+        The output channels of a cross-correlation with a weight of the shape [O, C / groups, …].
 
         Raises VerifyException unless `in_channels`, counted in blocks of `lanes`, fit.
         """
-        out_channels, group_channels, *kernel = self.weight.type.get_shape()
+        out_channels, group_channels, *kernel = weight
         groups = self.group_count()
         taken = block_count(dimension_product((group_channels, groups)), lanes)
         if not same_dimension(in_channels, taken):
@@ -128,6 +178,9 @@ class Conv1DOp(ConvolutionOp):
     """
 
     name = "relay.nn.conv1d"
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCW"
+    KERNEL_LAYOUT: ClassVar[str] = "OIW"
 
     strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
     padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
@@ -163,15 +216,11 @@ class Conv1DOp(ConvolutionOp):
         require_layout("out_layout", self.out_layout, "NCW", "")
         batch, in_channels, width = ranked(self.data, "'data'", 3).get_shape()
         _, _, taps = ranked(self.weight, "'weight'", 3).get_shape()
-        out_channels = self.correlated_channels(in_channels)
-        (stride,) = positive_numbers(self.strides, "strides", 1)
-        (dilation,) = positive_numbers(self.dilation, "dilation", 1)
-        left, right = line_padding(self.padding.get_values())
-        # A line is an image of height 1.
-        _, positions = window_output(
-            (1, width), (1, taps), (1, stride), (1, dilation), (0, left, 0, right)
+        out_channels = self.correlated_channels(self.weight.type.get_shape(), in_channels)
+        positions = window_output(
+            [width], [taps], self.window_strides, self.window_dilation, self.pads
         )
-        return TensorType(self.sum_type(), [batch, out_channels, positions])
+        return TensorType(self.sum_type(), [batch, out_channels, *positions])
 
 
 @irdl_op_definition
@@ -194,6 +243,9 @@ class Conv2DOp(ConvolutionOp):
     """
 
     name = "relay.nn.conv2d"
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
+    KERNEL_LAYOUT: ClassVar[str] = "OIHW"
 
     strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
     padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
@@ -243,13 +295,11 @@ class Conv2DOp(ConvolutionOp):
         require_layout("kernel_layout", self.kernel_layout, "OIHW")
         batch, in_channels, image = image_shape(self.data, "'data'", self.data_lanes)
         _, _, *kernel = ranked(self.weight, "'weight'", 4).get_shape()
-        out_channels = self.correlated_channels(in_channels, self.data_lanes)
+        out_channels = self.correlated_channels(
+            self.weight.type.get_shape(), in_channels, self.data_lanes
+        )
         positions = window_output(
-            image,
-            kernel,
-            positive_pair(self.strides, "strides"),
-            positive_pair(self.dilation, "dilation"),
-            expand_padding(self.padding.get_values()),
+            image, kernel, self.window_strides, self.window_dilation, self.pads
         )
         lanes = self.out_lanes
         block = [] if lanes is None else [lanes]
@@ -257,8 +307,162 @@ class Conv2DOp(ConvolutionOp):
         return TensorType(self.sum_type(), shape)
 
 
+class LaidOutConvolutionOp(ConvolutionOp, ABC):
+    """A convolution whose tensors have their axes in any order, and channels in blocks or not."""
+
+    def infer_type(self) -> Attribute:
+        images, kernels, results = self.layouts
+        batch, channels, *image = canonical_shape(self.data, "'data'", images, self.IMAGE_LAYOUT)
+        weight = canonical_shape(self.weight, "'weight'", kernels, self.KERNEL_LAYOUT)
+        out_channels = self.correlated_channels(weight, channels)
+        positions = window_output(
+            image, weight[2:], self.window_strides, self.window_dilation, self.pads
+        )
+        shape = [batch, out_channels, *positions]
+        out_shape = shape_in_layout(shape, "out_layout", results, self.IMAGE_LAYOUT)
+        return TensorType(self.sum_type(), out_shape)
+
+
 @irdl_op_definition
-class Conv2DTransposeOp(ConvolutionOp):
+class Conv3DOp(LaidOutConvolutionOp):
+    """
+    Cross-correlation of `data` [N, C, D, H, W] with `weight` [O, C / groups, KD, KH, KW]:
+    result[n, o, z, y, x] = sum over c, h, i, j of
+    data[n, g * C / groups + c, z * sd + h * dd - front, y * sh + i * dh - top,
+    x * sw + j * dw - left] * weight[o, c, h, i, j], where g is the group of o, and elements outside
+    of `data` are 0.
+
+    `padding` holds one, three or six (front, top, left, back, bottom, right) numbers. `channels`
+    and `kernel_size`, when given, must agree with `weight`. Products are summed in `out_dtype`, by
+    default the dtype of `data`. `data_layout`, `kernel_layout` and `out_layout` (by default that
+    of `data`) may state other orders of the axes, and blocks of channels: NDHWC, DHWIO.
+
+    Source: Relay's `nn.conv3d`, ONNX's Conv.
+    """
+
+    name = "relay.nn.conv3d"
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
+    KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
+
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
+    data_layout = prop_def(StringAttr, default_value=string("NCDHW"))
+    kernel_layout = prop_def(StringAttr, default_value=string("OIDHW"))
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        *,
+        strides: Sequence[int] = (1, 1, 1),
+        padding: Sequence[int] = (0, 0, 0),
+        dilation: Sequence[int] = (1, 1, 1),
+        groups: int = 1,
+        data_layout: str = "NCDHW",
+        kernel_layout: str = "OIDHW",
+        out_layout: str = "",
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, weight],
+            {
+                "strides": int_array(strides),
+                "padding": int_array(padding),
+                "dilation": int_array(dilation),
+                "groups": integer(groups),
+                "data_layout": string(data_layout),
+                "kernel_layout": string(kernel_layout),
+                "out_layout": string(out_layout),
+                "out_dtype": out_dtype,
+            },
+        )
+
+
+class TransposedConvolutionOp(ConvolutionOp, ABC):
+    """
+    The transpose of a convolution, as its gradient with respect to its input: every element of
+    `data` [N, C, …], times `weight`, is added to a window of the result. With the weight as
+    [C, O / groups, …], the result before `padding` is cut off its borders is
+    full[n, g * O / groups + o, y * s + i * d] += data[n, c, y] * weight[c, o, i] along every
+    spatial axis, where g is the group of c.
+
+    The result has (H - 1) * s + (K - 1) * d + 1 - before - after + `output_padding` elements along
+    each: `output_padding` is added at the end, or cut off less there. `channels` is O.
+
+    `data_layout`, `kernel_layout` and `out_layout` (by default that of `data`) state the order of
+    the axes. In `kernel_layout`, I is the axis of length C and O that of length O / groups.
+    """
+
+    output_padding = prop_def(DenseArrayBase.constr(i64))
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        *,
+        strides: Sequence[int] | None = None,
+        output_padding: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        groups: int = 1,
+        data_layout: str | None = None,
+        kernel_layout: str | None = None,
+        out_layout: str = "",
+        out_dtype: TypeAttribute | None = None,
+    ):
+        numbers = {
+            "strides": strides,
+            "output_padding": output_padding,
+            "padding": padding,
+            "dilation": dilation,
+        }
+        super().__init__(
+            [data, weight],
+            {
+                **{name: None if v is None else int_array(v) for name, v in numbers.items()},
+                "groups": integer(groups),
+                "data_layout": None if data_layout is None else string(data_layout),
+                "kernel_layout": None if kernel_layout is None else string(kernel_layout),
+                "out_layout": string(out_layout),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        images, kernels, results = self.layouts
+        batch, channels, *image = canonical_shape(self.data, "'data'", images, self.IMAGE_LAYOUT)
+        taken, group_channels, *kernel = canonical_shape(
+            self.weight, "'weight'", kernels, self.KERNEL_LAYOUT
+        )
+        groups = self.group_count()
+        if not same_dimension(channels, taken):
+            raise VerifyException(
+                f"'data' has {channels} channels, 'weight' takes {taken} "
+                f"('kernel_layout' is \"{self.kernel_layout.data}\")"
+            )
+        if taken != DYNAMIC_INDEX and taken % groups:
+            raise VerifyException(
+                f"'weight' takes {taken} channels, not a multiple of {groups} groups"
+            )
+        out_channels = dimension_product((group_channels, groups))
+        self.require_weight(out_channels, kernel)
+        positions = transposed_window_output(
+            image,
+            kernel,
+            self.window_strides,
+            self.window_dilation,
+            self.pads,
+            self.output_padding.get_values(),
+        )
+        shape = [batch, out_channels, *positions]
+        out_shape = shape_in_layout(shape, "out_layout", results, self.IMAGE_LAYOUT)
+        return TensorType(self.sum_type(), out_shape)
+
+
+@irdl_op_definition
+class Conv2DTransposeOp(TransposedConvolutionOp):
     """
     The transpose of a convolution, as its gradient with respect to its input: every element of
     `data` [N, C, H, W], times `weight`, is added to a window of the result. With the weight as
@@ -276,6 +480,9 @@ class Conv2DTransposeOp(ConvolutionOp):
 
     name = "relay.nn.conv2d_transpose"
 
+    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
+    KERNEL_LAYOUT: ClassVar[str] = "IOHW"
+
     strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
     output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
     padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
@@ -283,61 +490,11 @@ class Conv2DTransposeOp(ConvolutionOp):
     data_layout = prop_def(StringAttr, default_value=string("NCHW"))
     kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
 
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        strides: Sequence[int] = (1, 1),
-        output_padding: Sequence[int] = (0, 0),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        kernel_layout: str = "OIHW",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "strides": int_array(strides),
-                "output_padding": int_array(output_padding),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "kernel_layout": string(kernel_layout),
-                "out_dtype": out_dtype,
-            },
-        )
-
     def infer_type(self) -> Attribute:
         require_layout("data_layout", self.data_layout, "NCHW")
         require_layout("kernel_layout", self.kernel_layout, "IOHW", "OIHW")
         require_layout("out_layout", self.out_layout, "NCHW", "")
-        batch, in_channels, *image = ranked(self.data, "'data'", 4).get_shape()
-        first, second, *kernel = ranked(self.weight, "'weight'", 4).get_shape()
-        given = self.kernel_layout.data == "IOHW"
-        taken, group_channels = (first, second) if given else (second, first)
-        groups = self.group_count()
-        if not same_dimension(in_channels, taken):
-            raise VerifyException(
-                f"'data' has {in_channels} channels, 'weight' takes {taken} "
-                f"('kernel_layout' is \"{self.kernel_layout.data}\")"
-            )
-        if taken != DYNAMIC_INDEX and taken % groups:
-            raise VerifyException(
-                f"'weight' takes {taken} channels, not a multiple of {groups} groups"
-            )
-        out_channels = dimension_product((group_channels, groups))
-        self.require_weight(out_channels, kernel)
-        positions = transposed_window_output(
-            image,
-            kernel,
-            positive_pair(self.strides, "strides"),
-            positive_pair(self.dilation, "dilation"),
-            expand_padding(self.padding.get_values()),
-            self.output_padding.get_values(),
-        )
-        return TensorType(self.sum_type(), [batch, out_channels, *positions])
+        return super().infer_type()
 
 
-CONV_OPS = (Conv1DOp, Conv2DOp, Conv2DTransposeOp)
+CONV_OPS = (Conv1DOp, Conv2DOp, Conv2DTransposeOp, Conv3DOp)

@@ -22,6 +22,7 @@ from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_resu
 from xrelay.dialects.shapes import (
     boolean,
     broadcast_shapes,
+    dimension_product,
     element_type,
     integer,
     is_tensor_type,
@@ -95,6 +96,43 @@ class DenseOp(RelayOp):
             raise VerifyException(f"'units' is {self.units.value.data}, 'weight' has {rows} rows")
         dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
         return TensorType(dtype, [*outer, rows])
+
+
+@irdl_op_definition
+class ContribDensePackOp(RelayOp):
+    """
+    `relay.nn.dense` of `data` [M, K] with a weight whose rows are in blocks of x: `weight`
+    [N / x, K, x] holds weight[n, k] at [n // x, k, n % x]. The result is [M, N]; `units` must be N.
+
+    Source: Relay's `nn.contrib_dense_pack`.
+    """
+
+    name = "relay.nn.contrib_dense_pack"
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    units = prop_def(IntegerAttr.constr(i64))
+    out_dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self, data: Value, weight: Value, units: int, *, out_dtype: TypeAttribute | None = None
+    ):
+        super().__init__([data, weight], {"units": integer(units), "out_dtype": out_dtype})
+
+    def infer_type(self) -> Attribute:
+        names = ("data", "weight")
+        data, weight = ranked(self.data, "'data'", 2), ranked(self.weight, "'weight'", 3)
+        _require_same_dtype(data, weight, names)
+        (examples, depth), (blocks, weight_depth, lanes) = data.get_shape(), weight.get_shape()
+        _require_same_length(depth, weight_depth, names)
+        units, rows = self.units.value.data, dimension_product((blocks, lanes))
+        if not same_dimension(units, rows):
+            raise VerifyException(f"'units' is {units}, 'weight' has {rows} rows")
+        dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
+        return TensorType(dtype, [examples, units])
 
 
 class MatrixProductOp(RelayOp, ABC):
@@ -185,4 +223,4 @@ class BatchMatmulOp(MatrixProductOp):
         return self.infer_product(3)
 
 
-DENSE_OPS = (BatchMatmulOp, DenseOp, MatmulOp)
+DENSE_OPS = (BatchMatmulOp, ContribDensePackOp, DenseOp, MatmulOp)

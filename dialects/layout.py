@@ -73,6 +73,10 @@ class Layout:
                 )
         return cls(tuple(axes))
 
+    def __str__(self) -> str:
+        parts = [a.name if a.block is None else f"{a.block}{a.name.lower()}" for a in self.axes]
+        return "".join(parts)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The axes before they are split, in order."""
@@ -151,6 +155,55 @@ def image_shape(value: SSAValue, what: str, lanes: int | None) -> tuple[int, int
     if lanes is not None and not same_dimension(block[0], lanes):
         raise VerifyException(f"{what} is {type_}, expected blocks of {lanes} channels")
     return batch, channels, [height, width]
+
+
+def layout_of(attribute: StringAttr, what: str, canonical: str, splits: str = "") -> Layout:
+    """
+    The layout that a property states: the axes of the layout `canonical` in any order, of which
+    those in `splits` may have blocks. `what` names the property in the VerifyException for others.
+    """
+    layout = Layout.parse(attribute.data, what)
+    if sorted(layout.names) != sorted(canonical):
+        raise VerifyException(
+            f'\'{what}\' is "{attribute.data}", expected the axes of "{canonical}" in any order'
+        )
+    for name in layout.blocks:
+        if name not in splits:
+            raise VerifyException(
+                f"'{what}' is \"{attribute.data}\", which splits {name}; "
+                + (f"only {splits} may be split" if splits else "no axis may be split")
+            )
+    return layout
+
+
+def canonical_shape(value: SSAValue, what: str, layout: Layout, canonical: str) -> list[int]:
+    """
+    The lengths of the axes `canonical` of a tensor in `layout`. `what` names the operand in the
+    VerifyException for other ranks and for blocks of other lengths.
+    """
+    type_ = ranked(value, what, len(layout.axes))
+    shape = type_.get_shape()
+    for name, block in layout.blocks.items():
+        length = shape[layout.index(name, block=True)]
+        if not same_dimension(length, block):
+            raise VerifyException(f"{what} is {type_}, expected blocks of {block} along {name}")
+    lengths = layout.lengths(shape)
+    return [lengths[name] for name in canonical]
+
+
+def shape_in_layout(shape: Sequence[int], what: str, layout: Layout, canonical: str) -> list[int]:
+    """
+    The shape in `layout` of a tensor whose axes `canonical` have the lengths `shape`. `what` names
+    the layout in the VerifyException for lengths that blocks do not divide.
+    """
+    lengths = dict(zip(canonical, shape, strict=True))
+    for name, block in layout.blocks.items():
+        if lengths[name] != DYNAMIC_INDEX and lengths[name] % block:
+            raise VerifyException(
+                f"'{what}' has blocks of {block} along {name}, which do not divide the length "
+                f"{lengths[name]}"
+            )
+    return layout.shape(lengths)
 
 
 @irdl_op_definition

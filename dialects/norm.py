@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     BoolAttr,
+    DenseArrayBase,
     FloatAttr,
     IntegerAttr,
     TensorType,
@@ -21,8 +22,10 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def, tuple_type
 from xrelay.dialects.shapes import (
     boolean,
+    int_array,
     integer,
     is_float,
+    normalize_axes,
     normalize_axis,
     ranked,
     real,
@@ -39,7 +42,9 @@ def _require_float(type_: TensorType[Attribute]) -> None:
         )
 
 
-def _require_channels(op: "BatchNormOp | StandardizingOp", axis: int, names: Sequence[str]) -> None:
+def _require_channels(
+    op: "BatchNormOp | PReluOp | RmsNormOp | StandardizingOp", axis: int, names: Sequence[str]
+) -> None:
     """Checks that operands are vectors like axis `axis` of `data`."""
     data = op.data.type
     channels = data.get_shape()[axis]
@@ -93,6 +98,37 @@ class BiasAddOp(RelayOp):
                 f"'bias' has {bias.get_shape()[0]} elements, axis {self.channel_axis} of "
                 f"'data' {length}"
             )
+        return self.data.type
+
+
+@irdl_op_definition
+class PReluOp(RelayOp):
+    """
+    `data` where it is positive, elsewhere `data` times `alpha` [C], repeated along all axes but
+    `axis`, which has length C.
+
+    Source: Relay's `nn.prelu`, ONNX's PRelu.
+    """
+
+    name = "relay.nn.prelu"
+
+    data = tensor_operand_def()
+    alpha = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
+    assembly_format = "$data `,` $alpha attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, alpha: Value, *, axis: int = 1):
+        super().__init__([data, alpha], {"axis": integer(axis)})
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_channels(self, self.channel_axis, ("alpha",))
         return self.data.type
 
 
@@ -305,6 +341,52 @@ class GroupNormOp(StandardizingOp):
         return result
 
 
+@irdl_op_definition
+class RmsNormOp(RelayOp):
+    """
+    Each row of `data` along `axis` divided by its root mean square: data / sqrt(mean of squares
+    + epsilon) * gamma, where `gamma` [C] stands along `axis`, which has length C. Without `scale`
+    gamma counts as 1.
+
+    An extension: Relay has no such operator. Source: ONNX's RMSNormalization.
+    """
+
+    name = "relay.nn.rms_norm"
+
+    data = tensor_operand_def()
+    gamma = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    epsilon = prop_def(FloatAttr.constr(f64), default_value=real(1e-5))
+    scale = prop_def(BoolAttr, default_value=boolean(True))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $gamma attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        gamma: Value,
+        *,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        scale: bool = True,
+    ):
+        super().__init__(
+            [data, gamma],
+            {"axis": integer(axis), "epsilon": real(epsilon), "scale": boolean(scale)},
+        )
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_float(self.data.type)
+        _require_channels(self, self.channel_axis, ("gamma",))
+        return self.data.type
+
+
 class SoftmaxFamilyOp(RelayOp, ABC):
     """Normalises the elements of `data` along `axis`."""
 
@@ -337,6 +419,17 @@ class SoftmaxOp(SoftmaxFamilyOp):
     """
 
     name = "relay.nn.softmax"
+
+
+@irdl_op_definition
+class FastSoftmaxOp(SoftmaxFamilyOp):
+    """
+    The same as `relay.nn.softmax`; Relay allows its exp to be an approximation.
+
+    Source: Relay's `nn.fast_softmax`.
+    """
+
+    name = "relay.nn.fast_softmax"
 
 
 @irdl_op_definition
@@ -407,6 +500,39 @@ class LrnOp(RelayOp):
 
 
 @irdl_op_definition
+class L2NormalizeOp(RelayOp):
+    """
+    `data` / sqrt(max(s, `eps`)), where s is the sum of the squares of all elements along the axes
+    `axis`; without axes every element has a sum of its own.
+
+    Source: Relay's `nn.l2_normalize`.
+    """
+
+    name = "relay.nn.l2_normalize"
+
+    data = tensor_operand_def()
+    eps = prop_def(FloatAttr.constr(f64))
+    axis = prop_def(DenseArrayBase.constr(i64))
+    result = tensor_result_def()
+    # Relay registers no kind, as its pipeline decomposes it before fusion.
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, eps: float, axis: Sequence[int]):
+        super().__init__([data], {"eps": real(eps), "axis": int_array(axis)})
+
+    @property
+    def normalized_axes(self) -> tuple[int, ...]:
+        """`axis`, counted from the front."""
+        return normalize_axes(self.axis.get_values(), self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        _require_float(self.data.type)
+        _ = self.normalized_axes
+        return self.data.type
+
+
+@irdl_op_definition
 class DropoutOp(RelayOp):
     """
     Dropout as inference sees it: a tuple of `data` unchanged and a mask of ones.
@@ -433,10 +559,14 @@ NORM_OPS = (
     BatchNormOp,
     BiasAddOp,
     DropoutOp,
+    FastSoftmaxOp,
     GroupNormOp,
     InstanceNormOp,
+    L2NormalizeOp,
     LayerNormOp,
     LogSoftmaxOp,
     LrnOp,
+    PReluOp,
+    RmsNormOp,
     SoftmaxOp,
 )

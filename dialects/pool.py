@@ -1,8 +1,9 @@
-"""Pooling over windows of an image, and upsampling."""
+"""Pooling over windows of lines, images and volumes, and upsampling."""
 
 from abc import ABC
 from collections.abc import Sequence
 from math import inf
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -19,10 +20,23 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.layout import image_lanes, image_shape
+from xrelay.dialects.layout import (
+    Layout,
+    canonical_shape,
+    image_lanes,
+    image_shape,
+    layout_of,
+    shape_in_layout,
+)
 from xrelay.dialects.shapes import boolean, int_array, ranked, real, string, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
-from xrelay.dialects.windows import expand_padding, positive_pair, require_layout, window_output
+from xrelay.dialects.windows import (
+    Pads,
+    expand_padding,
+    positive_numbers,
+    require_layout,
+    window_output,
+)
 
 
 def pooled_lanes(layout: StringAttr, out_layout: StringAttr) -> int | None:
@@ -32,20 +46,23 @@ def pooled_lanes(layout: StringAttr, out_layout: StringAttr) -> int | None:
     return lanes
 
 
-class Pool2DOp(RelayOp, ABC):
+class PoolOp(RelayOp, ABC):
     """
-    Combines the elements of each `pool_size` window of `data` [N, C, H, W]. `padding` holds one,
-    two (vertical, horizontal) or four (top, left, bottom, right) numbers; with `ceil_mode` the
-    last windows may reach beyond the padded image. In `layout` NCHW{x}c `data` is
-    [N, C / x, H, W, x], and so is the result: every lane is a channel.
+    What the pools of every number of spatial axes share: each result element combines the elements
+    of a window of `pool_size` elements in steps of `dilation`; windows lie `strides` apart.
+    `padding` holds one number, one for each spatial axis, or those before each axis and then those
+    after each; with `ceil_mode` the last windows may reach beyond the padded image.
     """
+
+    IMAGE_LAYOUT: ClassVar[str]
+    """The layout of images that is not blocked."""
 
     data = tensor_operand_def()
     pool_size = prop_def(DenseArrayBase.constr(i64))
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    strides = prop_def(DenseArrayBase.constr(i64))
+    dilation = prop_def(DenseArrayBase.constr(i64))
+    padding = prop_def(DenseArrayBase.constr(i64))
+    layout = prop_def(StringAttr)
     out_layout = prop_def(StringAttr, default_value=string(""))
     ceil_mode = prop_def(BoolAttr, default_value=boolean(False))
     result = tensor_result_def()
@@ -57,37 +74,135 @@ class Pool2DOp(RelayOp, ABC):
         data: Value,
         pool_size: Sequence[int],
         *,
-        strides: Sequence[int] = (1, 1),
-        dilation: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
+        strides: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
         ceil_mode: bool = False,
-        layout: str = "NCHW",
+        layout: str | None = None,
+        **properties: Attribute,
     ):
+        numbers = {"strides": strides, "dilation": dilation, "padding": padding}
         super().__init__(
             [data],
             {
                 "pool_size": int_array(pool_size),
-                "strides": int_array(strides),
-                "dilation": int_array(dilation),
-                "padding": int_array(padding),
-                "layout": string(layout),
+                **{name: None if v is None else int_array(v) for name, v in numbers.items()},
+                "layout": None if layout is None else string(layout),
                 "ceil_mode": boolean(ceil_mode),
+                **properties,
             },
         )
+
+    @property
+    def spatial_axes(self) -> int:
+        """How many axes a window has."""
+        return len(self.IMAGE_LAYOUT) - 2
+
+    @property
+    def pads(self) -> Pads:
+        """The padding of each side of each spatial axis."""
+        return expand_padding(self.padding.get_values(), self.spatial_axes)
+
+    def window_numbers(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """The size of windows, their strides and dilation, a number for each spatial axis."""
+        axes = self.spatial_axes
+        return (
+            positive_numbers(self.pool_size, "pool_size", axes),
+            positive_numbers(self.strides, "strides", axes),
+            positive_numbers(self.dilation, "dilation", axes),
+        )
+
+    def window_counts(self, image: Sequence[int]) -> list[int]:
+        """How many windows there are on each spatial axis."""
+        return window_output(
+            image, *self.window_numbers(), self.pads, ceil_mode=bool(self.ceil_mode.value.data)
+        )
+
+
+def pooled_layout(layout: StringAttr, out_layout: StringAttr, canonical: str) -> Layout:
+    """The layout of images, whose channels may be in blocks; the result has it, too."""
+    found = layout_of(layout, "layout", canonical, splits="C")
+    require_layout("out_layout", out_layout, layout.data, "")
+    return found
+
+
+class LaidOutPoolOp(PoolOp, ABC):
+    """A pool whose images have their axes in any order, and channels in blocks or not."""
+
+    @property
+    def data_layout(self) -> Layout:
+        """The layout of `data` and of the result."""
+        return pooled_layout(self.layout, self.out_layout, self.IMAGE_LAYOUT)
+
+    def infer_type(self) -> Attribute:
+        layout = self.data_layout
+        batch, channels, *image = canonical_shape(self.data, "'data'", layout, self.IMAGE_LAYOUT)
+        shape = [batch, channels, *self.window_counts(image)]
+        return with_shape(
+            self.data.type, shape_in_layout(shape, "layout", layout, self.IMAGE_LAYOUT)
+        )
+
+
+class Pool1DOp(LaidOutPoolOp, ABC):
+    """
+    A pool of lines `data` [N, C, W]; `layout` may state another order of the axes and blocks of
+    channels (NWC, NCW8c), which the result has, too.
+    """
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCW"
+
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0,)))
+    layout = prop_def(StringAttr, default_value=string("NCW"))
+
+
+class Pool2DOp(PoolOp, ABC):
+    """
+    Combines the elements of each `pool_size` window of `data` [N, C, H, W]. `padding` holds one,
+    two (vertical, horizontal) or four (top, left, bottom, right) numbers; with `ceil_mode` the
+    last windows may reach beyond the padded image. In `layout` NCHW{x}c `data` is
+    [N, C / x, H, W, x], and so is the result: every lane is a channel.
+    """
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
+
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
 
     def infer_type(self) -> Attribute:
         lanes = pooled_lanes(self.layout, self.out_layout)
         batch, channels, image = image_shape(self.data, "'data'", lanes)
-        shape = window_output(
-            image,
-            positive_pair(self.pool_size, "pool_size"),
-            positive_pair(self.strides, "strides"),
-            positive_pair(self.dilation, "dilation"),
-            expand_padding(self.padding.get_values()),
-            ceil_mode=bool(self.ceil_mode.value.data),
-        )
         block = [] if lanes is None else [lanes]
-        return with_shape(self.data.type, [batch, channels, *shape, *block])
+        shape = [batch, channels, *self.window_counts(image), *block]
+        return with_shape(self.data.type, shape)
+
+
+class Pool3DOp(LaidOutPoolOp, ABC):
+    """
+    A pool of volumes `data` [N, C, D, H, W]; `layout` may state another order of the axes and
+    blocks of channels (NDHWC, NCDHW8c), which the result has, too.
+    """
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
+
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))
+    layout = prop_def(StringAttr, default_value=string("NCDHW"))
+
+
+@irdl_op_definition
+class MaxPool1DOp(Pool1DOp):
+    """
+    The largest element of each window of a line, as in `relay.nn.max_pool2d`.
+
+    Source: Relay's `nn.max_pool1d`, ONNX's MaxPool.
+    """
+
+    name = "relay.nn.max_pool1d"
 
 
 @irdl_op_definition
@@ -103,7 +218,63 @@ class MaxPool2DOp(Pool2DOp):
 
 
 @irdl_op_definition
-class AvgPool2DOp(Pool2DOp):
+class MaxPool3DOp(Pool3DOp):
+    """
+    The largest element of each window of a volume, as in `relay.nn.max_pool2d`.
+
+    Source: Relay's `nn.max_pool3d`, ONNX's MaxPool.
+    """
+
+    name = "relay.nn.max_pool3d"
+
+
+class AvgPoolOp(PoolOp, ABC):
+    """
+    The mean of each window. The divisor counts the elements inside of the image, with
+    `count_include_pad` those in the stated padding too; elements beyond the padding that
+    `ceil_mode` adds never count. A window without elements that count gives 0. The mean of
+    integers is exact, rounded towards zero.
+    """
+
+    count_include_pad = prop_def(BoolAttr, default_value=boolean(False))
+
+    def __init__(
+        self,
+        data: Value,
+        pool_size: Sequence[int],
+        *,
+        strides: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        ceil_mode: bool = False,
+        count_include_pad: bool = False,
+        layout: str | None = None,
+    ):
+        super().__init__(
+            data,
+            pool_size,
+            strides=strides,
+            dilation=dilation,
+            padding=padding,
+            ceil_mode=ceil_mode,
+            layout=layout,
+            count_include_pad=boolean(count_include_pad),
+        )
+
+
+@irdl_op_definition
+class AvgPool1DOp(AvgPoolOp, Pool1DOp):
+    """
+    The mean of each window of a line, as in `relay.nn.avg_pool2d`.
+
+    Source: Relay's `nn.avg_pool1d`, ONNX's AveragePool.
+    """
+
+    name = "relay.nn.avg_pool1d"
+
+
+@irdl_op_definition
+class AvgPool2DOp(AvgPoolOp, Pool2DOp):
     """
     The mean of each window. The divisor counts the elements inside of the image, with
     `count_include_pad` those in the stated padding too; elements beyond the padding that
@@ -115,33 +286,16 @@ class AvgPool2DOp(Pool2DOp):
 
     name = "relay.nn.avg_pool2d"
 
-    count_include_pad = prop_def(BoolAttr, default_value=boolean(False))
 
-    def __init__(
-        self,
-        data: Value,
-        pool_size: Sequence[int],
-        *,
-        strides: Sequence[int] = (1, 1),
-        dilation: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        ceil_mode: bool = False,
-        count_include_pad: bool = False,
-        layout: str = "NCHW",
-    ):
-        RelayOp.__init__(
-            self,
-            [data],
-            {
-                "pool_size": int_array(pool_size),
-                "strides": int_array(strides),
-                "dilation": int_array(dilation),
-                "padding": int_array(padding),
-                "layout": string(layout),
-                "ceil_mode": boolean(ceil_mode),
-                "count_include_pad": boolean(count_include_pad),
-            },
-        )
+@irdl_op_definition
+class AvgPool3DOp(AvgPoolOp, Pool3DOp):
+    """
+    The mean of each window of a volume, as in `relay.nn.avg_pool2d`.
+
+    Source: Relay's `nn.avg_pool3d`, ONNX's AveragePool.
+    """
+
+    name = "relay.nn.avg_pool3d"
 
 
 class GlobalPool2DOp(RelayOp, ABC):
@@ -235,4 +389,14 @@ class UpsamplingOp(RelayOp):
         return with_shape(data, [batch, channels, *shape])
 
 
-POOL_OPS = (AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp, UpsamplingOp)
+POOL_OPS = (
+    AvgPool1DOp,
+    AvgPool2DOp,
+    AvgPool3DOp,
+    GlobalAvgPool2DOp,
+    GlobalMaxPool2DOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+    UpsamplingOp,
+)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     BoolAttr,
     DenseArrayBase,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -166,6 +167,11 @@ def is_float(dtype: Attribute) -> bool:
 def int_array(values: Iterable[int]) -> DenseArrayBase[IntegerType]:
     """A property that holds integers: `array<i64: …>`."""
     return DenseArrayBase.from_list(i64, list(values))
+
+
+def float_array(values: Iterable[float]) -> DenseArrayBase[Float64Type]:
+    """A property that holds floating-point numbers: `array<f64: …>`."""
+    return DenseArrayBase.from_list(f64, list(values))
 
 
 def integer(value: int) -> IntegerAttr[IntegerType]:

@@ -5,43 +5,41 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, StringAttr
 from xdsl.utils.exceptions import VerifyException
 
-Pads = tuple[int, int, int, int]
-"""top, left, bottom, right"""
+Pads = tuple[int, ...]
+"""What is added before each spatial axis, then after each: of images top, left, bottom, right."""
+
+AXIS_NAMES = ("depth", "height", "width")
+"""What the spatial axes are called: a line has the last one, an image the last two."""
 
 
-def expand_padding(padding: Sequence[int]) -> Pads:
-    """Relay's `padding` of one, two or four numbers as (top, left, bottom, right)."""
+def expand_padding(padding: Sequence[int], axes: int = 2) -> Pads:
+    """
+    Relay's `padding` for each side of `axes` spatial axes. It states one number for all sides, one
+    for both sides of each axis, or those before each axis and then those after each.
+    """
     if any(pad < 0 for pad in padding):
         raise VerifyException(f"'padding' is {list(padding)}, expected no negative number")
-    match padding:
-        case [every]:
-            return every, every, every, every
-        case [vertical, horizontal]:
-            return vertical, horizontal, vertical, horizontal
-        case [top, left, bottom, right]:
-            return top, left, bottom, right
-        case _:
-            raise VerifyException(f"'padding' is {list(padding)}, expected 1, 2 or 4 numbers")
+    if len(padding) == 2 * axes:
+        return tuple(padding)
+    if len(padding) == axes:
+        return (*padding, *padding)
+    if len(padding) == 1:
+        return tuple(padding) * (2 * axes)
+    counts = "1 or 2" if axes == 1 else f"1, {axes} or {2 * axes}"
+    raise VerifyException(f"'padding' is {list(padding)}, expected {counts} numbers")
 
 
 def line_padding(padding: Sequence[int]) -> tuple[int, int]:
     """Relay's `padding` of one axis, one or two numbers, as (left, right)."""
-    if any(pad < 0 for pad in padding):
-        raise VerifyException(f"'padding' is {list(padding)}, expected no negative number")
-    match padding:
-        case [every]:
-            return every, every
-        case [left, right]:
-            return left, right
-        case _:
-            raise VerifyException(f"'padding' is {list(padding)}, expected 1 or 2 numbers")
+    left, right = expand_padding(padding, 1)
+    return left, right
 
 
 def positive_numbers(value: DenseArrayBase[IntegerType], what: str, count: int) -> tuple[int, ...]:
     """A property with one positive number for each of `count` axes."""
     numbers = value.get_values()
     if len(numbers) != count or any(number < 1 for number in numbers):
-        names = {1: "one positive number", 2: "two positive numbers"}
+        names = {1: "one positive number", 2: "two positive numbers", 3: "three positive numbers"}
         expected = names.get(count, f"{count} positive numbers")
         raise VerifyException(f"'{what}' is {list(numbers)}, expected {expected}")
     return tuple(numbers)
@@ -63,8 +61,8 @@ def require_layout(what: str, layout: StringAttr, *accepted: str) -> None:
 def window_output(
     image: Sequence[int],
     window: Sequence[int],
-    strides: tuple[int, int],
-    dilation: tuple[int, int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
     pads: Pads,
     *,
     ceil_mode: bool = False,
@@ -74,7 +72,8 @@ def window_output(
     inside of the padded image may reach beyond its end.
     """
     result: list[int] = []
-    for axis, name in enumerate(("height", "width")):
+    axes = len(image)
+    for axis, name in enumerate(AXIS_NAMES[-axes:]):
         size, taps = image[axis], window[axis]
         if DYNAMIC_INDEX in (size, taps):
             result.append(DYNAMIC_INDEX)
@@ -82,11 +81,11 @@ def window_output(
         if taps < 1:
             raise VerifyException(f"the {name} of the window is {taps}, expected at least 1")
         extent = (taps - 1) * dilation[axis] + 1
-        room = size + pads[axis] + pads[axis + 2] - extent
+        room = size + pads[axis] + pads[axis + axes] - extent
         if room < 0:
             raise VerifyException(
                 f"the window covers {extent} elements, the padded {name} is only "
-                f"{size + pads[axis] + pads[axis + 2]}"
+                f"{size + pads[axis] + pads[axis + axes]}"
             )
         if ceil_mode:
             count = -(-room // strides[axis]) + 1
@@ -102,8 +101,8 @@ def window_output(
 def transposed_window_output(
     image: Sequence[int],
     window: Sequence[int],
-    strides: tuple[int, int],
-    dilation: tuple[int, int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
     pads: Pads,
     output_padding: Sequence[int],
 ) -> list[int]:
@@ -111,12 +110,14 @@ def transposed_window_output(
     The size of the image on which windows take `image` positions on each spatial axis:
     `output_padding` is what the last window leaves at the end.
     """
-    if len(output_padding) != 2 or any(extra < 0 for extra in output_padding):
+    if len(output_padding) != len(image) or any(extra < 0 for extra in output_padding):
+        count = {1: "one number that is", 2: "two numbers that are", 3: "three numbers that are"}
         raise VerifyException(
-            f"'output_padding' is {list(output_padding)}, expected two numbers that are not negative"
+            f"'output_padding' is {list(output_padding)}, expected {count[len(image)]} not negative"
         )
     result: list[int] = []
-    for axis, name in enumerate(("height", "width")):
+    axes = len(image)
+    for axis, name in enumerate(AXIS_NAMES[-axes:]):
         size, taps = image[axis], window[axis]
         if DYNAMIC_INDEX in (size, taps):
             result.append(DYNAMIC_INDEX)
@@ -124,7 +125,7 @@ def transposed_window_output(
         if taps < 1:
             raise VerifyException(f"the {name} of the window is {taps}, expected at least 1")
         reach = (size - 1) * strides[axis] + (taps - 1) * dilation[axis] + 1
-        length = reach - pads[axis] - pads[axis + 2] + output_padding[axis]
+        length = reach - pads[axis] - pads[axis + axes] + output_padding[axis]
         if length < 1:
             raise VerifyException(f"the {name} of the result is {length}, expected at least 1")
         result.append(length)

@@ -44,6 +44,15 @@ class DenseFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return (product(args[0], args[1].T, op.out_dtype),)
 
+    @impl(dense.ContribDensePackOp)
+    def run_dense_pack(
+        self, interpreter: Interpreter, op: dense.ContribDensePackOp, args: PythonValues
+    ) -> PythonValues:
+        data, weight = args
+        blocks, depth, lanes = weight.shape
+        columns = weight.transpose(1, 0, 2).reshape(depth, blocks * lanes)
+        return (product(data, columns, op.out_dtype),)
+
     @impl(dense.MatmulOp)
     def run_matmul(
         self, interpreter: Interpreter, op: dense.MatmulOp, args: PythonValues

@@ -46,6 +46,11 @@ def _standardized(
     return narrow(result, args[0].dtype)
 
 
+def _softmax(data: Array, axis: int) -> Array:
+    powers = np.exp(_below_largest(widen(data), axis))
+    return narrow(powers / powers.sum(axis, keepdims=True), data.dtype)
+
+
 @register_impls
 class NormFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.norm`, computed in the wide type."""
@@ -57,6 +62,15 @@ class NormFunctions(InterpreterFunctions):
     ) -> PythonValues:
         data, bias = map(widen, args)
         return (narrow(data + _along(op.channel_axis, bias, data.ndim), args[0].dtype),)
+
+    @impl(norm.PReluOp)
+    @quiet
+    def run_prelu(
+        self, interpreter: Interpreter, op: norm.PReluOp, args: PythonValues
+    ) -> PythonValues:
+        data, alpha = map(widen, args)
+        scaled = data * _along(op.channel_axis, alpha, data.ndim)
+        return (narrow(np.where(data > 0, data, scaled), args[0].dtype),)
 
     @impl(norm.BatchNormOp)
     @quiet
@@ -100,14 +114,32 @@ class NormFunctions(InterpreterFunctions):
         data = widen(args[0]).reshape(split)
         return (_standardized(op, args, data, tuple(range(axis + 1, data.ndim))),)
 
+    @impl(norm.RmsNormOp)
+    @quiet
+    def run_rms_norm(
+        self, interpreter: Interpreter, op: norm.RmsNormOp, args: PythonValues
+    ) -> PythonValues:
+        data, axis = widen(args[0]), op.channel_axis
+        # The mean of no elements is not needed.
+        squares = (data * data).sum(axis, keepdims=True) / data.dtype.type(max(data.shape[axis], 1))
+        result = data / np.sqrt(squares + data.dtype.type(op.epsilon.value.data))
+        if op.scale.value.data:
+            result = result * _along(axis, widen(args[1]), data.ndim)
+        return (narrow(result, args[0].dtype),)
+
     @impl(norm.SoftmaxOp)
     @quiet
     def run_softmax(
         self, interpreter: Interpreter, op: norm.SoftmaxOp, args: PythonValues
     ) -> PythonValues:
-        axis = op.normalized_axis
-        powers = np.exp(_below_largest(widen(args[0]), axis))
-        return (narrow(powers / powers.sum(axis, keepdims=True), args[0].dtype),)
+        return (_softmax(args[0], op.normalized_axis),)
+
+    @impl(norm.FastSoftmaxOp)
+    @quiet
+    def run_fast_softmax(
+        self, interpreter: Interpreter, op: norm.FastSoftmaxOp, args: PythonValues
+    ) -> PythonValues:
+        return (_softmax(args[0], op.normalized_axis),)
 
     @impl(norm.LogSoftmaxOp)
     @quiet
@@ -133,6 +165,16 @@ class NormFunctions(InterpreterFunctions):
         scaled = total * x.dtype.type(op.alpha.value.data / size)
         divisor = (scaled + x.dtype.type(op.bias.value.data)) ** x.dtype.type(op.beta.value.data)
         return (narrow(x / np.moveaxis(divisor, 0, axis), args[0].dtype),)
+
+    @impl(norm.L2NormalizeOp)
+    @quiet
+    def run_l2_normalize(
+        self, interpreter: Interpreter, op: norm.L2NormalizeOp, args: PythonValues
+    ) -> PythonValues:
+        x = widen(args[0])
+        squares = np.sum(x * x, axis=op.normalized_axes, keepdims=True)
+        least = np.maximum(squares, x.dtype.type(op.eps.value.data))
+        return (narrow(x / np.sqrt(least), args[0].dtype),)
 
     @impl(norm.DropoutOp)
     def run_dropout(

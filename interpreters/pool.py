@@ -10,9 +10,17 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects import pool
-from xrelay.dialects.pool import GlobalPool2DOp, Pool2DOp, pooled_lanes
-from xrelay.dialects.windows import expand_padding, positive_pair
+from xrelay.dialects.layout import Layout
+from xrelay.dialects.pool import (
+    AvgPoolOp,
+    GlobalPool2DOp,
+    LaidOutPoolOp,
+    Pool2DOp,
+    PoolOp,
+    pooled_lanes,
+)
 from xrelay.interpreters.arrays import Array, DType
+from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import is_float, lowest, narrow, quiet, wide_dtype
 from xrelay.interpreters.windows import Windows
 
@@ -32,29 +40,57 @@ def _lanes_last(op: Pool2DOp | GlobalPool2DOp, result: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(result, 2, -1))
 
 
-def _image(data: Array) -> tuple[int, int]:
-    height, width = data.shape[-2:]
-    return height, width
+def _images(op: PoolOp, data: Array) -> Array:
+    """`data` with the spatial axes last."""
+    if isinstance(op, LaidOutPoolOp):
+        return change_layout(data, op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout"))
+    assert isinstance(op, Pool2DOp)
+    return _lanes_first(op, data)
 
 
-def _windows(op: Pool2DOp) -> Windows:
-    return Windows(
-        size=positive_pair(op.pool_size, "pool_size"),
-        strides=positive_pair(op.strides, "strides"),
-        dilation=positive_pair(op.dilation, "dilation"),
-        pads=expand_padding(op.padding.get_values()),
-        ceil_mode=bool(op.ceil_mode.value.data),
-    )
+def _as_stated(op: PoolOp, result: Array) -> Array:
+    """The opposite of `_images`."""
+    if isinstance(op, LaidOutPoolOp):
+        return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "layout"), op.data_layout)
+    assert isinstance(op, Pool2DOp)
+    return _lanes_last(op, result)
 
 
-def _sum_dtype(dtype: DType) -> DType:
+def windows_of(op: PoolOp) -> Windows:
+    """The windows of a pool."""
+    return Windows(*op.window_numbers(), op.pads, bool(op.ceil_mode.value.data))
+
+
+def _max_pool(op: PoolOp, args: PythonValues) -> PythonValues:
+    data, windows = _images(op, args[0]), windows_of(op)
+    image, smallest = windows.image(data), lowest(data.dtype)
+    shape = (*data.shape[: data.ndim - windows.axes], *windows.counts(image))
+    result = np.full(shape, smallest, data.dtype)
+    for tap in windows.taps(windows.pad(data, smallest), image):
+        np.maximum(result, tap, out=result)
+    return (_as_stated(op, result),)
+
+
+def _avg_pool(op: AvgPoolOp, args: PythonValues) -> PythonValues:
+    data, windows = _images(op, args[0]), windows_of(op)
+    image = windows.image(data)
+    padded = windows.pad(data.astype(sum_dtype(data.dtype), copy=False), 0)
+    shape = (*data.shape[: data.ndim - windows.axes], *windows.counts(image))
+    total = np.zeros(shape, padded.dtype)
+    for tap in windows.taps(padded, image):
+        total += tap
+    count = windows.inside(image, include_pads=bool(op.count_include_pad.value.data))
+    return (_as_stated(op, mean_of(total, count, data.dtype)),)
+
+
+def sum_dtype(dtype: DType) -> DType:
     """Sums of integers take 64 bits, so that means are exact."""
     if is_float(dtype):
         return wide_dtype(dtype)
     return np.dtype(np.uint64) if dtype == np.uint64 else np.dtype(np.int64)
 
 
-def _mean(total: Array, count: Array | int, dtype: DType) -> Array:
+def mean_of(total: Array, count: Array | int, dtype: DType) -> Array:
     """`total` / `count`: for integers rounded towards zero, and 0 where nothing counts."""
     divisor = np.maximum(count, 1).astype(total.dtype)
     if not is_float(dtype):
@@ -67,32 +103,47 @@ def _mean(total: Array, count: Array | int, dtype: DType) -> Array:
 class PoolFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.pool`."""
 
+    @impl(pool.MaxPool1DOp)
+    @quiet
+    def run_max_pool1d(
+        self, interpreter: Interpreter, op: pool.MaxPool1DOp, args: PythonValues
+    ) -> PythonValues:
+        return _max_pool(op, args)
+
     @impl(pool.MaxPool2DOp)
     @quiet
     def run_max_pool2d(
         self, interpreter: Interpreter, op: pool.MaxPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data = _lanes_first(op, args[0])
-        windows, image = _windows(op), _image(data)
-        smallest = lowest(data.dtype)
-        result = np.full((*data.shape[:-2], *windows.counts(image)), smallest, data.dtype)
-        for tap in windows.taps(windows.pad(data, smallest), image):
-            np.maximum(result, tap, out=result)
-        return (_lanes_last(op, result),)
+        return _max_pool(op, args)
+
+    @impl(pool.MaxPool3DOp)
+    @quiet
+    def run_max_pool3d(
+        self, interpreter: Interpreter, op: pool.MaxPool3DOp, args: PythonValues
+    ) -> PythonValues:
+        return _max_pool(op, args)
+
+    @impl(pool.AvgPool1DOp)
+    @quiet
+    def run_avg_pool1d(
+        self, interpreter: Interpreter, op: pool.AvgPool1DOp, args: PythonValues
+    ) -> PythonValues:
+        return _avg_pool(op, args)
 
     @impl(pool.AvgPool2DOp)
     @quiet
     def run_avg_pool2d(
         self, interpreter: Interpreter, op: pool.AvgPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data = _lanes_first(op, args[0])
-        windows, image = _windows(op), _image(data)
-        padded = windows.pad(data.astype(_sum_dtype(data.dtype), copy=False), 0)
-        total = np.zeros((*data.shape[:-2], *windows.counts(image)), padded.dtype)
-        for tap in windows.taps(padded, image):
-            total += tap
-        count = windows.inside(image, include_pads=bool(op.count_include_pad.value.data))
-        return (_lanes_last(op, _mean(total, count, data.dtype)),)
+        return _avg_pool(op, args)
+
+    @impl(pool.AvgPool3DOp)
+    @quiet
+    def run_avg_pool3d(
+        self, interpreter: Interpreter, op: pool.AvgPool3DOp, args: PythonValues
+    ) -> PythonValues:
+        return _avg_pool(op, args)
 
     @impl(pool.GlobalMaxPool2DOp)
     @quiet
@@ -110,9 +161,9 @@ class PoolFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: pool.GlobalAvgPool2DOp, args: PythonValues
     ) -> PythonValues:
         data = _lanes_first(op, args[0])
-        total = np.sum(data, axis=(-2, -1), keepdims=True, dtype=_sum_dtype(data.dtype))
-        height, width = _image(data)
-        return (_lanes_last(op, _mean(total, height * width, data.dtype)),)
+        total = np.sum(data, axis=(-2, -1), keepdims=True, dtype=sum_dtype(data.dtype))
+        height, width = data.shape[-2:]
+        return (_lanes_last(op, mean_of(total, height * width, data.dtype)),)
 
     @impl(pool.UpsamplingOp)
     def run_upsampling(

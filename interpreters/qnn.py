@@ -1,5 +1,7 @@
 """Operators on quantised tensors in NumPy."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.interpreter import (
     Interpreter,
@@ -10,10 +12,12 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects import qnn
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.quantization import along, dequantized, quantized, requantized
 
 
-def requantize(
+def _moved(
     data: Array, scale: Array, zero_point: Array, new_scale: Array, new_zero_point: Array
 ) -> Array:
     """Quantised numbers with another scale and zero point: halves round up, ends clamp."""
@@ -36,7 +40,74 @@ class QnnFunctions(InterpreterFunctions):
         data, scales, zero_points, new_scale, new_zero_point = args
         with np.errstate(all="ignore"):
             parts = [
-                requantize(*each, new_scale, new_zero_point)
+                _moved(*each, new_scale, new_zero_point)
                 for each in zip(data, scales, zero_points, strict=True)
             ]
         return (np.concatenate(parts, op.normalized_axis),)
+
+    @impl(qnn.QnnQuantizeOp)
+    def run_quantize(
+        self, interpreter: Interpreter, op: qnn.QnnQuantizeOp, args: PythonValues
+    ) -> PythonValues:
+        data, *parameters = args
+        scale, zero_point = (along(each, op.channel_axis, data.ndim) for each in parameters)
+        return (quantized(data, scale, zero_point, dtype_of(op.out_dtype)),)
+
+    @impl(qnn.QnnDequantizeOp)
+    def run_dequantize(
+        self, interpreter: Interpreter, op: qnn.QnnDequantizeOp, args: PythonValues
+    ) -> PythonValues:
+        data, *parameters = args
+        return (
+            dequantized(data, *(along(each, op.channel_axis, data.ndim) for each in parameters)),
+        )
+
+    @impl(qnn.QnnRequantizeOp)
+    def run_requantize(
+        self, interpreter: Interpreter, op: qnn.QnnRequantizeOp, args: PythonValues
+    ) -> PythonValues:
+        data, scale, zero_point, *new = args
+        scale, zero_point = (
+            along(each, op.channel_axis, data.ndim) for each in (scale, zero_point)
+        )
+        dtype = data.dtype if op.out_dtype is None else dtype_of(op.out_dtype)
+        compute = None if op.float_dtype is None else dtype_of(op.float_dtype)
+        result = requantized(
+            data, scale, zero_point, *new, dtype=dtype, rounds_up=op.rounds_up, compute=compute
+        )
+        return (result,)
+
+    @impl(qnn.QnnSimulatedQuantizeOp)
+    @quiet
+    def run_simulated_quantize(
+        self, interpreter: Interpreter, op: qnn.QnnSimulatedQuantizeOp, args: PythonValues
+    ) -> PythonValues:
+        data, code, *parameters = args
+        dtype = qnn.SIMULATED.get(int(code))
+        if dtype is None:
+            return (data,)
+        x, scale, zero_point = _simulated(op, data, parameters)
+        limits = np.iinfo(dtype_of(dtype))
+        low, high = x.dtype.type(limits.min), x.dtype.type(limits.max)
+        result = np.maximum(np.minimum(np.rint(x / scale) + zero_point, high), low)
+        return (narrow(result, data.dtype),)
+
+    @impl(qnn.QnnSimulatedDequantizeOp)
+    @quiet
+    def run_simulated_dequantize(
+        self, interpreter: Interpreter, op: qnn.QnnSimulatedDequantizeOp, args: PythonValues
+    ) -> PythonValues:
+        data, code, *parameters = args
+        if int(code) not in qnn.SIMULATED:
+            return (data,)
+        q, scale, zero_point = _simulated(op, data, parameters)
+        return (narrow((q - zero_point) * scale, data.dtype),)
+
+
+def _simulated(op: qnn.QnnSimulatedOp, data: Array, parameters: Sequence[Array]) -> list[Array]:
+    """Data, scale and zero point in the type that is computed in."""
+    wide = widen(data)
+    return [
+        wide,
+        *(along(each, op.channel_axis, data.ndim).astype(wide.dtype) for each in parameters),
+    ]

@@ -24,50 +24,97 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core import RefType
 from xrelay.dialects.shapes import compatible, is_tensor_type
+from xrelay.interpreters.adaptive_pool import AdaptivePoolFunctions
 from xrelay.interpreters.adt import AdtFunctions
 from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.binary import BinaryFunctions
+from xrelay.interpreters.bitserial import BitSerialFunctions
 from xrelay.interpreters.conv import ConvFunctions
+from xrelay.interpreters.conv_gradient import ConvGradientFunctions
+from xrelay.interpreters.conv_packed import ConvPackedFunctions
+from xrelay.interpreters.conv_transpose import ConvTransposeFunctions
 from xrelay.interpreters.core import Cell, CoreFunctions
+from xrelay.interpreters.correlation import CorrelationFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.device import DeviceFunctions
 from xrelay.interpreters.dilate import DilateFunctions
 from xrelay.interpreters.functional import FunctionalFunctions
+from xrelay.interpreters.image import ImageFunctions
 from xrelay.interpreters.layout import LayoutFunctions
+from xrelay.interpreters.loss import LossFunctions
 from xrelay.interpreters.memory import MemoryFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
+from xrelay.interpreters.pool_gradient import PoolGradientFunctions
 from xrelay.interpreters.qnn import QnnFunctions
+from xrelay.interpreters.qnn_arithmetic import QnnArithmeticFunctions
+from xrelay.interpreters.qnn_products import QnnProductFunctions
+from xrelay.interpreters.random import RandomFunctions
+from xrelay.interpreters.rearrange import RearrangeFunctions
 from xrelay.interpreters.reduction import ReductionFunctions
+from xrelay.interpreters.regions import RegionFunctions
 from xrelay.interpreters.reshape import ReshapeFunctions
+from xrelay.interpreters.sampling import SamplingFunctions
+from xrelay.interpreters.sparse import SparseFunctions
 from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
+from xrelay.interpreters.upsampling import UpsamplingFunctions
+from xrelay.interpreters.vision import VisionFunctions
 from xrelay.interpreters.vm import VmFunctions
+from xrelay.interpreters.winograd import WinogradFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AdtFunctions,
     AnnotationFunctions,
     BinaryFunctions,
     ConvFunctions,
+    ConvTransposeFunctions,
     CoreFunctions,
     CreationFunctions,
     DenseFunctions,
     DeviceFunctions,
     DilateFunctions,
     FunctionalFunctions,
+    ImageFunctions,
     LayoutFunctions,
     MemoryFunctions,
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
+    QnnArithmeticFunctions,
+    QnnProductFunctions,
+    RandomFunctions,
+    RearrangeFunctions,
+    SparseFunctions,
+    WinogradFunctions,
+    LossFunctions,
+    ConvPackedFunctions,
+    BitSerialFunctions,
+    UpsamplingFunctions,
+    PoolGradientFunctions,
+    CorrelationFunctions,
+    ConvGradientFunctions,
+    AdaptivePoolFunctions,
     ReductionFunctions,
+    RegionFunctions,
     ReshapeFunctions,
+    SamplingFunctions,
     TransformFunctions,
     UnaryFunctions,
     VmFunctions,
+    VisionFunctions,
 )
+
+
+def interpreted_operators() -> frozenset[type[Operation]]:
+    """The operators that can be interpreted."""
+    return frozenset(
+        op
+        for functions in RELAY_FUNCTIONS
+        for op, _ in functions._impls()  # pyright: ignore[reportPrivateUsage] no public way
+    )
 
 
 def register_relay(interpreter: Interpreter) -> None:

@@ -302,6 +302,24 @@ class KernelBuilder:
             scf.ForOp(self.index(start), self.index(stop), self.index(step), [], Region(body))
         )
 
+    @contextmanager
+    def loop_while_below(
+        self, stop: Index, following: Callable[[Index], SSAValue]
+    ) -> Generator[Index]:
+        """
+        A loop over numbers below `stop`: the first is following(-1), and each comes from the one
+        before.
+        """
+        test, body = Block(arg_types=[i64]), Block(arg_types=[i64])
+        first = following(-1)
+        with self.inside(test):
+            below = self.compare_index(test.args[0], "slt", stop)
+            self.insert(scf.ConditionOp(below, test.args[0]))
+        with self.inside(body):
+            yield body.args[0]
+            self.insert(scf.YieldOp(following(body.args[0])))
+        self.insert(scf.WhileOp([first], [i64], Region(test), Region(body)))
+
     def loop_nest(self, extents: Sequence[int], body: Callable[[tuple[Index, ...]], None]) -> None:
         """Nested loops from 0 to each extent."""
         if not all(extents):

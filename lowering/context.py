@@ -3,16 +3,18 @@ What kernel code is emitted with: memory, and a share of the work.
 
 A kernel is run by every thread of a team at once. `tasks` gives each thread its part of the
 rounds of a loop nest; between loops where one reads what another wrote stands a `barrier`. The
-rounds are independent, and what each computes does not depend on how many threads there are.
+rounds are independent, and what each computes depends neither on how many threads there are nor on
+which of them computes it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i8
+from xdsl.dialects.builtin import i8, i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.builder import Index, KernelBuilder
@@ -26,9 +28,17 @@ from xrelay.lowering.target import Target
 
 BARRIER = "xrelay_barrier"
 """The function of the run time that waits for the other threads: void (ptr team, i64 threads)."""
+NEXT_TASK = "xrelay_next_task"
+"""The function of the run time that hands out the tasks of a loop: i64 (ptr team, i64 thread,
+i64 threads, i64 loop, i64 tasks, i64 last)."""
+LOOPS_BETWEEN_BARRIERS = 16
+"""For so many loops between two barriers the run time counts tasks."""
 
 ENOUGH_TASKS = 64
 """Loop nests are cut along as many leading axes as give this many rounds."""
+MOST_TASKS_PER_THREAD = 32
+"""Rounds of long loops are handed out several at a time, so that each thread gets about so many
+tasks."""
 
 ROUNDS_PER_THREAD = 4
 """With so many rounds of the outer loops, these are shared and not the elements of each: a thread then
@@ -68,11 +78,17 @@ class KernelContext:
     """Constants in memory that may be asked for in another order of elements."""
     packings: dict[SSAValue, Packing] = field(default_factory=dict[SSAValue, Packing])
     """Constants that the kernel wants in another order of elements."""
+    sinks: list[Callable[[Position, SSAValue], None]] = field(
+        default_factory=list[Callable[[Position, SSAValue], None]]
+    )
+    """The sinks of the tensors of a tuple, where the operator that is emitted computes one."""
     heavy_epilogue: bool = False
     """Whether the operators after the anchor are too many instructions to repeat for every
     register."""
     scratch_bytes: int = 0
     """How much scratch memory the kernel uses so far."""
+    _loops: int = 0
+    """How many loops since the last barrier have their tasks handed out."""
 
     @property
     def target(self) -> Target:
@@ -162,7 +178,11 @@ class KernelContext:
         return start, b.div(b.mul(b.add(thread, 1), rounds), self.team.count)
 
     def tasks(self, extents: Sequence[int], body: Callable[[tuple[Index, ...]], None]) -> None:
-        """Nested loops from 0 to each extent, whose rounds the threads share."""
+        """
+        Nested loops from 0 to each extent, whose rounds the threads share. Which thread computes
+        what is settled when the code runs: each begins with an equal share, in order, and then
+        takes what others have not begun.
+        """
         if 0 in extents:
             return
         b, count = self.b, 0
@@ -171,10 +191,37 @@ class KernelContext:
             return
         while count < len(extents) and prod(extents[:count]) < ENOUGH_TASKS:
             count += 1
-        start, stop = self.share(prod(extents[:count]))
-        with b.loop(start, stop) as task:
+        with self._shared_rounds(prod(extents[:count])) as task:
             indices = b.unflatten(task, extents[:count])
             b.loop_nest(extents[count:], lambda inner: body((*indices, *inner)))
+
+    @contextmanager
+    def _shared_rounds(self, rounds: int) -> Generator[Index]:
+        """A loop over all rounds, of which each thread runs a part."""
+        b = self.b
+        if b.block is not b.entry or self._loops == LOOPS_BETWEEN_BARRIERS:
+            # The counters serve one run of a loop, and are as many as they are.
+            start, stop = self.share(rounds)
+            with b.loop(start, stop) as i:
+                yield i
+            return
+        each = max(1, rounds // (MOST_TASKS_PER_THREAD * self.team.size))
+        count, loop = -(-rounds // each), self._loops
+        self._loops += 1
+
+        def following(last: Index) -> SSAValue:
+            numbers = [b.index(number) for number in (loop, count, last)]
+            team = self.team
+            call = llvm.CallOp(
+                NEXT_TASK, team.pointer, team.thread, team.count, *numbers, return_type=i64
+            )
+            return b.insert(call).results[0]
+
+        with b.loop_while_below(count, following) as task:
+            first = b.mul(task, each)
+            stop = b.add(first, each)
+            with b.loop(first, b.smaller(stop, rounds) if rounds % each else stop) as i:
+                yield i
 
     def vector_tasks(
         self, extents: Sequence[int], length: int, lanes: int, body: VectorBody
@@ -224,4 +271,5 @@ class KernelContext:
         """Waits until every thread is here."""
         if self.team.size > 1:
             assert self.b.block is self.b.entry, "all threads must reach a barrier"
+            self._loops = 0
             self.b.insert(llvm.CallOp(BARRIER, self.team.pointer, self.team.count))

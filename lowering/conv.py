@@ -11,11 +11,13 @@ Vectors run along the row, weights are single numbers in all lanes.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.windows import expand_padding, positive_pair
+from xrelay.dialects.conv import Conv2DOp, Conv3DOp, ConvolutionOp
+from xrelay.lowering.axis_order import FIRST_TO_LAST, AxisOrder, in_order, sink_in_order
 from xrelay.lowering.binary import multiply_add
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
@@ -31,63 +33,74 @@ from xrelay.lowering.strategy import Implementation, Sink, Site, Strategy, unles
 from xrelay.lowering.windows import Window, fold_taps, prepare_image, row_tiles
 
 
-def _window(op: Conv2DOp) -> Window:
-    _, _, *taps = shape_of(op.weight)
-    _, _, *positions = shape_of(op.result)
-    return Window(
-        (taps[0], taps[1]),
-        positive_pair(op.strides, "strides"),
-        positive_pair(op.dilation, "dilation"),
-        expand_padding(op.padding.get_values()),
-        (positions[0], positions[1]),
-    )
+@dataclass(frozen=True)
+class _Orders:
+    """Where the elements of the tensors of a convolution lie."""
+
+    images: AxisOrder = FIRST_TO_LAST
+    weight: AxisOrder = FIRST_TO_LAST
+    result: AxisOrder = FIRST_TO_LAST
+
+    @staticmethod
+    def of(op: ConvolutionOp) -> "_Orders":
+        """Those that the layouts of an operator state."""
+        if isinstance(op, Conv2DOp):
+            return _Orders()
+        images, weight, result = op.layouts
+        return _Orders(
+            AxisOrder(op.IMAGE_LAYOUT, images),
+            AxisOrder(op.KERNEL_LAYOUT, weight),
+            AxisOrder(op.IMAGE_LAYOUT, result),
+        )
 
 
 def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, Conv2DOp)
-    b, window = ctx.b, _window(op)
+    assert isinstance(op, Conv2DOp | Conv3DOp)
+    b, orders = ctx.b, _Orders.of(op)
     out_kind = element_of(op.result)
     kind = wide(out_kind)
     weight_kind = element_of(op.weight)
-    out_shape = shape_of(op.result)
-    images, out_channels, out_rows, out_columns = out_shape
-    _, depth, taps_y, taps_x = shape_of(op.weight)
+    out_shape = orders.result.canonical(shape_of(op.result))
+    if 0 in out_shape:
+        return
+    images, out_channels, *positions = out_shape
+    _, depth, *taps = orders.weight.canonical(shape_of(op.weight))
+    window = Window(tuple(taps), op.window_strides, op.window_dilation, op.pads, tuple(positions))
+    finish = sink_in_order(b, sink, shape_of(op.result), orders.result)
     groups = op.groups.value.data
     group_channels = out_channels // groups
-    image = prepare_image(ctx, op.data, window, 0, kind)
-    weight = ctx.in_memory(op.weight)
+    image = prepare_image(ctx, op.data, window, 0, kind, orders.images)
+    weight = in_order(ctx, op.weight, orders.weight)
     # A pointwise window sees the image as one long row.
     flat = window.is_pointwise
-    rows, columns = (1, out_rows * out_columns) if flat else (out_rows, out_columns)
+    *lines, columns = (1, prod(positions)) if flat else positions
     lanes = ctx.target.lanes(kind.bytes)
     vectors = 2 if columns > lanes else 1
     block = 8 if ctx.target.vector_registers >= 32 else 4
 
-    def tile(
-        place: tuple[Index, Index, Index], start: Index, widths: Sequence[int], channels: int
-    ) -> None:
+    def tile(place: tuple[Index, ...], start: Index, widths: Sequence[int], channels: int) -> None:
         """`channels` output channels from the second index on, at `widths` elements of a row."""
-        n, channel, row = place
+        n, channel, *line = place
         group = b.div(channel, group_channels)
         first_input = b.mul(group, depth)
         loaded = [lanes if image.overrun else width for width in widths]
         starts = [sum(widths[:v]) for v in range(len(widths))]
 
         def input_channel(c: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            base = b.add(image.row_start(n, b.add(first_input, c), row), start)
+            base = b.add(image.row_start(n, b.add(first_input, c), line), start)
             pixels = b.address(image.buffer.pointer, base, kind.storage)
-            plane = b.mul(b.add(b.mul(channel, depth), c), taps_y * taps_x)
+            plane = b.mul(b.add(b.mul(channel, depth), c), prod(taps))
             numbers = b.address(weight.pointer, plane, weight_kind.storage)
 
-            def add_tap(y: Index, x: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                offset, tap = image.tap_offset(y, x), b.add(b.mul(y, taps_x), x)
+            def add_tap(at: tuple[Index, ...], sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                offset, tap = image.tap_offset(at), b.flatten(at, taps)
                 data = [
                     b.load(pixels, b.add(offset, starts[v]), kind, width)
                     for v, width in enumerate(loaded)
                 ]
                 result: list[SSAValue] = []
                 for o in range(channels):
-                    where = b.add(tap, o * depth * taps_y * taps_x)
+                    where = b.add(tap, o * depth * prod(taps))
                     number = b.load(numbers, where, weight_kind, 1)
                     number = convert(b, number, weight_kind, kind)
                     for v, width in enumerate(loaded):
@@ -96,7 +109,7 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                         result.append(multiply_add(b, data[v], factor, total, kind))
                 return result
 
-            return fold_taps(b, (taps_y, taps_x), totals, add_tap)
+            return fold_taps(b, window.taps, totals, add_tap)
 
         zeros = [b.constant(kind.compute, 0, width) for _ in range(channels) for width in loaded]
         totals = b.fold(0, depth, 1, zeros, input_channel)
@@ -106,14 +119,12 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                 value = b.first_lanes(totals[o * len(widths) + v], width)
                 value = convert(b, value, kind, out_kind)
                 column = b.add(start, starts[v])
-                outer = (n, own) if flat else (n, own, row)
-                sink(Position(out_shape, outer, column, width), value)
+                outer = (n, own) if flat else (n, own, *line)
+                finish(Position(out_shape, outer, column, width), value)
 
-    if 0 in out_shape:
-        return
     whole, (full, rest) = row_tiles(columns, lanes, vectors)
 
-    def row_at(place: tuple[Index, Index, Index], channels: int) -> None:
+    def row_at(place: tuple[Index, ...], channels: int) -> None:
         if whole:
             with b.loop(0, whole, lanes * vectors) as start:
                 tile(place, start, full, channels)
@@ -125,23 +136,28 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         if channels:
 
             def place(at: tuple[Index, ...], first: int = first, channels: int = channels) -> None:
-                n, group, part, row = at
+                n, group, part, *line = at
                 channel = b.add(b.mul(group, group_channels), b.add(first, b.mul(part, block)))
-                row_at((n, channel, row), channels)
+                row_at((n, channel, *line), channels)
 
-            ctx.tasks((images, groups, count, rows), place)
+            ctx.tasks((images, groups, count, *lines), place)
 
 
 def _refusal(site: Site) -> str | None:
+    if isinstance(site.op, Conv3DOp):
+        return None
     conv = Convolution.of(site.op)
     return unless(conv.data_lanes is None and conv.out_lanes is None, "images in blocks")
 
 
+DIRECT = Implementation("direct", _direct, refusal=_refusal)
+
 STRATEGIES: dict[type[Operation], Strategy] = {
     Conv2DOp: (
-        Implementation("direct", _direct, refusal=_refusal),
+        DIRECT,
         DIRECT_BLOCKED,
         DEPTHWISE,
         *WINOGRAD,
     ),
+    Conv3DOp: (DIRECT,),
 }

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.layout import image_lanes
-from xrelay.dialects.windows import Pads, expand_padding, positive_pair
+from xrelay.dialects.windows import Pads, positive_pair
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.format import Halo, Spacing
@@ -55,7 +55,7 @@ class Convolution:
             (weight[2], weight[3]),
             positive_pair(op.strides, "strides"),
             positive_pair(op.dilation, "dilation"),
-            expand_padding(op.padding.get_values()),
+            op.pads,
             data_lanes,
             image_lanes(out_layout, "out_layout"),
             element_of(op.result),

@@ -41,11 +41,21 @@ from xrelay.lowering.packing import WinogradPanels, blocks
 from xrelay.lowering.position import Position
 from xrelay.lowering.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.target import Target
-from xrelay.lowering.tiling import Tiling, choose_tiling, most_vectors, panel_parts
+from xrelay.lowering.tiling import (
+    PANEL_VECTORS,
+    Tiling,
+    choose_tiling,
+    most_vectors,
+    panel_parts,
+)
 from xrelay.lowering.winograd import Matrix, data_matrix, result_matrix
 
 TRANSFORM_CYCLES = 3.5
 """For each component of a vector of channels, in either direction, memory included."""
+
+
+TASKS_PER_THREAD = 2
+"""So many tasks let the threads end at nearly the same time, also when one core is slower."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +113,27 @@ class _Plan:
         return blocks(prod(self.grid), self.tiles_at_once)
 
     @property
+    def shares(self) -> int:
+        """
+        Into how many tasks the output channels of a block of tiles are cut: one where there are
+        blocks enough for all threads.
+        """
+        if self.threads == 1:
+            return 1
+        wanted = blocks(TASKS_PER_THREAD * self.threads, self.tile_blocks * self.conv.images)
+        return min(wanted, self.conv.out_blocks)
+
+    @property
     def tiling(self) -> Tiling:
         """How the products are cut."""
-        tiles = self.tiles_at_once
+        tiles, vectors = self.tiles_at_once, self.conv.out_blocks
         widest = most_vectors(self.target, tiles, self.weight_bytes)
-        return choose_tiling(self.target, 1, tiles, self.conv.out_blocks, self.conv.depth, widest)
+        if self.shares > 1:
+            # Equal shares count for more than the best width.
+            widest = max(widest, PANEL_VECTORS)
+        return choose_tiling(
+            self.target, 1, tiles, vectors, self.conv.depth, widest, shares=self.shares
+        )
 
     @property
     def weight_bytes(self) -> int:
@@ -169,7 +195,7 @@ class _Emitter:
     image: Buffer
     weights: SSAValue
     parts: Buffer
-    """The transformed image: [component, block of channels, tile, lane]."""
+    """The transformed image: [slot, component, block of channels, tile, lane]."""
     products: Buffer
     """[component, vector of the panel, tile, lane]"""
 
@@ -179,13 +205,18 @@ class _Emitter:
         m = self.plan.outputs
         return b.mul(b.div(tile, across), m), b.mul(b.mod(tile, across), m)
 
-    def transform_image(self, n: Index, first: Index) -> None:
-        """All channels of a block of tiles."""
+    def transform_image(self, n: Index, first: Index, slot: Index) -> None:
+        """All channels of a block of tiles, into a slot."""
+        with self.ctx.b.loop(0, self.plan.tiles_at_once) as t:
+            self.transform_tile(n, first, t, slot)
+
+    def transform_tile(self, n: Index, first: Index, t: Index, slot: Index) -> None:
+        """All channels of tile `t` of a block of tiles."""
         b, plan = self.ctx.b, self.plan
         kind, size = plan.conv.kind, plan.outputs + 2
         strides = self.image.format.strides
         top, left, _, _ = plan.conv.pads
-        with b.loop(0, plan.tiles_at_once) as t, b.loop(0, plan.in_blocks) as block:
+        with b.loop(0, plan.in_blocks) as block:
             y, x = self.corner(b.add(first, t))
             start = b.add(
                 self.image.origin(b, (n, block)),
@@ -203,11 +234,11 @@ class _Emitter:
             shape = self.parts.shape
             for i, row in enumerate(result):
                 for j, vector in enumerate(row):
-                    where = b.flatten((i * size + j, block, t, 0), shape)
+                    where = b.flatten((slot, i * size + j, block, t, 0), shape)
                     b.store(self.parts.pointer, where, kind, vector)
 
-    def multiply(self, panel: Index, vectors: int) -> None:
-        """The products of every component with a panel of the weights."""
+    def multiply(self, slot: Index, panel: Index, vectors: int) -> None:
+        """The products of every component in a slot with a panel of the weights."""
         b, plan = self.ctx.b, self.plan
         kind, lanes, tiling = plan.conv.kind, plan.lanes, plan.tiling
         tiles = plan.tiles_at_once
@@ -218,7 +249,7 @@ class _Emitter:
         columns = [v * lanes for v in range(vectors)]
         with b.loop(0, plan.components) as component, b.loop(0, blocks(tiles, tiling.columns)) as i:
             t = b.smaller(b.mul(i, tiling.columns), tiles - tiling.columns)
-            start = b.flatten((component, 0, t, 0), self.parts.shape)
+            start = b.flatten((slot, component, 0, t, 0), self.parts.shape)
             x = b.address(self.parts.pointer, start, kind.storage)
             number = b.add(b.mul(panel, plan.components), component)
             w = b.address(self.weights, b.mul(number, depth * width), kind.storage)
@@ -307,29 +338,48 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
         return
     plan = _Plan(conv, outputs, ctx.target, ctx.team.size)
     tiling, lanes, tiles = plan.tiling, plan.lanes, plan.tiles_at_once
+    kind, panels = conv.kind, blocks(conv.out_blocks, tiling.vectors)
+    shares = min(panels, plan.shares)
+    slots = conv.images * plan.tile_blocks
+    transformed = plan.components, plan.in_blocks, tiles, lanes
     emitter = _Emitter(
         ctx,
         plan,
-        with_zeros(ctx, op.data, plan.halo, conv.kind),
+        with_zeros(ctx, op.data, plan.halo, kind),
         ctx.packed(op.weight, WinogradPanels(outputs, tiling.vectors * lanes)),
-        ctx.private_scratch(conv.kind, row_major((plan.components, plan.in_blocks, tiles, lanes))),
-        ctx.private_scratch(conv.kind, row_major((plan.components, tiling.vectors, tiles, lanes))),
+        ctx.private_scratch(kind, row_major((1, *transformed)))
+        if shares == 1
+        else ctx.scratch(kind, row_major((slots, *transformed))),
+        ctx.private_scratch(kind, row_major((plan.components, tiling.vectors, tiles, lanes))),
     )
     shape = shape_of(op.result)
-    panels = blocks(conv.out_blocks, tiling.vectors)
-    # With fewer blocks of tiles than threads the output channels are shared as well.
-    shares = min(panels, ctx.team.size) if plan.tile_blocks * conv.images < ctx.team.size else 1
+
+    def first_tile(block: Index) -> Index:
+        return b.smaller(b.mul(block, tiles), prod(plan.grid) - tiles)
+
+    def transform(indices: tuple[Index, ...]) -> None:
+        n, block, t = indices
+        slot = b.flatten((n, block), (conv.images, plan.tile_blocks))
+        emitter.transform_tile(n, first_tile(block), t, slot)
+
+    if shares > 1:
+        # The threads share the transformed image.
+        ctx.tasks((conv.images, plan.tile_blocks, tiles), transform)
+        ctx.barrier()
 
     def task(indices: tuple[Index, ...]) -> None:
         n, block, share = indices
-        first = b.smaller(b.mul(block, tiles), prod(plan.grid) - tiles)
-        emitter.transform_image(n, first)
+        first, slot = first_tile(block), 0
+        if shares == 1:
+            emitter.transform_image(n, first, slot)
+        else:
+            slot = b.flatten((n, block), (conv.images, plan.tile_blocks))
         for start, count, vectors in panel_parts(conv.out_blocks, tiling.vectors):
             begin = b.div(b.mul(share, count), shares)
             stop = b.div(b.mul(b.add(share, 1), count), shares)
             with b.loop(begin, stop) as i:
                 panel = b.add(i, start)
-                emitter.multiply(panel, vectors)
+                emitter.multiply(slot, panel, vectors)
                 emitter.transform_back(n, first, panel, vectors, shape, sink)
 
     ctx.tasks((conv.images, plan.tile_blocks, shares), task)

@@ -5,7 +5,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
 from xrelay.dialects.dense import DenseOp, MatrixProductOp
 from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.target import Target
@@ -14,10 +14,12 @@ from xrelay.lowering.target import Target
 def operation_count(op: Operation) -> int:
     """
     Floating-point operations of convolutions and matrix products, a multiply-add counted as two;
-    one for each element of the result of any other operator.
+    one for each element of the result of any other operator. Composites have those inside.
     """
-    if isinstance(op, ConstantOp):
+    if isinstance(op, ConstantOp | YieldOp):
         return 0
+    if isinstance(op, CompositeOp):
+        return sum(map(operation_count, op.block.ops))
     results = sum(prod(type_.get_shape()) for type_ in leaf_types(op.results[0].type))
     match op:
         case Conv2DOp():

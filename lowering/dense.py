@@ -6,9 +6,11 @@ result is the sum of the lanes of a register. With B stored by rows ([K, N]) vec
 and elements of A are repeated in all lanes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
+from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
@@ -19,11 +21,26 @@ from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, wide
 from xrelay.lowering.evaluate import Buffer, element_of, shape_of
-from xrelay.lowering.matrix_panels import PANELS
+from xrelay.lowering.matrix_panels import PANELS, Product
+from xrelay.lowering.packing import blocks
 from xrelay.lowering.position import Position
 from xrelay.lowering.reduction import across_lanes
 from xrelay.lowering.strategy import Implementation, Sink, Site, Strategy, unless
-from xrelay.lowering.windows import row_tiles
+from xrelay.lowering.target import Target
+from xrelay.lowering.tiling import (
+    FAR_LOAD_CYCLES,
+    MOST_VECTORS,
+    STORE_CYCLES,
+    TILE_CYCLES,
+    step_cycles,
+)
+
+ACROSS_CYCLES = 3
+"""To add up the lanes of a register."""
+LARGE_OPERAND = 4
+"""An operand of so many times the second-level cache comes from memory, or nearly."""
+FAR_CACHE = 2
+"""How many times faster than from memory a large operand is read for a second time."""
 
 
 @dataclass(frozen=True)
@@ -85,18 +102,24 @@ def _operands(ctx: KernelContext, op: Operation) -> _Product:
     return _Product(ctx, a, b, rows, depth, columns, kind)
 
 
+TileCode: TypeAlias = Callable[
+    [_Product, tuple[Index, Index], tuple[Index, Index], int, int, Sink], None
+]
+"""Computes the results of some rows and columns: where the matrices begin, the first row and column,
+and how many."""
+
+
 def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: bool) -> None:
     """Runs the loops for every pair of matrices of a batch."""
     if 0 in shape_of(op.results[0]):
         return
-    product = _operands(ctx, op)
+    matrices = _operands(ctx, op)
     out_kind, out_shape = element_of(op.results[0]), shape_of(op.results[0])
-    loops = _by_columns if by_columns else _by_rows
     b = ctx.b
 
     def finish(outer: tuple[Index, ...]) -> Sink:
         def store(position: Position, value: SSAValue) -> None:
-            value = convert(b, value, product.kind, out_kind)
+            value = convert(b, value, matrices.kind, out_kind)
             if isinstance(op, DenseOp):
                 row, column = position.outer[0], position.inner
                 before = b.unflatten(row, out_shape[:-1])
@@ -113,104 +136,129 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
         prod(shape_of(operand)[1:]) if batch > 1 and shape_of(operand)[0] > 1 else 0
         for operand in op.operands
     ]
-    block = 1 if by_columns else min(product.rows, 8 if ctx.target.vector_registers >= 32 else 4)
-    whole, left = divmod(product.rows, block)
+    block = min(matrices.rows, _most_rows(ctx.target, by_columns=by_columns))
+    whole, left = divmod(matrices.rows, block)
     for first, count, rows in ((0, whole, block), (whole * block, 1, left)):
         if rows:
+            code = _tile_of_dots if by_columns else _tile_of_updates
+            lanes = ctx.target.lanes(matrices.kind.bytes)
+            width = _columns_at_once(
+                ctx.target, rows, matrices.columns, lanes, by_columns=by_columns
+            )
 
-            def part(at: tuple[Index, ...], first: int = first, rows: int = rows) -> None:
+            def tile(
+                at: tuple[Index, ...],
+                column: Index,
+                count: int,
+                first: int = first,
+                rows: int = rows,
+                code: TileCode = code,
+            ) -> None:
                 member, i = at
-                starts = [b.mul(member, size) for size in sizes]
+                a, b_start = (b.mul(member, size) for size in sizes)
                 row = b.add(first, b.mul(i, block))
-                loops(product, starts[0], starts[1], row, rows, finish((member,)))
+                code(matrices, (a, b_start), (row, column), rows, count, finish((member,)))
 
-            ctx.tasks((batch, count), part)
+            ctx.vector_tasks((batch, count), matrices.columns, width, tile)
 
 
-def _by_columns(
-    p: _Product, a_start: Index, b_start: Index, row: Index, _: int, sink: Sink
+def _most_rows(target: Target, *, by_columns: bool) -> int:
+    """Rows of the result that are computed at once."""
+    many = target.vector_registers >= 32
+    if by_columns:
+        return 4 if many else 2
+    return 8 if many else 4
+
+
+def _columns_at_once(
+    target: Target, rows: int, columns: int, lanes: int, *, by_columns: bool
+) -> int:
+    """Columns of the result that are computed at once: as many as there are registers for."""
+    many = target.vector_registers >= 32
+    if by_columns:
+        return min(columns, 8 if many and rows == 1 else 4)
+    vectors = min(MOST_VECTORS, (16 if many else 8) // rows)
+    return lanes * min(vectors, blocks(columns, lanes))
+
+
+def _tile_of_dots(
+    p: _Product,
+    starts: tuple[Index, Index],
+    first: tuple[Index, Index],
+    rows: int,
+    count: int,
+    sink: Sink,
 ) -> None:
-    """Both operands are read along the depth: dot products of several columns at a time."""
+    """Both operands are read along the depth: dot products of several rows and columns."""
     b, kind = p.ctx.b, p.kind
     # Where A is stored by columns, its elements along the depth are not neighbours.
     lanes = min(p.ctx.target.lanes(kind.bytes), max(1, p.depth)) if p.a.column_step == 1 else 1
     whole = p.depth - p.depth % lanes
-    block = 8 if p.ctx.target.vector_registers >= 32 else 4
-    a_origin, b_origin = p.origin(p.a, a_start), p.origin(p.b, b_start)
+    a_origin, b_origin = p.origin(p.a, starts[0]), p.origin(p.b, starts[1])
+    row, column = first
 
-    def dots(column: Index, count: int) -> None:
-        def add_products(width: int, k: Index, totals: Sequence[SSAValue]) -> list[SSAValue]:
-            a_offset = b.add(b.mul(row, p.a.row_step), b.mul(k, p.a.column_step))
-            left = p.load(p.a, a_origin, a_offset, width)
-            start = b.address(
-                b_origin, b.add(b.mul(column, p.b.column_step), k), p.b.buffer.element.storage
-            )
-            return [
-                multiply_add(b, left, p.load(p.b, start, i * p.b.column_step, width), total, kind)
-                for i, total in enumerate(totals)
-            ]
+    def add_products(width: int, k: Index, totals: Sequence[SSAValue]) -> list[SSAValue]:
+        a_offset = b.add(b.mul(row, p.a.row_step), b.mul(k, p.a.column_step))
+        a_first = b.address(a_origin, a_offset, p.a.buffer.element.storage)
+        left = [p.load(p.a, a_first, r * p.a.row_step, width) for r in range(rows)]
+        b_offset = b.add(b.mul(column, p.b.column_step), k)
+        b_first = b.address(b_origin, b_offset, p.b.buffer.element.storage)
+        right = [p.load(p.b, b_first, c * p.b.column_step, width) for c in range(count)]
+        pairs = product(left, right)
+        return [
+            multiply_add(b, x, y, total, kind) for (x, y), total in zip(pairs, totals, strict=True)
+        ]
 
-        zeros = [b.constant(kind.compute, 0, lanes)] * count
-        totals = b.fold(0, whole, lanes, zeros, lambda k, sums: add_products(lanes, k, sums))
-        sums = [across_lanes(b, total, add, kind) for total in totals]
-        if p.depth > whole:
-            width = p.depth - whole
-            rest = add_products(width, whole, [b.constant(kind.compute, 0, width)] * count)
-            sums = [
-                add(b, total, across_lanes(b, other, add, kind), kind)
-                for total, other in zip(sums, rest, strict=True)
-            ]
-        sink(Position((p.rows, p.columns), (row,), column, count), b.from_lanes(sums))
+    zeros = [b.constant(kind.compute, 0, lanes)] * (rows * count)
+    totals = b.fold(0, whole, lanes, zeros, lambda k, sums: add_products(lanes, k, sums))
+    sums = [across_lanes(b, total, add, kind) for total in totals]
+    if p.depth > whole:
+        width = p.depth - whole
+        zeros = [b.constant(kind.compute, 0, width)] * (rows * count)
+        sums = [
+            add(b, total, across_lanes(b, other, add, kind), kind)
+            for total, other in zip(sums, add_products(width, whole, zeros), strict=True)
+        ]
+    for r in range(rows):
+        place = Position((p.rows, p.columns), (b.add(row, r),), column, count)
+        sink(place, b.from_lanes(sums[r * count : (r + 1) * count]))
 
-    p.ctx.vectors(p.columns, block, dots)
 
-
-def _by_rows(
-    p: _Product, a_start: Index, b_start: Index, row: Index, rows: int, sink: Sink
+def _tile_of_updates(
+    p: _Product,
+    starts: tuple[Index, Index],
+    first: tuple[Index, Index],
+    rows: int,
+    count: int,
+    sink: Sink,
 ) -> None:
-    """Rows of B times single elements of A, for `rows` rows of the result at a time."""
+    """Rows of B times single elements of A."""
     b, kind = p.ctx.b, p.kind
     lanes = p.ctx.target.lanes(kind.bytes)
-    vectors = 2 if p.columns > lanes else 1
-    a_origin, b_origin = p.origin(p.a, a_start), p.origin(p.b, b_start)
+    row, column = first
+    a_origin, b_origin = p.origin(p.a, starts[0]), p.origin(p.b, starts[1])
+    vectors = [(start, min(lanes, count - start)) for start in range(0, count, lanes)]
 
-    def tile(start: Index, widths: Sequence[int]) -> None:
-        starts = [sum(widths[:v]) for v in range(len(widths))]
-
-        def step(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            b_row = b.address(
-                b_origin, b.add(b.mul(k, p.b.row_step), start), p.b.buffer.element.storage
-            )
-            data = [p.load(p.b, b_row, starts[v], width) for v, width in enumerate(widths)]
-            a_first = b.address(
-                a_origin,
-                b.add(b.mul(row, p.a.row_step), b.mul(k, p.a.column_step)),
-                p.a.buffer.element.storage,
-            )
-            result: list[SSAValue] = []
-            for r in range(rows):
-                number = p.load(p.a, a_first, r * p.a.row_step, 1)
-                for v, width in enumerate(widths):
-                    total = totals[r * len(widths) + v]
-                    factor = b.splat(number, width)
-                    result.append(multiply_add(b, data[v], factor, total, kind))
-            return result
-
-        zeros = [b.constant(kind.compute, 0, width) for _ in range(rows) for width in widths]
-        totals = b.fold(0, p.depth, 1, zeros, step)
+    def step(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        b_offset = b.add(b.mul(k, p.b.row_step), column)
+        b_row = b.address(b_origin, b_offset, p.b.buffer.element.storage)
+        data = [p.load(p.b, b_row, start, width) for start, width in vectors]
+        a_offset = b.add(b.mul(row, p.a.row_step), b.mul(k, p.a.column_step))
+        a_first = b.address(a_origin, a_offset, p.a.buffer.element.storage)
+        result: list[SSAValue] = []
         for r in range(rows):
-            for v, width in enumerate(widths):
-                place = Position(
-                    (p.rows, p.columns), (b.add(row, r),), b.add(start, starts[v]), width
-                )
-                sink(place, totals[r * len(widths) + v])
+            number = p.load(p.a, a_first, r * p.a.row_step, 1)
+            for v, (_, width) in enumerate(vectors):
+                total = totals[r * len(vectors) + v]
+                result.append(multiply_add(b, data[v], b.splat(number, width), total, kind))
+        return result
 
-    whole, (full, rest) = row_tiles(p.columns, lanes, vectors)
-    if whole:
-        with b.loop(0, whole, lanes * vectors) as start:
-            tile(start, full)
-    if rest:
-        tile(whole, rest)
+    zeros = [b.constant(kind.compute, 0, width) for _ in range(rows) for _, width in vectors]
+    totals = b.fold(0, p.depth, 1, zeros, step)
+    for r in range(rows):
+        for v, (start, width) in enumerate(vectors):
+            place = Position((p.rows, p.columns), (b.add(row, r),), b.add(column, start), width)
+            sink(place, totals[r * len(vectors) + v])
 
 
 def _emit_by_columns(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -229,10 +277,43 @@ def _refusal_by_rows(site: Site) -> str | None:
     return unless(not _is_by_columns(site.op), "right operand stored by columns")
 
 
+def _cost(site: Site, *, by_columns: bool) -> float:
+    """Seconds for the tiles, and to read a large right operand again for every block of rows."""
+    product, target = Product.of(site.op), site.target
+    if 0 in (product.batch, product.rows, product.columns):
+        return 0.0
+    lanes = target.lanes(wide(product.kind).bytes)
+    rows = min(product.rows, _most_rows(target, by_columns=by_columns))
+    width = _columns_at_once(target, rows, product.columns, lanes, by_columns=by_columns)
+    vectors = width if by_columns else width // lanes
+    # Where the left operand is stored by columns, dot products are added element by element.
+    elements = lanes if by_columns and not product.transpose_left else 1
+    matrix_bytes = product.depth * product.columns * product.kind.bytes
+    step = step_cycles(rows, vectors, far=False)
+    if rows > 1 and matrix_bytes > target.l2_bytes // 4:
+        step += vectors * (FAR_LOAD_CYCLES if product.rows_collide else FAR_LOAD_CYCLES / 2)
+    finish = TILE_CYCLES + rows * vectors * (ACROSS_CYCLES if by_columns else STORE_CYCLES)
+    row_blocks = product.rows / rows
+    tiles = product.batch * row_blocks * blocks(product.columns, width)
+    seconds = tiles * (blocks(product.depth, elements) * step + finish) * target.cycle_seconds
+    if matrix_bytes > LARGE_OPERAND * target.l2_bytes:
+        again = product.batch * (row_blocks - 1) * matrix_bytes
+        seconds += again / FAR_CACHE / target.memory_bandwidth
+    return seconds
+
+
+def _cost_by_columns(site: Site) -> float:
+    return _cost(site, by_columns=True)
+
+
+def _cost_by_rows(site: Site) -> float:
+    return _cost(site, by_columns=False)
+
+
 PRODUCT: Strategy = (
-    Implementation("dot-products", _emit_by_columns, refusal=_refusal_by_columns),
-    Implementation("row-updates", _emit_by_rows, refusal=_refusal_by_rows),
     PANELS,
+    Implementation("dot-products", _emit_by_columns, 20, _refusal_by_columns, _cost_by_columns),
+    Implementation("row-updates", _emit_by_rows, 20, _refusal_by_rows, _cost_by_rows),
 )
 
 STRATEGIES: dict[type[Operation], Strategy] = {

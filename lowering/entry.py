@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import BoolAttr, FunctionType, IntegerAttr, UnitAttr,
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xrelay.lowering.context import BARRIER
+from xrelay.lowering.context import BARRIER, NEXT_TASK
 from xrelay.lowering.kernel import Kernel
 from xrelay.lowering.memory_plan import ALIGNMENT
 from xrelay.lowering.storage import Storage
@@ -109,13 +109,15 @@ def write_entry(
 
 def declarations(threads: int, *, profile: bool) -> list[llvm.FuncOp]:
     """The functions of the run time that the program calls."""
-    taken: list[str] = []
+    pointer = LLVMPointerType()
+    taken: dict[str, llvm.LLVMFunctionType] = {}
     if threads > 1:
-        taken.append(BARRIER)
+        taken[BARRIER] = llvm.LLVMFunctionType([pointer, i64])
+        taken[NEXT_TASK] = llvm.LLVMFunctionType([pointer, *[i64] * 5], i64)
     if profile:
-        taken.append(STAMP)
-    type_ = llvm.LLVMFunctionType([LLVMPointerType(), i64])
-    return [llvm.FuncOp(name, type_, linkage=llvm.LinkageAttr("external")) for name in taken]
+        taken[STAMP] = llvm.LLVMFunctionType([pointer, i64])
+    external = llvm.LinkageAttr("external")
+    return [llvm.FuncOp(name, type_, linkage=external) for name, type_ in taken.items()]
 
 
 @dataclass(eq=False)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.core import ConstantOp, is_dense
+from xrelay.dialects.core import CompositeOp, ConstantOp, is_dense
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element, element, leaf_types, static_tensor
 from xrelay.lowering.format import Format
@@ -124,11 +124,15 @@ class Evaluator:
         if leaf in self.buffers:
             return self._load(leaf, position)
         op = leaf[0].owner
-        assert isinstance(op, Operation), "parameters are in memory"
+        if not isinstance(op, Operation):
+            return self._pass_on(argument_of(leaf[0]), leaf[1], position)
         rule = self.rules.get(type(op))
         if rule is None:
             raise DiagnosticException(f"no kernel code for {op.name}")
         return rule(self, op, leaf[1], position)
+
+    def _pass_on(self, value: SSAValue, number: int, position: Position) -> Rule:
+        return (yield Demand((value, number), position))
 
     def _load(self, leaf: Leaf, position: Position) -> Rule:
         buffer = self.buffers[leaf]
@@ -207,6 +211,14 @@ class Evaluator:
             return b.splat((yield Demand(leaf, at(shape, coords, position.lanes))), position.lanes)
         lanes = [position.lane(b, i).coords(b) for i in range(position.lanes)]
         return (yield from self.each_lane(leaf, [at(shape, source(c)) for c in lanes]))
+
+
+def argument_of(parameter: SSAValue) -> SSAValue:
+    """What a composite is given for one of its parameters. Those of kernels are in memory."""
+    assert isinstance(parameter, BlockArgument)
+    composite = parameter.owner.parent_op()
+    assert isinstance(composite, CompositeOp)
+    return composite.args[parameter.index]
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

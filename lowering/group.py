@@ -49,8 +49,8 @@ class Group:
 
     def name(self) -> str:
         """`fused_` and the names of the operators, as Relay names kernels."""
-        names = [op.name for op in self.ops if not isinstance(op, ConstantOp)]
-        text = "_".join(["fused", *(name.removeprefix("relay.") for name in names)])
+        names = [short_name(op) for op in self.ops if not isinstance(op, ConstantOp)]
+        text = "_".join(["fused", *names])
         text = re.sub(r"\W", "_", text)
         if len(text) <= MAX_NAME_LENGTH:
             return text
@@ -59,13 +59,33 @@ class Group:
 
     def key(self) -> Hashable:
         """Equal for groups that the same kernel computes."""
-        numbers: dict[SSAValue, int] = {}
-        for value in (*self.params, *(result for op in self.ops for result in op.results)):
-            numbers[value] = len(numbers)
-        types = tuple(value.type for value in numbers)
+        numbers = {value: number for number, value in enumerate(self.params)}
         ops = tuple(_op_key(op, numbers) for op in self.ops)
+        types = tuple(value.type for value in numbers)
         known = tuple(numbers[value] for value in self.known)
         return types, ops, known, numbers[self.result]
+
+
+def short_name(op: Operation) -> str:
+    """What people know an operator by."""
+    return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
+
+
+def body_digest(op: CompositeOp) -> str:
+    """The same for composites of the same operators, whatever their values are called."""
+    numbers: dict[SSAValue, int] = {}
+    lines: list[str] = []
+    for value in op.block.args:
+        numbers[value] = len(numbers)
+    for inner in op.block.ops:
+        operands = [numbers[operand] for operand in inner.operands]
+        properties = [f"{name} = {value}" for name, value in sorted(inner.properties.items())]
+        for result in inner.results:
+            numbers[result] = len(numbers)
+        lines.append(f"{inner.name} {operands} {properties}")
+    types = [str(value.type) for value in numbers]
+    text = "\n".join((*lines, *types))
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def constant_source(value: SSAValue) -> ConstantOp | None:
@@ -79,12 +99,20 @@ def constant_source(value: SSAValue) -> ConstantOp | None:
 
 
 def _op_key(op: Operation, numbers: dict[SSAValue, int]) -> Hashable:
+    """Numbers what the operator computes, and inside of composites what their operators do."""
     operands = tuple(numbers[operand] for operand in op.operands)
+    for result in op.results:
+        numbers[result] = len(numbers)
     if isinstance(op, ConstantOp) and inline_number(op) is None:
         # The kernel gets its elements as an argument.
         return (op.name, operands, None)
     properties: Sequence[tuple[str, Attribute]] = sorted(op.properties.items())
-    return (op.name, operands, tuple(properties))
+    if not isinstance(op, CompositeOp):
+        return (op.name, operands, tuple(properties))
+    for parameter in op.block.args:
+        numbers[parameter] = len(numbers)
+    body = tuple(_op_key(inner, numbers) for inner in op.block.ops)
+    return (op.name, operands, tuple(properties), body)
 
 
 def group_of(op: Operation) -> Group:

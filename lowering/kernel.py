@@ -10,7 +10,8 @@ works element by element: then what remains of the group runs on its registers.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from xdsl.dialects import func
@@ -22,8 +23,9 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.norm import BatchNormOp, BiasAddOp
-from xrelay.dialects.transform import WhereOp
+from xrelay.dialects.norm import BatchNormOp, BiasAddOp, PReluOp
+from xrelay.dialects.traits import ReshapeOnly
+from xrelay.dialects.transform import TransposeOp, WhereOp
 from xrelay.dialects.unary import UNARY_OPS, ClipOp, CopyOp, LeakyReluOp, NegativeOp, ReluOp
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext, Team
@@ -36,10 +38,13 @@ from xrelay.lowering.halo import clear_halo
 from xrelay.lowering.norm import channel_shape
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position
+from xrelay.lowering.rearrange import moves_along_row
 from xrelay.lowering.registry import RULES, STRATEGIES, explain_selection
+from xrelay.lowering.reshape import reshaped_position
 from xrelay.lowering.strategy import Selection, Sink, Site
 from xrelay.lowering.target import Target
 from xrelay.lowering.transform import varies_along_row
+from xrelay.lowering.transpose import moves_last_axis
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 
 KERNEL_ATTRIBUTE = "xrelay.kernel"
@@ -47,7 +52,7 @@ KERNEL_ATTRIBUTE = "xrelay.kernel"
 SCRATCH_ATTRIBUTE = "xrelay.scratch_bytes"
 """How many bytes of scratch memory a kernel needs."""
 
-ELEMENTWISE = (*UNARY_OPS, *BINARY_OPS, WhereOp, BiasAddOp)
+ELEMENTWISE = (*UNARY_OPS, *BINARY_OPS, WhereOp, BiasAddOp, PReluOp)
 """Operators whose result elements depend on operand elements at the same index."""
 BROADCASTING = (*ELEMENTWISE, BatchNormOp)
 
@@ -58,7 +63,7 @@ MAX_POSITIONS = 4
 """A value that is wanted at more positions at once is computed into scratch memory first."""
 
 
-LIGHT = (ReluOp, ClipOp, LeakyReluOp, NegativeOp, CopyOp, *BINARY_OPS, WhereOp, BiasAddOp)
+LIGHT = (ReluOp, ClipOp, LeakyReluOp, NegativeOp, CopyOp, *BINARY_OPS, WhereOp, BiasAddOp, PReluOp)
 """Elementwise operators of a few instructions."""
 MANY_LIGHT = 8
 """So many of them are repeated for every register of an anchor; more are run in a loop."""
@@ -107,20 +112,50 @@ def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
 
 def complex_operators(group: Group) -> list[Operation]:
     """
-    The operators that get loops of their own: those with a strategy. One that can be evaluated on
-    demand, too, gets them only when there is no other.
+    The operators that get loops of their own: those with a strategy. Operators that can be evaluated
+    on demand, too, get them only when there is no other: the last change of layout, and after it
+    the last transpose that moves the last axis, if the rest of the group can run on its registers.
     """
     having = [op for op in group.ops if type(op) in STRATEGIES]
-    return [op for op in having if type(op) not in RULES] or having[-1:]
+    needed = [op for op in having if type(op) not in RULES]
+    if needed:
+        return needed
+    layouts = [op for op in having if not isinstance(op, TransposeOp)][-1:]
+    after = having[having.index(layouts[0]) :] if layouts else having
+    transposes = [op for op in after if moves_last_axis(op) and _can_be_anchor(op, group)]
+    return [*layouts, *transposes[-1:]]
 
 
 def anchor_of(group: Group) -> Operation | None:
     """The last operator with a strategy, when the rest of the group can run on its registers."""
     complex_ops = complex_operators(group)
-    if not complex_ops or len(leaf_types(group.result.type)) != 1:
-        return None
-    anchor = complex_ops[-1]
-    return anchor if keeps_indices(anchor.results[0], group) else None
+    return complex_ops[-1] if complex_ops and _can_be_anchor(complex_ops[-1], group) else None
+
+
+def _can_be_anchor(op: Operation, group: Group) -> bool:
+    """Whether everything between an operator and the result can run on its registers."""
+    if len(leaf_types(group.result.type)) != 1:
+        return False
+    inner = _without_last_reshapes(group)
+    return keeps_indices(_reshaped(op.results[0], inner), inner)
+
+
+def _without_last_reshapes(group: Group) -> Group:
+    """A group up to the reshapes that end it, which an anchor does by storing elsewhere."""
+    ops, result = list(group.ops), group.result
+    while ops and ops[-1].has_trait(ReshapeOnly) and ops[-1].results[0] is result:
+        result = ops.pop().operands[0]
+    return replace(group, ops=tuple(ops), result=result)
+
+
+def _reshaped(value: SSAValue, group: Group) -> SSAValue:
+    """A tensor after the reshapes that nothing else in the group comes before."""
+    while value is not group.result:
+        users = [op for op in group.ops if value in op.operands]
+        if len(users) != 1 or not users[0].has_trait(ReshapeOnly):
+            break
+        value = users[0].results[0]
+    return value
 
 
 def selection_of(op: Operation, group: Group, options: KernelOptions) -> Selection:
@@ -194,11 +229,15 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
     repeated = _often_wanted(group)
     for op in group.ops:
         if op is not anchor and op in complex_ops:
-            leaf = (op.results[0], 0)
-            buffer = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
-            emit(op, lambda place, value, buffer=buffer: ctx.store(buffer, place, value))
+            buffers = _result_buffers(ctx, op, group)
+            ctx.sinks = [partial(ctx.store, buffer) for buffer in buffers]
+            places = dict(zip(_leaves(op.results[0]), buffers, strict=True))
+            if type(op) not in RULES:
+                # Some read what they have written. Others ask for elements by the rule.
+                ctx.ev.buffers.update(places)
+            emit(op, ctx.sinks[0])
             ctx.barrier()
-            ctx.ev.buffers[leaf] = buffer
+            ctx.ev.buffers.update(places)
             continue
         for leaf in _leaves(op.results[0]):
             if leaf in repeated:
@@ -207,23 +246,45 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
                 ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
-        for number, buffer in enumerate(ctx.results):
-            _emit_on_demand(ctx, group, (group.result, number), buffer)
+        for leaf, buffer in zip(_leaves(group.result), ctx.results, strict=True):
+            if ctx.ev.buffers.get(leaf) is not buffer:
+                _emit_on_demand(ctx, group, leaf, buffer)
         return tuple(used)
-    leaf = (anchor.results[0], 0)
+    inner = _without_last_reshapes(group)
+    last, leaf = (inner.result, 0), (anchor.results[0], 0)
+    reshaped = (_reshaped(anchor.results[0], inner), 0)
     (buffer,) = ctx.results
     after = group.ops[group.ops.index(anchor) + 1 :]
-    computing = [op for op in after if not isinstance(op, (ConstantOp, *PASSING_ON))]
+    computing = [
+        op
+        for op in after
+        if not isinstance(op, (ConstantOp, *PASSING_ON)) and not op.has_trait(ReshapeOnly)
+    ]
     ctx.heavy_epilogue = len(computing) > MANY_LIGHT or not all(
         isinstance(op, LIGHT) for op in computing
     )
 
     def sink(position: Position, value: SSAValue) -> None:
-        ctx.ev.bind(leaf, position, value)
-        ctx.store(buffer, position, ctx.ev.get((group.result, 0), position))
+        if reshaped != leaf:
+            position = reshaped_position(ctx.b, position, leaf_shape(reshaped))
+        ctx.ev.bind(reshaped, position, value)
+        value = ctx.ev.get(last, position)
+        if inner.result is not group.result:
+            position = reshaped_position(ctx.b, position, buffer.shape)
+        ctx.store(buffer, position, value)
 
     emit(anchor, sink)
     return tuple(used)
+
+
+def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buffer]:
+    """Where the tensors of an operator's result go: into the kernel's result, or scratch memory."""
+    if op.results[0] is group.result:
+        return ctx.results
+    return [
+        ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
+        for leaf in _leaves(op.results[0])
+    ]
 
 
 def keeps_indices(value: SSAValue, group: Group) -> bool:
@@ -313,7 +374,8 @@ def _dense_span(ctx: KernelContext, result: Buffer) -> int:
 
 def _lanes(ctx: KernelContext, group: Group) -> int:
     """As many lanes as fit for the widest elements; one where vectors would be put together."""
-    if any(varies_along_row(op) for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers):
+    on_demand = [op for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers]
+    if any(varies_along_row(op) or moves_along_row(op) for op in on_demand):
         return 1
     kinds: list[Element] = [
         element(type_.element_type)

@@ -180,7 +180,7 @@ def transposed(b: KernelBuilder, vectors: Sequence[SSAValue]) -> list[SSAValue]:
     return result
 
 
-def _each_element(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+def each_element(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     """Every element by the rule."""
     leaf = (op.results[0], 0)
     shape = shape_of(op.results[0])
@@ -190,7 +190,7 @@ def _each_element(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 RULES: dict[type[Operation], RuleFunction] = {LayoutTransformOp: _layout_transform}
 STRATEGIES: dict[type[Operation], Strategy] = {
     LayoutTransformOp: (
-        Implementation("element by element", _each_element, plevel=5),
+        Implementation("element by element", each_element, plevel=5),
         Implementation("transposed tiles", _tiles, refusal=_tiles_refusal),
     )
 }

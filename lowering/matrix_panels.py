@@ -24,9 +24,9 @@ from xrelay.lowering.context import KernelContext
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.format import Format, Spacing, row_major
-from xrelay.lowering.layout import transposed
 from xrelay.lowering.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.packing import MatrixPanels, blocks
+from xrelay.lowering.panel_writer import PanelWriter
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.target import Target
@@ -35,6 +35,10 @@ from xrelay.lowering.tiling import Tiling, choose_tiling, depth_parts, most_vect
 
 PAGE_BYTES = 4096
 FEW_ROWS = 4
+PACK_CYCLES = 3
+"""To read a vector of the right operand and to write it into a panel."""
+FAR_PACK_CYCLES = 5
+"""The same where the panels do not stay in the near caches."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,10 @@ class Product:
         whole = rest != 0 or self.rows <= FEW_ROWS
         return 1 if whole else depth_parts(target, self.depth, steps)
 
+    def lies_in_panels(self, target: Target) -> bool:
+        """Whether the rows of the right operand are whole vectors."""
+        return self.by_rows and self.columns % target.lanes(self.kind.bytes) == 0
+
     @property
     def rows_collide(self) -> bool:
         """Whether a column of the left operand falls into one set of the first-level cache."""
@@ -120,9 +128,14 @@ def _spacing(site: Site) -> Spacing:
 
 
 def _cost(site: Site) -> float:
-    product = Product.of(site.op)
-    cycles = product.tiling(site.target).cycles * product.depth_parts(site.target)
-    return product.batch * cycles * site.target.cycle_seconds
+    product, target = Product.of(site.op), site.target
+    cycles = product.batch * product.tiling(target).cycles * product.depth_parts(target)
+    if product.right not in site.constants and not product.lies_in_panels(target):
+        elements = product.depth * product.columns
+        far = elements * product.kind.bytes > target.l2_bytes // 4
+        vectors = product.right_batch * elements / target.lanes(product.kind.bytes)
+        cycles += vectors * (FAR_PACK_CYCLES if far else PACK_CYCLES)
+    return cycles * target.cycle_seconds
 
 
 @dataclass(frozen=True)
@@ -141,12 +154,11 @@ def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: i
     lanes = ctx.target.lanes(product.kind.bytes)
     panels = blocks(product.columns, width)
     member = 0 if product.right_batch == 1 else 1
+    size = product.depth * width
     if product.right in ctx.known:
-        packing = MatrixPanels(width, product.by_rows)
-        if product.right_batch == 1:
-            pointer = ctx.packed(product.right, packing)
-            return _Panels(pointer, 0, product.depth * width, width)
-    if product.by_rows and product.columns % lanes == 0:
+        pointer = ctx.packed(product.right, MatrixPanels(width, product.by_rows))
+        return _Panels(pointer, member * panels * size, size, width)
+    if product.lies_in_panels(ctx.target):
         pointer = ctx.in_memory(product.right).pointer
         return _Panels(pointer, member * product.depth * product.columns, width, product.columns)
     buffer = ctx.scratch(
@@ -154,59 +166,30 @@ def _right_operand(ctx: KernelContext, op: Operation, product: Product, width: i
     )
     _pack(ctx, product, buffer.shape, buffer.pointer, lanes)
     ctx.barrier()
-    size = product.depth * width
     return _Panels(buffer.pointer, member * panels * size, size, width)
 
 
 def _pack(
     ctx: KernelContext, product: Product, shape: tuple[int, ...], pointer: SSAValue, lanes: int
 ) -> None:
-    """Writes the right operand panel by panel, with zeros after its last column."""
+    """Writes the right operand panel by panel; the threads share the vectors of columns."""
     b, kind = ctx.b, product.kind
     right = shape_of(product.right)
-    members, _, depth, width = shape
-    leaf = (product.right, 0)
+    members, panels, depth, width = shape
 
-    def read(member: Index, row: Index, column: Index, count: int) -> SSAValue:
-        before = (member,) if len(right) > 2 else ()
-        return ctx.ev.get(leaf, at(right, (*before, row, column), count))
+    def writer(member: Index) -> PanelWriter:
+        def read(row: Index, column: Index, count: int) -> SSAValue:
+            before = (member,) if len(right) > 2 else ()
+            return ctx.ev.get((product.right, 0), at(right, (*before, row, column), count))
 
-    def store(member: Index, first: Index, k: Index, value: SSAValue, count: int) -> None:
-        offset = b.flatten((member, b.div(first, width), k, b.mod(first, width)), shape)
-        if count < lanes:
-            b.store(pointer, offset, kind, b.constant(kind.compute, 0, lanes))
-        b.store(pointer, offset, kind, value)
-
-    def vector(member: Index, first: Index, k: Index, count: int) -> None:
-        """`count` columns at one step of the depth."""
-        if product.by_rows:
-            value = read(member, k, first, count)
-        else:
-            value = b.from_lanes([read(member, b.add(first, i), k, 1) for i in range(count)])
-        store(member, first, k, value, count)
-
-    def square(member: Index, first: Index, k: Index) -> None:
-        """As many columns as lanes at as many steps: transposed in registers."""
-        rows = [read(member, b.add(first, i), k, lanes) for i in range(lanes)]
-        for i, value in enumerate(transposed(b, rows)):
-            store(member, first, b.add(k, i), value, lanes)
+        start = b.address(pointer, b.mul(member, panels * depth * width), kind.storage)
+        columns, by_rows = product.columns, product.by_rows
+        return PanelWriter(b, kind, lanes, start, depth, columns, width, by_rows, read)
 
     whole, rest = divmod(product.columns, lanes)
-
-    def columns(indices: tuple[Index, ...]) -> None:
-        member, block = indices
-        first = b.mul(block, lanes)
-        squares = 0 if product.by_rows or lanes == 1 else depth - depth % lanes
-        if squares:
-            with b.loop(0, squares, lanes) as k:
-                square(member, first, k)
-        if depth > squares:
-            with b.loop(squares, depth) as k:
-                vector(member, first, k, lanes)
-
-    ctx.tasks((members, whole), columns)
+    ctx.tasks((members, whole), lambda i: writer(i[0]).write_vector(i[1]))
     if rest:
-        ctx.tasks((members, depth), lambda i: vector(i[0], whole * lanes, i[1], rest))
+        ctx.tasks((members, depth), lambda i: writer(i[0]).write_rest(i[1]))
 
 
 def _has_even_rows(format: Format) -> bool:

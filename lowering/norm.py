@@ -1,19 +1,17 @@
 """Kernel code of bias, normalisation, softmax and dropout."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import prod
+from collections.abc import Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import norm
+from xrelay.lowering import standardize
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract
-from xrelay.lowering.builder import Index, KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext, VectorBody
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element, wide
+from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
@@ -27,20 +25,17 @@ from xrelay.lowering.format import row_major
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.reduction import (
     MAXIMUM,
-    MINIMUM,
     SUM,
     Term,
-    average,
-    fold_columns,
     reduce_elements,
 )
+from xrelay.lowering.row_peak import largest_element
 from xrelay.lowering.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.vector_math import (
     decay_to_zero,
     natural_log,
     power_of_constant,
     reciprocal,
-    rsqrt,
 )
 
 
@@ -66,6 +61,21 @@ def _bias_add(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     bias = yield from _channel(ev, op.bias, op.channel_axis, position)
     x, y = (convert(ev.b, value, kind, wide(kind)) for value in (data, bias))
     return convert(ev.b, add(ev.b, x, y, wide(kind)), wide(kind), kind)
+
+
+def _prelu(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, norm.PReluOp)
+    b, source = ev.b, element_of(op.data)
+    kind = wide(source)
+    data = yield Demand((op.data, 0), position)
+    alpha = yield from _channel(ev, op.alpha, op.channel_axis, position)
+    x, slope = (convert(b, value, source, kind) for value in (data, alpha))
+    zero = b.constant(kind.compute, 0, position.lanes)
+    if kind.is_float:
+        positive = b.compare_floats(zero, "olt", x)
+    else:
+        positive = b.compare_integers(zero, "slt" if kind.signed else "ult", x)
+    return convert(b, b.select(positive, x, multiply(b, x, slope, kind)), kind, source)
 
 
 def _batch_norm(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
@@ -104,6 +114,7 @@ def _dropout(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rul
 
 RULES: dict[type[Operation], RuleFunction] = {
     norm.BiasAddOp: _bias_add,
+    norm.PReluOp: _prelu,
     norm.BatchNormOp: _batch_norm,
     norm.DropoutOp: _dropout,
 }
@@ -111,7 +122,7 @@ RULES: dict[type[Operation], RuleFunction] = {
 
 def channel_shape(op: Operation, operand: int) -> tuple[int, ...] | None:
     """The shape that a per-channel operand broadcasts from; None for other operands."""
-    if operand == 0 or not isinstance(op, norm.BiasAddOp | norm.BatchNormOp):
+    if operand == 0 or not isinstance(op, norm.BiasAddOp | norm.BatchNormOp | norm.PReluOp):
         return None
     shape = leaf_shape((op.results[0], 0))
     return tuple(dim if axis == op.channel_axis else 1 for axis, dim in enumerate(shape))
@@ -170,26 +181,16 @@ class _SoftmaxOfRow:
         self.ctx.vectors(self.shape[-1], self.lanes, finish)
 
     def _peak(self, outer: tuple[Index, ...]) -> SSAValue:
-        """
-        The largest element. The bits of numbers, read as integers, have their order where there
-        is a positive one, and the opposite order where there is none: two integer instructions
-        for each vector instead of six that a maximum of floating-point numbers takes.
-        """
-        b, kind = self.b, self.kind
-        bits = IntegerType(8 * kind.bytes)
-        signed, unsigned = (Element(bits, bits, kind.bytes, sign) for sign in (True, False))
+        """The largest element."""
 
-        def bits_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+        def element_at(offset: Index, width: int) -> SSAValue:
             position = at(self.shape, [*outer, offset], width)
-            value = convert(b, self.ev.get(self.leaf, position), self.source, kind)
+            value = convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
             if self.is_computed:
                 self._keep(offset, value)
-            return b.bitcast(value, with_lanes(bits, width))
+            return value
 
-        terms = [Term(MAXIMUM, signed), Term(MINIMUM, unsigned)]
-        largest, smallest = reduce_elements(self.ctx, [], self.shape[-1], terms, bits_at)
-        below_zero = b.compare_integers(largest, "slt", b.constant(bits, 0))
-        return b.bitcast(b.select(below_zero, smallest, largest), kind.compute)
+        return largest_element(self.ctx, self.shape[-1], self.kind, element_at)
 
     def _element(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
         if self.is_computed:
@@ -239,202 +240,6 @@ def _softmax_of_columns(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink
             sink(position(i), convert(b, result, kind, source))
 
     return emit
-
-
-@dataclass(frozen=True)
-class _Sets:
-    """
-    The elements that share statistics: for each round of the loops over `extents` one set, whose
-    elements the loops over `inner` and then `length` neighbours run through.
-    """
-
-    extents: tuple[int, ...]
-    inner: tuple[int, ...]
-    length: int
-    place: Callable[[KernelBuilder, tuple[Index, ...], tuple[Index, ...], Index, int], Position]
-    """The position of elements: of the set, in the inner loops, and among the neighbours."""
-
-    @property
-    def size(self) -> int:
-        """How many elements a set has."""
-        return prod(self.inner) * self.length
-
-
-def _sets(op: norm.StandardizingOp) -> _Sets | None:
-    """The sets of neighbours; None where the last axis tells sets apart."""
-    shape, axis = shape_of(op.data), op.channel_axis
-    last = len(shape) - 1
-    match op:
-        case norm.GroupNormOp():
-            groups = op.num_groups.value.data
-            channels = shape[axis] // groups
-
-            def place(
-                b: KernelBuilder,
-                outer: tuple[Index, ...],
-                inner: tuple[Index, ...],
-                offset: Index,
-                lanes: int,
-            ) -> Position:
-                first = b.mul(outer[-1], channels)
-                if axis == last:
-                    return at(shape, [*outer[:-1], b.add(first, offset)], lanes)
-                return Position(shape, (*outer[:-1], b.add(first, inner[0])), offset, lanes)
-
-            extents = (*shape[:axis], groups)
-            if axis == last:
-                return _Sets(extents, (), channels, place)
-            return _Sets(extents, (channels,), prod(shape[axis + 1 :]), place)
-        case norm.InstanceNormOp():
-            reduced = op.reduced_axes
-        case _:
-            reduced = (axis,)
-    if last not in reduced:
-        return None
-    kept = [i for i in range(last + 1) if i not in reduced]
-    # The last reduced axes, as far as nothing lies between them, are one row.
-    tail = last - max(kept, default=-1)
-    inner_axes = [i for i in reduced if i <= last - tail]
-
-    def row_place(
-        b: KernelBuilder,
-        outer: tuple[Index, ...],
-        inner: tuple[Index, ...],
-        offset: Index,
-        lanes: int,
-    ) -> Position:
-        own = dict(zip([*kept, *inner_axes], [*outer, *inner], strict=True))
-        return Position(shape, tuple(own[i] for i in range(last + 1 - tail)), offset, lanes)
-
-    return _Sets(
-        tuple(shape[i] for i in kept),
-        tuple(shape[i] for i in inner_axes),
-        prod(shape[last + 1 - tail :]),
-        row_place,
-    )
-
-
-class _Standardization:
-    """The code of (data - mean) / sqrt(variance + epsilon) * gamma + beta."""
-
-    def __init__(self, ctx: KernelContext, op: norm.StandardizingOp, sink: Sink):
-        self.ctx, self.b, self.op, self.sink = ctx, ctx.b, op, sink
-        self.source = element_of(op.data)
-        self.kind = wide(self.source)
-
-    def load(self, value: SSAValue, position: Position) -> SSAValue:
-        """Elements of an operand as they are computed with."""
-        return convert(self.b, self.ctx.ev.get((value, 0), position), self.source, self.kind)
-
-    def square(self, position: Position, mean: SSAValue) -> SSAValue:
-        """The square of the distance from the mean."""
-        value = self.load(self.op.data, position)
-        distance = subtract(self.b, value, self.b.splat(mean, position.lanes), self.kind)
-        return multiply(self.b, distance, distance, self.kind)
-
-    def average(self, total: SSAValue, count: int) -> SSAValue:
-        """A sum divided by how many elements it is of."""
-        divisor = self.b.constant(self.kind.compute, count, lanes_of(total))
-        return average(self.b, total, divisor, self.kind)
-
-    def factor(self, variance: SSAValue) -> SSAValue:
-        """1 / sqrt(variance + epsilon)"""
-        b, epsilon = self.b, self.op.epsilon.value.data
-        shift = b.constant(self.kind.compute, epsilon, lanes_of(variance))
-        return rsqrt(b, add(b, variance, shift, self.kind))
-
-    def channel(self, value: SSAValue, position: Position) -> SSAValue:
-        """The elements of `gamma` or `beta` that belong to a position."""
-        axis, last = self.op.channel_axis, len(position.shape) - 1
-        if axis < len(position.outer):
-            own, lanes = position.outer[axis], 1
-        else:
-            assert axis == last and position.span == 1, "a row lies along one channel or all"
-            own, lanes = position.inner, position.lanes
-        element = self.load(value, at(shape_of(value), [own], lanes))
-        return self.b.splat(element, position.lanes)
-
-    def finish(self, position: Position, mean: SSAValue, factor: SSAValue) -> None:
-        """Hands on the result at a position."""
-        b, op, lanes, kind = self.b, self.op, position.lanes, self.kind
-        value = subtract(b, self.load(op.data, position), b.splat(mean, lanes), kind)
-        result = multiply(b, value, b.splat(factor, lanes), kind)
-        gamma = self.channel(op.gamma, position) if op.scale.value.data else None
-        beta = self.channel(op.beta, position) if op.center.value.data else None
-        if gamma is not None and beta is not None:
-            result = multiply_add(b, result, gamma, beta, kind)
-        elif gamma is not None:
-            result = multiply(b, result, gamma, kind)
-        elif beta is not None:
-            result = add(b, result, beta, kind)
-        self.sink(position, convert(b, result, kind, self.source))
-
-    def of_sets(self, sets: _Sets) -> None:
-        """Statistics of sets of neighbours: scalars."""
-        ctx, b = self.ctx, self.b
-
-        def one(outer: tuple[Index, ...]) -> None:
-            def total(code: Callable[[Position], SSAValue]) -> SSAValue:
-                def element_at(inner: tuple[Index, ...], offset: Index, lanes: int) -> SSAValue:
-                    return code(sets.place(b, outer, inner, offset, lanes))
-
-                terms = [Term(SUM, self.kind)]
-                return reduce_elements(ctx, sets.inner, sets.length, terms, element_at)[0]
-
-            count = sets.size
-            mean = self.average(total(lambda place: self.load(self.op.data, place)), count)
-            variance = self.average(total(lambda place: self.square(place, mean)), count)
-            factor = self.factor(variance)
-
-            def inner(indices: tuple[Index, ...]) -> None:
-                def elements(offset: Index, lanes: int) -> None:
-                    self.finish(sets.place(b, outer, indices, offset, lanes), mean, factor)
-
-                ctx.vectors(sets.length, ctx.target.lanes(self.kind.bytes), elements)
-
-            b.loop_nest(sets.inner, inner)
-
-        ctx.tasks(sets.extents, one)
-
-    def of_columns(self, reduced: Sequence[int]) -> None:
-        """The last axis tells sets apart: every lane has its own statistics."""
-        ctx, b, shape = self.ctx, self.b, shape_of(self.op.data)
-        kept = [i for i in range(len(shape) - 1) if i not in reduced]
-        extents = [shape[i] for i in reduced]
-
-        def column(outer: tuple[Index, ...], start: Index, width: int) -> None:
-            def place(indices: tuple[Index, ...]) -> Position:
-                own = dict(zip([*kept, *reduced], [*outer, *indices], strict=True))
-                return at(shape, [*(own[i] for i in range(len(shape) - 1)), start], width)
-
-            def total(code: Callable[[Position], SSAValue]) -> SSAValue:
-                ((_, value),) = fold_columns(
-                    ctx, extents, width, SUM, self.kind, lambda i, _, lanes: code(place(i))
-                )
-                return value
-
-            count = prod(extents)
-            mean = self.average(total(lambda place: self.load(self.op.data, place)), count)
-            variance = self.average(total(lambda place: self.square(place, mean)), count)
-            factor = self.factor(variance)
-            b.loop_nest(extents, lambda indices: self.finish(place(indices), mean, factor))
-
-        lanes = ctx.target.lanes(self.kind.bytes)
-        ctx.vector_tasks([shape[i] for i in kept], shape[-1], lanes, column)
-
-
-def _standardize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    """The mean, then the variance as the mean square of the distances from it."""
-    assert isinstance(op, norm.StandardizingOp)
-    if (op.data, 0) not in ctx.ev.buffers:
-        # Every element is read three times.
-        ctx.placed(op.data)
-    code, sets = _Standardization(ctx, op, sink), _sets(op)
-    if sets is not None:
-        code.of_sets(sets)
-    else:
-        reduced = op.reduced_axes if isinstance(op, norm.InstanceNormOp) else (op.channel_axis,)
-        code.of_columns(reduced)
 
 
 def _lrn(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -496,9 +301,8 @@ def _lrn(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 STRATEGIES: dict[type[Operation], Strategy] = {
     norm.SoftmaxOp: (Implementation("three-pass", _softmax),),
+    norm.FastSoftmaxOp: (Implementation("three-pass", _softmax),),
     norm.LogSoftmaxOp: (Implementation("three-pass", _softmax),),
     norm.LrnOp: (Implementation("window-sum", _lrn),),
-    norm.LayerNormOp: (Implementation("two-pass", _standardize),),
-    norm.InstanceNormOp: (Implementation("two-pass", _standardize),),
-    norm.GroupNormOp: (Implementation("two-pass", _standardize),),
+    **standardize.STRATEGIES,
 }

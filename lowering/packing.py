@@ -65,7 +65,7 @@ def _padded(array: Array, axis: int, length: int) -> Array:
 @dataclass(frozen=True)
 class MatrixPanels(Packing):
     """
-    [N, K], or [K, N] when `by_rows`, to [N / panel, K, panel]. A matrix may be a batch of one.
+    [N, K], or [K, N] when `by_rows`, to [N / panel, K, panel]; so each matrix of a batch [B, …].
     """
 
     panel: int
@@ -78,15 +78,16 @@ class MatrixPanels(Packing):
 
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the packed tensor."""
-        columns, depth = reversed(shape[-2:]) if self.by_rows else shape[-2:]
-        return blocks(columns, self.panel), depth, self.panel
+        *batch, rows, depth = shape
+        columns, depth = (depth, rows) if self.by_rows else (rows, depth)
+        return *batch, blocks(columns, self.panel), depth, self.panel
 
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
-        count, depth, panel = self.packed_shape(weights.shape)
-        matrix = weights.reshape(weights.shape[-2:])
-        padded = _padded(matrix.T if self.by_rows else matrix, 0, count * panel)
-        return padded.reshape(count, panel, depth).transpose(0, 2, 1)
+        *batch, count, depth, panel = self.packed_shape(weights.shape)
+        matrices = weights.swapaxes(-1, -2) if self.by_rows else weights
+        padded = _padded(matrices, -2, count * panel)
+        return padded.reshape(*batch, count, panel, depth).swapaxes(-1, -2)
 
 
 @dataclass(frozen=True)

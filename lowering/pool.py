@@ -1,14 +1,26 @@
 """Kernel code of pooling: vectors run along the output row."""
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.layout import image_lanes
-from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp, Pool2DOp
-from xrelay.dialects.windows import expand_padding, positive_pair
+from xrelay.dialects.pool import (
+    AvgPool1DOp,
+    AvgPool2DOp,
+    AvgPool3DOp,
+    AvgPoolOp,
+    LaidOutPoolOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+    Pool2DOp,
+    PoolOp,
+)
+from xrelay.lowering.axis_order import FIRST_TO_LAST, AxisOrder, sink_in_order
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
@@ -21,15 +33,17 @@ from xrelay.lowering.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.windows import COUNT, Window, fold_taps, prepare_image
 
 
-def _window(op: Pool2DOp) -> Window:
-    positions = shape_of(op.result)[2:4]
-    return Window(
-        positive_pair(op.pool_size, "pool_size"),
-        positive_pair(op.strides, "strides"),
-        positive_pair(op.dilation, "dilation"),
-        expand_padding(op.padding.get_values()),
-        (positions[0], positions[1]),
-    )
+def _order(op: PoolOp) -> AxisOrder:
+    """Where elements of images and results lie."""
+    if isinstance(op, LaidOutPoolOp):
+        return AxisOrder(op.IMAGE_LAYOUT, op.data_layout)
+    return FIRST_TO_LAST
+
+
+def _window(op: PoolOp) -> Window:
+    order, axes = _order(op), op.spatial_axes
+    positions = order.canonical(shape_of(op.result))[2 : 2 + axes]
+    return Window(*op.window_numbers(), op.pads, positions)
 
 
 def _taps_inside(
@@ -46,8 +60,8 @@ def _taps_inside(
 
     scaled = b.insert(arith.MuliOp(place, number(window.strides[axis]))).result
 
-    def count(_: Index, tap: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        shift = b.sub(b.mul(tap, window.dilation[axis]), window.pads[axis])
+    def count(tap: tuple[Index, ...], totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shift = b.sub(b.mul(tap[0], window.dilation[axis]), window.pads[axis])
         coordinate = b.insert(arith.AddiOp(scaled, b.splat(b.index(shift), lanes))).result
         inside = b.both(
             b.compare_integers(coordinate, "sge", number(limits[0])),
@@ -56,84 +70,92 @@ def _taps_inside(
         more = b.insert(arith.AddiOp(totals[0], number(1))).result
         return [b.select(inside, more, totals[0])]
 
-    return fold_taps(b, (1, window.taps[axis]), [number(0)], count)[0]
+    return fold_taps(b, (window.taps[axis],), [number(0)], count)[0]
 
 
 def _divisor(
-    ctx: KernelContext, op: AvgPool2DOp, window: Window, row: Index, column: Index, lanes: int
+    ctx: KernelContext,
+    op: AvgPoolOp,
+    window: Window,
+    image: Sequence[int],
+    place: tuple[Index, ...],
+    lanes: int,
 ) -> SSAValue:
-    """The number of elements that count in each window, as i64."""
-    b = ctx.b
-    shape = shape_of(op.data)
+    """The number of elements that count in the windows of `lanes` neighbours, as i64."""
+    b, axes = ctx.b, range(window.axes)
     limits: list[tuple[int, int]] = []
-    for axis in (0, 1):
-        size = shape[2 + axis]
+    for axis in axes:
+        before, after = window.pads[axis], window.pads[axis + window.axes]
         if op.count_include_pad.value.data:
-            limits.append((-window.pads[axis], size + window.pads[axis + 2]))
+            limits.append((-before, image[axis] + after))
         else:
-            limits.append((0, size))
+            limits.append((0, image[axis]))
     extents = window.extent
     if all(
         limits[axis][0] <= -window.pads[axis]
         and extents[axis] - window.pads[axis] <= limits[axis][1]
-        for axis in (0, 1)
+        for axis in axes
     ):
-        return b.constant(i64, window.taps[0] * window.taps[1], lanes)
-    rows = _taps_inside(b, window, 0, b.index(row), limits[0])
+        return b.constant(i64, prod(window.taps), lanes)
+    *row, column = place
     start = b.splat(b.index(column), lanes)
     places = b.insert(arith.AddiOp(start, b.lane_numbers(lanes))).result if lanes > 1 else start
-    columns = _taps_inside(b, window, 1, places, limits[1])
-    count = b.insert(arith.MuliOp(b.splat(rows, lanes), columns)).result
+    count = _taps_inside(b, window, window.axes - 1, places, limits[-1])
+    for axis, at_row in enumerate(row):
+        others = _taps_inside(b, window, axis, b.index(at_row), limits[axis])
+        count = b.insert(arith.MuliOp(b.splat(others, lanes), count)).result
     # Where nothing counts, the sum is 0 and so is the mean.
     return b.insert(arith.MaxSIOp(count, b.constant(i64, 1, lanes))).result
 
 
 def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        assert isinstance(op, Pool2DOp)
-        b, window = ctx.b, _window(op)
+        assert isinstance(op, PoolOp)
+        b, window, order = ctx.b, _window(op), _order(op)
         source = element_of(op.data)
         kind = sum_kind(source) if mean else wide(source)
-        out_shape = shape_of(op.result)
-        if 0 in out_shape:
+        if 0 in shape_of(op.result):
             return
-        if image_lanes(op.layout, "layout") is not None:
+        if isinstance(op, Pool2DOp) and image_lanes(op.layout, "layout") is not None:
             emit_blocked_pool(ctx, op, sink, window, reducer, kind, mean=mean)
             return
-        image = prepare_image(ctx, op.data, window, reducer.neutral(kind), kind)
+        finish = sink_in_order(b, sink, shape_of(op.result), order)
+        out_shape = order.canonical(shape_of(op.result))
+        sizes = order.canonical(shape_of(op.data))[2:]
+        image = prepare_image(ctx, op.data, window, reducer.neutral(kind), kind, order)
         lanes = ctx.target.lanes(kind.bytes)
 
         def row(indices: tuple[Index, ...]) -> None:
-            n, c, y = indices
-            start = image.row_start(n, c, y)
+            n, c, *line = indices
+            start = image.row_start(n, c, line)
 
             def elements(x: Index, width: int) -> None:
                 loaded = lanes if image.overrun else width
                 pixels = b.address(image.buffer.pointer, b.add(start, x), kind.storage)
 
                 def add_tap(
-                    y_tap: Index, x_tap: Index, totals: Sequence[SSAValue]
+                    tap: tuple[Index, ...], totals: Sequence[SSAValue]
                 ) -> Sequence[SSAValue]:
-                    tap = b.load(pixels, image.tap_offset(y_tap, x_tap), kind, loaded)
-                    return [reducer.combine(b, totals[0], tap, kind)]
+                    value = b.load(pixels, image.tap_offset(tap), kind, loaded)
+                    return [reducer.combine(b, totals[0], value, kind)]
 
                 neutral = b.constant(kind.compute, reducer.neutral(kind), loaded)
                 total = fold_taps(b, window.taps, [neutral], add_tap)[0]
                 value = b.first_lanes(total, width)
                 if mean:
-                    assert isinstance(op, AvgPool2DOp)
-                    divisor = _divisor(ctx, op, window, y, x, width)
+                    assert isinstance(op, AvgPoolOp)
+                    divisor = _divisor(ctx, op, window, sizes, (*line, x), width)
                     value = average(b, value, convert(b, divisor, COUNT, kind), kind)
-                sink(at(out_shape, (n, c, y, x), width), convert(b, value, kind, source))
+                finish(at(out_shape, (*indices, x), width), convert(b, value, kind, source))
 
-            ctx.vectors(out_shape[3], lanes, elements)
+            ctx.vectors(out_shape[-1], lanes, elements)
 
-        ctx.tasks(out_shape[:3], row)
+        ctx.tasks(out_shape[:-1], row)
 
     return (Implementation("windows", emit),)
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {
-    MaxPool2DOp: _emit(MAXIMUM),
-    AvgPool2DOp: _emit(SUM, mean=True),
+    **dict.fromkeys((MaxPool1DOp, MaxPool2DOp, MaxPool3DOp), _emit(MAXIMUM)),
+    **dict.fromkeys((AvgPool1DOp, AvgPool2DOp, AvgPool3DOp), _emit(SUM, mean=True)),
 }

@@ -23,7 +23,7 @@ from xrelay.lowering.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.position import Position
 from xrelay.lowering.reduction import Reducer, average
 from xrelay.lowering.strategy import Sink
-from xrelay.lowering.windows import COUNT, Window
+from xrelay.lowering.windows import COUNT, Window, taps_between
 
 COLUMNS = 4
 """Output columns that are computed at once."""
@@ -43,13 +43,7 @@ class BlockedPool:
 
     def _taps(self, axis: int, place: Index, low: int, high: int) -> tuple[Index, Index]:
         """The taps of a window at an output position that lie from `low` up to `high`."""
-        b, window = self.ctx.b, self.window
-        step = window.dilation[axis]
-        first = b.sub(b.mul(place, window.strides[axis]), window.pads[axis])
-        start = b.div(b.add(b.larger(b.sub(low, first), 0), step - 1), step)
-        stop = b.div(b.add(b.larger(b.sub(high, first), 0), step - 1), step)
-        taps = window.taps[axis]
-        return b.smaller(start, taps), b.smaller(stop, taps)
+        return taps_between(self.ctx.b, self.window, axis, place, low, high)
 
     def _finish(self, coords: Sequence[Index], total: SSAValue, sink: Sink) -> None:
         b, op = self.ctx.b, self.op

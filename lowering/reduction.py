@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32, i64
@@ -15,7 +17,9 @@ from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, element, wide
-from xrelay.lowering.evaluate import element_of, shape_of
+from xrelay.lowering.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.format import row_major
+from xrelay.lowering.packing import blocks
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.unary import highest, lowest, maximum, minimum
@@ -83,6 +87,9 @@ class Term:
         return self.reducer.combine(b, x, y, self.kind)
 
 
+ElementAt: TypeAlias = Callable[[tuple[Index, ...], Index, int], SSAValue]
+"""Elements of a row: the indices of the loops inside, the offset among the neighbours, how many lanes."""
+
 ACCUMULATORS = 4
 """Vectors of partial results: so many additions can be under way at once."""
 
@@ -92,7 +99,7 @@ def reduce_elements(
     outer: Sequence[int],
     length: int,
     terms: Sequence[Term],
-    element_at: Callable[[tuple[Index, ...], Index, int], SSAValue],
+    element_at: ElementAt,
     accumulators: int = ACCUMULATORS,
 ) -> list[SSAValue]:
     """
@@ -143,29 +150,131 @@ def reduce_elements(
 
     initial = started(lanes) * count + (started(rest) if rest else [])
     values = b.fold_nest(outer, initial, row)
-    partial: list[Sequence[SSAValue]] = [part(values, number) for number in range(count)]
-    while len(partial) > 1:
-        pairs = zip(partial[::2], partial[1::2], strict=False)
+    sums: list[Sequence[SSAValue]] = [part(values, number) for number in range(count)]
+    while len(sums) > 1:
+        pairs = zip(sums[::2], sums[1::2], strict=False)
         merged = [combined(x, y) for x, y in pairs]
-        partial = [*merged, *partial[2 * len(merged) :]]
+        sums = [*merged, *sums[2 * len(merged) :]]
 
     def across(values: Sequence[SSAValue]) -> list[SSAValue]:
         pairs = zip(terms, values, strict=True)
         return [across_lanes(b, value, term.reducer.combine, term.kind) for term, value in pairs]
 
-    total = across(partial[0])
+    total = across(sums[0])
     return combined(total, across(part(values, count))) if rest else total
 
 
-def _total(
-    ctx: KernelContext,
-    outer: Sequence[int],
-    length: int,
-    reducer: Reducer,
-    kind: Element,
-    element_at: Callable[[tuple[Index, ...], Index, int], SSAValue],
-) -> SSAValue:
-    return reduce_elements(ctx, outer, length, [Term(reducer, kind)], element_at)[0]
+ENOUGH_PARTS = 16
+"""Fewer long rows than this are cut into so many parts together, which the threads share."""
+PART_ELEMENTS = 16384
+"""The least that a part has: work that is worth a barrier."""
+
+
+PartBody: TypeAlias = Callable[[tuple[Index, ...], Index, Index, tuple[int, ...], int], None]
+"""Code for a part: of which row, its number, where it begins along the first loop of the row, and
+its own loops and length."""
+
+
+class Rows:
+    """
+    Rows of elements: one for each round of the loops over `extents`, whose elements the loops over
+    `outer` and then `length` neighbours run through. Few long rows are cut into parts along the
+    first of these loops. That depends on the shape alone, so that the number of threads does not
+    change the order of additions.
+    """
+
+    def __init__(
+        self, ctx: KernelContext, extents: Sequence[int], outer: Sequence[int], length: int
+    ):
+        self.ctx, self.b = ctx, ctx.b
+        self.extents, self.outer, self.length = tuple(extents), tuple(outer), length
+        self.first = self.outer[0] if self.outer else length
+        rows, size = prod(self.extents), prod(self.outer) * length
+        wanted = min(blocks(ENOUGH_PARTS, max(rows, 1)), size // PART_ELEMENTS, self.first)
+        # Whole vectors in each of the registers that are added to.
+        step = 1 if self.outer else ACCUMULATORS * ctx.target.vector_bytes
+        self.part = blocks(blocks(self.first, max(wanted, 1)), step) * step
+        self.parts = blocks(self.first, self.part) if self.first else 1
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether rows have more than one part."""
+        return self.parts > 1
+
+    def each_part(self, body: PartBody) -> None:
+        """Loops over all parts of all rows, which the threads share."""
+        b, last = self.b, self.parts - 1
+        for start, count, size in ((0, last, self.part), (last, 1, self.first - last * self.part)):
+
+            def one(indices: tuple[Index, ...], start: int = start, size: int = size) -> None:
+                *row, i = indices
+                number = b.add(i, start)
+                begin = b.mul(number, self.part)
+                loops = (size, *self.outer[1:]) if self.outer else ()
+                body(tuple(row), number, begin, loops, self.length if self.outer else size)
+
+            self.ctx.tasks((*self.extents, count), one)
+
+    def place(
+        self, begin: Index, indices: tuple[Index, ...], offset: Index
+    ) -> tuple[tuple[Index, ...], Index]:
+        """The indices of the loops over `outer`, and the offset, in the whole row."""
+        if self.outer:
+            return (self.b.add(indices[0], begin), *indices[1:]), offset
+        return (), self.b.add(offset, begin)
+
+    def reduce_parts(
+        self, terms: Sequence[Term], elements_of: Callable[[tuple[Index, ...]], ElementAt]
+    ) -> "PartialResults":
+        """Reduces every part, and waits for all. `elements_of` starts the code of a row's part."""
+        ctx, b = self.ctx, self.b
+        shape = (prod(self.extents), self.parts)
+        buffers = [ctx.scratch(term.kind, row_major(shape)) for term in terms]
+
+        def one(
+            row: tuple[Index, ...],
+            number: Index,
+            begin: Index,
+            loops: tuple[int, ...],
+            length: int,
+        ) -> None:
+            element_at = elements_of(row)
+
+            def element(indices: tuple[Index, ...], offset: Index, lanes: int) -> SSAValue:
+                return element_at(*self.place(begin, indices, offset), lanes)
+
+            where = b.flatten((b.flatten(row, self.extents), number), shape)
+            values = reduce_elements(ctx, loops, length, terms, element)
+            for buffer, value in zip(buffers, values, strict=True):
+                b.store(buffer.pointer, where, buffer.element, value)
+
+        self.each_part(one)
+        ctx.barrier()
+        return PartialResults(self, tuple(terms), tuple(buffers))
+
+
+@dataclass(frozen=True)
+class PartialResults:
+    """What the parts of rows were reduced to."""
+
+    rows: Rows
+    terms: tuple[Term, ...]
+    buffers: tuple[Buffer, ...]
+
+    def of(self, row: tuple[Index, ...]) -> list[SSAValue]:
+        """The results for a row: those of its parts, combined from the first on."""
+        b = self.rows.b
+        start = b.mul(b.flatten(row, self.rows.extents), self.rows.parts)
+
+        def parts(number: Index) -> list[SSAValue]:
+            where = b.add(start, number)
+            return [b.load(each.pointer, where, each.element, 1) for each in self.buffers]
+
+        def step(number: Index, values: Sequence[SSAValue]) -> list[SSAValue]:
+            combined = zip(self.terms, values, parts(number), strict=True)
+            return [term.combine(b, old, new) for term, old, new in combined]
+
+        return list(b.fold(1, self.rows.parts, 1, parts(0), step))
 
 
 def fold_columns(
@@ -237,16 +346,24 @@ def _reduce_axes(
     outer_axes = list(axes[: len(axes) - tail])
     length = prod(shape[len(shape) - tail :])
 
+    def element_at(
+        coords: tuple[Index, ...], indices: tuple[Index, ...], offset: Index, lanes: int
+    ) -> SSAValue:
+        own = dict(zip([*kept, *outer_axes], [*coords, *indices], strict=True))
+        before = tuple(own[axis] for axis in range(len(shape) - tail))
+        return load(Position(shape, before, offset if tail else 0, lanes))
+
+    extents, outer = ([shape[axis] for axis in each] for each in (kept, outer_axes))
+    rows, terms = Rows(ctx, extents, outer, length), [Term(reducer, kind)]
+    if rows.is_cut:
+        totals = rows.reduce_parts(terms, lambda coords: partial(element_at, coords))
+        ctx.tasks(extents, lambda coords: finish(coords, *totals.of(coords)))
+        return
+
     def one(coords: tuple[Index, ...]) -> None:
-        def element_at(indices: tuple[Index, ...], offset: Index, lanes: int) -> SSAValue:
-            own = dict(zip([*kept, *outer_axes], [*coords, *indices], strict=True))
-            before = tuple(own[axis] for axis in range(len(shape) - tail))
-            return load(Position(shape, before, offset if tail else 0, lanes))
+        finish(coords, *reduce_elements(ctx, outer, length, terms, partial(element_at, coords)))
 
-        outer = [shape[axis] for axis in outer_axes]
-        finish(coords, _total(ctx, outer, length, reducer, kind, element_at))
-
-    ctx.tasks([shape[axis] for axis in kept], one)
+    ctx.tasks(extents, one)
 
 
 def _reduce_columns(

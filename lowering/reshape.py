@@ -12,12 +12,32 @@ from xrelay.lowering.position import Position, at, linear
 
 
 def _reshape(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    b, data = ev.b, op.operands[0]
-    shape = shape_of(data)
+    data = op.operands[0]
+    return (yield Demand((data, 0), reshaped_position(ev.b, position, shape_of(data))))
+
+
+def reshaped_position(b: KernelBuilder, position: Position, shape: tuple[int, ...]) -> Position:
+    """The same elements in another shape."""
     if shape and _stays_in_row(b, shape[-1], position):
         coords = reshaped_coords(b, position.coords(b), position.shape, shape)
-        return (yield Demand((data, 0), at(shape, coords, position.lanes)))
-    return (yield Demand((data, 0), linear(shape, position.offset(b), position.lanes)))
+        return at(shape, coords, position.lanes)
+    split = _same_span(position, shape)
+    if split is None:
+        return linear(shape, position.offset(b), position.lanes)
+    outer = reshaped_coords(b, position.outer, position.shape[: len(position.outer)], shape[:split])
+    return Position(shape, tuple(outer), position.inner, position.lanes)
+
+
+def _same_span(position: Position, shape: tuple[int, ...]) -> int | None:
+    """Where the last axes of a shape begin that are as many elements as the span of a position."""
+    span, outer = (
+        prod(axes)
+        for axes in (position.shape[len(position.outer) :], position.shape[: len(position.outer)])
+    )
+    for split in reversed(range(len(shape))):
+        if prod(shape[split:]) == span and prod(shape[:split]) == outer:
+            return split
+    return None
 
 
 def _stays_in_row(b: KernelBuilder, length: int, position: Position) -> bool:

@@ -22,8 +22,10 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.core import CompositeOp
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.format import NO_SPACING, Spacing
+from xrelay.lowering.group import body_digest
 from xrelay.lowering.position import Position
 from xrelay.lowering.target import NATIVE, Target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
@@ -60,6 +62,8 @@ class Site:
         )
         results = ", ".join(str(value.type) for value in op.results)
         attributes = ", ".join(f"{name} = {attr}" for name, attr in sorted(op.properties.items()))
+        if isinstance(op, CompositeOp):
+            attributes += f", body = {body_digest(op)}"
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         return (
             f"{op.name}({operands}) -> ({results}) {{{attributes}}} "

@@ -1,6 +1,7 @@
 """What the code generator knows about the CPU that it generates code for."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -80,26 +81,32 @@ TARGETS = {target.name: target for target in (GENERIC, AVX2, AVX512)}
 NATIVE = "native"
 
 
-def named_target(name: str) -> Target:
+def named_target(name: str, host: Callable[[], Target] | None = None) -> Target:
     """
-    The description of a named target.
+    The description of a named target. `host` describes the processor of this machine, for
+    `native`; without it LLVM is asked.
 
-    Raises DiagnosticException for an unknown name. `native` is resolved by `host_target`.
+    Raises DiagnosticException for an unknown name.
     """
     if name == NATIVE:
-        return host_target()
+        return _host_target() if host is None else host()
     if name not in TARGETS:
         known = ", ".join([NATIVE, *TARGETS])
         raise DiagnosticException(f"unknown target '{name}', known targets are {known}")
     return TARGETS[name]
 
 
-def host_target() -> Target:
-    """The description that fits the processor of this machine."""
+def _host_target() -> Target:
     # llvmlite is heavy, and only this function needs the host.
     from llvmlite import binding
 
-    features = binding.get_host_cpu_features()
+    return native_target(
+        binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features()
+    )
+
+
+def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target:
+    """The description of a processor that LLVM calls `cpu`, with or without some features."""
     has = {feature for feature, present in features.items() if present}
     if set(AVX512.required) <= has:
         base = AVX512
@@ -107,19 +114,12 @@ def host_target() -> Target:
         base = AVX2
     else:
         base = GENERIC
-    return Target(
-        NATIVE,
-        binding.get_host_cpu_name(),
-        features.flatten(),
-        base.vector_bytes,
-        base.vector_registers,
-        fma=base.fma,
+    return replace(
+        base,
+        name=NATIVE,
+        cpu=cpu,
+        features=",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(features.items())),
         f16c="f16c" in has,
         required=tuple(sorted(has)),
-        flops=base.flops,
-        l1_bytes=base.l1_bytes,
-        l2_bytes=base.l2_bytes,
-        l2_bandwidth=base.l2_bandwidth,
-        memory_bandwidth=base.memory_bandwidth,
-        triple=binding.get_default_triple(),
+        triple=triple,
     )

@@ -70,11 +70,13 @@ def choose_tiling(
     depth: int,
     widest: int,
     most_at_once: int | None = None,
+    shares: int = 1,
 ) -> Tiling:
     """
     The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels.
     Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
-    `most_at_once` positions. Where there is nothing to compute, any tiling serves.
+    `most_at_once` positions. So many threads share the panels of output channels as `shares` says.
+    Where there is nothing to compute, any tiling serves.
     """
     if 0 in (height, width, vectors):
         return Tiling(1, 1, 1, 0.0)
@@ -91,7 +93,8 @@ def choose_tiling(
                 far = depth * own * target.vector_bytes > target.l2_bytes // 4
                 step = step_cycles(rows * columns, own, far=far)
                 finish = TILE_CYCLES + STORE_CYCLES * rows * columns * own
-                cycles += tiles * panels * (depth * step + finish)
+                # What counts is the largest share.
+                cycles += tiles * blocks(panels, shares) * shares * (depth * step + finish)
             if len(parts) > 1:
                 cycles *= SECOND_SHAPE
             if best is None or cycles < best.cycles:

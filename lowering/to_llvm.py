@@ -119,10 +119,12 @@ class FunctionConverter:
         """Converts the operations of a block; returns what its terminator passes on."""
         for op in tuple(block.ops):
             operands = self.mapped(op.operands)
-            if isinstance(op, scf.YieldOp):
+            if isinstance(op, scf.YieldOp | scf.ConditionOp):
                 return operands
             if isinstance(op, scf.ForOp):
                 self.convert_for(op)
+            elif isinstance(op, scf.WhileOp):
+                self.convert_while(op)
             elif isinstance(op, scf.IfOp):
                 self.convert_if(op)
             elif (converter := CONVERTERS.get(type(op))) is not None:
@@ -154,6 +156,22 @@ class FunctionConverter:
         after = self.start_block()
         header.add_op(llvm.CondBrOp(test, body, [], after, []))
         self.values.update(zip(op.results, header.args[1:], strict=True))
+
+    def convert_while(self, op: scf.WhileOp) -> None:
+        """The block that tests jumps to the body or behind it, with the values that it passes on."""
+        initial = self.mapped(op.arguments)
+        before = self.blocks[-1]
+        header = self.start_block([value.type for value in initial])
+        before.add_op(llvm.BrOp(header, *initial))
+        self.values.update(zip(op.before_region.block.args, header.args, strict=True))
+        condition, *passed = self.convert_block(op.before_region.block)
+        tested = self.blocks[-1]
+        body = self.start_block()
+        self.values.update(zip(op.after_region.block.args, passed, strict=True))
+        self.insert(llvm.BrOp(header, *self.convert_block(op.after_region.block)))
+        after = self.start_block()
+        tested.add_op(llvm.CondBrOp(condition, body, [], after, []))
+        self.values.update(zip(op.results, passed, strict=True))
 
     def convert_if(self, op: scf.IfOp) -> None:
         """Both branches jump to a block whose arguments are the results."""

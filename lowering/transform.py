@@ -23,6 +23,7 @@ from xrelay.lowering.evaluate import (
     leaf_shape,
     shape_of,
 )
+from xrelay.lowering.hoist import before_loops
 from xrelay.lowering.position import Position, at, linear
 
 Coords = tuple[Index, ...]
@@ -269,12 +270,14 @@ def _take(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
         return b.from_lanes(parts)
     coords = position.coords(b)
     middle = coords[first : first + len(index_shape) - batch]
-    where = at(index_shape, (*coords[:batch], *middle))
-    raw = yield Demand((op.indices, 0), where)
+    where = (*coords[:batch], *middle)
+    length = prod(shape) if axis is None else shape[axis]
+    # Once for all elements of a row that come from one row.
+    with before_loops(b, where):
+        raw = yield Demand((op.indices, 0), at(index_shape, where))
+        index = _index_value(b, raw, kind, length, mode)
     if axis is None:
-        offset = _index_value(b, raw, kind, prod(shape), mode)
-        return (yield Demand((op.data, 0), linear(shape, offset)))
-    index = _index_value(b, raw, kind, shape[axis], mode)
+        return (yield Demand((op.data, 0), linear(shape, index)))
     own = (*coords[:axis], index, *coords[first + len(middle) :])
     return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
 
@@ -293,9 +296,10 @@ def _gather_nd(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
     coords = position.coords(b)
     own: list[Index] = list(coords[:batch])
     for i in range(count):
-        where = at((count, *places), (i, *coords[: len(places)]))
-        raw = yield Demand((op.indices, 0), where)
-        own.append(_index_value(b, raw, kind, shape[batch + i], "clip"))
+        where = (i, *coords[: len(places)])
+        with before_loops(b, where):
+            raw = yield Demand((op.indices, 0), at((count, *places), where))
+            own.append(_index_value(b, raw, kind, shape[batch + i], "clip"))
     own.extend(coords[len(places) :])
     return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
 

@@ -1,5 +1,6 @@
 """
-Images prepared for sliding windows: loops over them need no bounds checks and no strided loads.
+Lines, images and volumes prepared for sliding windows: loops over them need no bounds checks and no
+strided loads.
 
 Without padding and with a horizontal stride of 1 the image is used where it is. Otherwise it is
 copied into scratch memory with its borders, and with the columns of each row sorted by their
@@ -9,11 +10,13 @@ lies side by side.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.windows import Pads
+from xrelay.lowering.axis_order import FIRST_TO_LAST, AxisOrder
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
@@ -25,30 +28,39 @@ from xrelay.lowering.position import at
 
 @dataclass(frozen=True)
 class Window:
-    """The geometry of a sliding window: pairs are (vertical, horizontal)."""
+    """The geometry of a sliding window: a number for each spatial axis, the last one horizontal."""
 
-    taps: tuple[int, int]
-    strides: tuple[int, int]
-    dilation: tuple[int, int]
+    taps: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
     pads: Pads
-    positions: tuple[int, int]
+    positions: tuple[int, ...]
     """How many places it takes."""
 
     @property
-    def extent(self) -> tuple[int, int]:
-        """Rows and columns of the padded image that some place of the window meets."""
-        height, width = (
+    def axes(self) -> int:
+        """How many spatial axes there are."""
+        return len(self.taps)
+
+    @property
+    def before(self) -> tuple[int, ...]:
+        """The padding before each axis."""
+        return self.pads[: self.axes]
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """The elements of the padded image along each axis that some place of the window meets."""
+        return tuple(
             (self.positions[axis] - 1) * self.strides[axis]
             + (self.taps[axis] - 1) * self.dilation[axis]
             + 1
-            for axis in (0, 1)
+            for axis in range(self.axes)
         )
-        return height, width
 
     @property
     def is_pointwise(self) -> bool:
         """Whether every output element meets exactly the element at its own place."""
-        return self.taps == (1, 1) and self.strides == (1, 1) and not any(self.pads)
+        return {*self.taps, *self.strides} == {1} and not any(self.pads)
 
 
 COUNT = element(i64)
@@ -59,85 +71,113 @@ UNROLLED_TAPS = 9
 
 def fold_taps(
     b: KernelBuilder,
-    taps: tuple[int, int],
+    taps: tuple[int, ...],
     initial: Sequence[SSAValue],
-    body: Callable[[Index, Index, Sequence[SSAValue]], Sequence[SSAValue]],
+    body: Callable[[tuple[Index, ...], Sequence[SSAValue]], Sequence[SSAValue]],
 ) -> Sequence[SSAValue]:
-    """Carries values through all taps (y, x) of a window, row by row."""
+    """Carries values through all taps of a window, row by row."""
+    unrolled = prod(taps) <= UNROLLED_TAPS
 
-    def row(y: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        if taps[1] > UNROLLED_TAPS:
-            return b.fold(0, taps[1], 1, values, lambda x, inner: body(y, x, inner))
-        for x in range(taps[1]):
-            values = body(y, x, values)
+    def along(tap: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        if len(tap) == len(taps):
+            return body(tap, values)
+        count = taps[len(tap)]
+        in_row = len(tap) == len(taps) - 1 and count <= UNROLLED_TAPS
+        if not (unrolled or in_row):
+            return b.fold(0, count, 1, values, lambda i, inner: along((*tap, i), inner))
+        for i in range(count):
+            values = along((*tap, i), values)
         return values
 
-    if taps[0] * taps[1] > UNROLLED_TAPS:
-        return b.fold(0, taps[0], 1, initial, row)
-    values = initial
-    for y in range(taps[0]):
-        values = row(y, values)
-    return values
+    return along((), initial)
+
+
+def taps_between(
+    b: KernelBuilder, window: Window, axis: int, place: Index, low: int, high: int
+) -> tuple[Index, Index]:
+    """
+    The taps on an axis of a window at an output position that lie from `low` up to `high`, counted
+    from the first element of the image.
+    """
+    step, taps = window.dilation[axis], window.taps[axis]
+    first = b.sub(b.mul(place, window.strides[axis]), window.pads[axis])
+    start = b.div(b.add(b.larger(b.sub(low, first), 0), step - 1), step)
+    stop = b.div(b.add(b.larger(b.sub(high, first), 0), step - 1), step)
+    return b.smaller(start, taps), b.smaller(stop, taps)
 
 
 @dataclass(frozen=True)
 class WindowedImage:
-    """An image [N, C, H, W] in memory, ready for a window."""
+    """An image [N, C, …, W] in memory, ready for a window."""
 
     ctx: KernelContext
     buffer: Buffer
     window: Window
     phases: int
     """Into how many groups the columns of a row are sorted."""
-    pitch: int
-    """Elements from one row to the next."""
-    rows: int
+    shape: tuple[int, ...]
+    """The lengths of the spatial axes in memory, the last one that of a row with its gaps."""
     overrun: bool
     """Whether loads may run past the last element that is needed."""
 
-    def row_start(self, image: Index, channel: Index, row: Index) -> Index:
-        """The offset that the taps of output row `row` are counted from."""
+    def row_start(self, image: Index, channel: Index, row: Sequence[Index]) -> Index:
+        """The offset that the taps of an output row are counted from."""
         b, channels = self.ctx.b, self.buffer.shape[1]
         plane = b.add(b.mul(image, channels), channel)
-        return b.add(
-            b.mul(plane, self.rows * self.pitch),
-            b.mul(row, self.window.strides[0] * self.pitch),
-        )
+        start = b.mul(plane, prod(self.shape))
+        for axis, place in enumerate(row):
+            step = self.window.strides[axis] * prod(self.shape[axis + 1 :])
+            start = b.add(start, b.mul(place, step))
+        return start
 
-    def tap_offset(self, y: Index, x: Index) -> Index:
-        """What tap (y, x) adds to the offset of a row start and an output column."""
+    def tap_offset(self, tap: Sequence[Index]) -> Index:
+        """What a tap adds to the offset of a row start and an output column."""
         b = self.ctx.b
-        column = b.mul(x, self.window.dilation[1])
-        in_row = b.add(
-            b.mul(b.mod(column, self.phases), self.pitch // self.phases),
+        *outer, x = tap
+        column = b.mul(x, self.window.dilation[-1])
+        offset = b.add(
+            b.mul(b.mod(column, self.phases), self.shape[-1] // self.phases),
             b.div(column, self.phases),
         )
-        return b.add(b.mul(y, self.window.dilation[0] * self.pitch), in_row)
+        for axis, place in enumerate(outer):
+            step = self.window.dilation[axis] * prod(self.shape[axis + 1 :])
+            offset = b.add(b.mul(place, step), offset)
+        return offset
 
 
 def prepare_image(
-    ctx: KernelContext, data: SSAValue, window: Window, fill: float, kind: Element
+    ctx: KernelContext,
+    data: SSAValue,
+    window: Window,
+    fill: float,
+    kind: Element,
+    order: AxisOrder = FIRST_TO_LAST,
 ) -> WindowedImage:
-    """`data` for a window, with elements of type `kind`; padding has the value `fill`."""
-    shape = shape_of(data)
-    height, width = window.extent
-    fits = height <= shape[2] and width <= shape[3]
-    if element_of(data) == kind and not any(window.pads) and window.strides[1] == 1 and fits:
+    """
+    `data` for a window, with elements of type `kind`; padding has the value `fill`. `order` tells
+    where the elements of [N, C, …, W] lie in `data`.
+    """
+    shape = order.canonical(shape_of(data))
+    batch, channels, *image = shape
+    extent = window.extent
+    fits = all(reach <= length for reach, length in zip(extent, image, strict=True))
+    unpadded = not any(window.pads) and window.strides[-1] == 1 and fits
+    if element_of(data) == kind and unpadded and order.is_identity:
         buffer = ctx.in_memory(data)
-        return WindowedImage(ctx, buffer, window, 1, shape[3], shape[2], overrun=False)
-    phases = window.strides[1]
-    sorted_row = -(-width // phases)
-    packed = (shape[0], shape[1], height, phases * sorted_row)
+        return WindowedImage(ctx, buffer, window, 1, tuple(image), overrun=False)
+    phases = window.strides[-1]
+    sorted_row = -(-extent[-1] // phases)
+    packed = (batch, channels, *extent[:-1], phases * sorted_row)
     # Loads may run past the last element by a vector.
     slack = ctx.target.lanes(kind.bytes)
     format = row_major(packed)
     buffer = ctx.scratch(kind, replace(format, size=format.size + slack))
-    image = WindowedImage(ctx, buffer, window, phases, packed[3], height, overrun=True)
+    result = WindowedImage(ctx, buffer, window, phases, packed[2:], overrun=True)
     _fill(ctx, buffer, fill)
     ctx.barrier()
-    _copy_rows(ctx, data, image, sorted_row)
+    _copy_rows(ctx, data, result, sorted_row, order)
     ctx.barrier()
-    return image
+    return result
 
 
 def _fill(ctx: KernelContext, buffer: Buffer, number: float) -> None:
@@ -152,41 +192,49 @@ def _fill(ctx: KernelContext, buffer: Buffer, number: float) -> None:
     ctx.vector_tasks((), size, ctx.target.lanes(kind.bytes), store)
 
 
-def _copy_rows(ctx: KernelContext, data: SSAValue, image: WindowedImage, sorted_row: int) -> None:
-    b, shape, buffer = ctx.b, shape_of(data), image.buffer
-    top, left, _, _ = image.window.pads
-    height, width = image.window.extent
+def _copy_rows(
+    ctx: KernelContext, data: SSAValue, image: WindowedImage, sorted_row: int, order: AxisOrder
+) -> None:
+    b, buffer = ctx.b, image.buffer
+    shape = order.canonical(shape_of(data))
+    before, extent, width = image.window.before, image.window.extent, shape[-1]
     source, phases = element_of(data), image.phases
-    rows = min(shape[2], max(0, height - top))
-    lanes = ctx.target.lanes(buffer.element.bytes) if phases == 1 else 1
+    rows = [
+        min(length, max(0, reach - pad))
+        for length, reach, pad in zip(shape[2:-1], extent[:-1], before[:-1], strict=True)
+    ]
+    left = before[-1]
+    straight = phases == 1 and order.keeps_rows
+    lanes = ctx.target.lanes(buffer.element.bytes) if straight else 1
 
     def copy(coords: Sequence[Index], offset: Index, count: int) -> None:
-        value = ctx.ev.get((data, 0), at(shape, coords, count))
+        value = ctx.ev.get((data, 0), at(shape_of(data), order.stated(b, coords), count))
         value = convert(b, value, source, buffer.element)
         b.store(buffer.pointer, offset, buffer.element, value)
 
     def row(indices: tuple[Index, ...]) -> None:
-        n, c, y = indices
-        start = b.flatten((n, c, b.add(y, top), 0), buffer.shape)
+        n, c, *line = indices
+        shifted = [b.add(place, pad) for place, pad in zip(line, before[:-1], strict=True)]
+        start = b.flatten((n, c, *shifted, 0), buffer.shape)
         if phases == 1:
-            columns = min(shape[3], max(0, width - left))
+            columns = min(width, max(0, extent[-1] - left))
             ctx.vectors(
                 columns,
                 lanes,
-                lambda x, count: copy((n, c, y, x), b.add(b.add(start, left), x), count),
+                lambda x, count: copy((*indices, x), b.add(b.add(start, left), x), count),
             )
             return
         for phase in range(phases):
             # Columns x = q * phases + phase - left of the image, as far as they exist.
             first = max(0, -(-(left - phase) // phases))
-            stop = min(-(-(width - phase) // phases), -(-(shape[3] + left - phase) // phases))
+            stop = min(-(-(extent[-1] - phase) // phases), -(-(width + left - phase) // phases))
             if first >= stop:
                 continue
             with b.loop(first, stop) as q:
                 x = b.add(b.mul(q, phases), phase - left)
-                copy((n, c, y, x), b.add(b.add(start, phase * sorted_row), q), 1)
+                copy((*indices, x), b.add(b.add(start, phase * sorted_row), q), 1)
 
-    ctx.tasks((shape[0], shape[1], rows), row)
+    ctx.tasks((*shape[:2], *rows), row)
 
 
 def row_tiles(length: int, lanes: int, vectors: int) -> tuple[int, list[list[int]]]:

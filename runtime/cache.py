@@ -34,7 +34,7 @@ import numpy.typing as npt
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.files import whole_file
-from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.signature import Signature
 
 logger = logging.getLogger("xrelay.cache")
@@ -46,6 +46,8 @@ DEFAULT_LIMIT = 4 * 1024**3
 _MAGIC = b"xrelay object cache, format 1\n\0\0"
 _PREFIX = len(_MAGIC) + 8 + 32
 _SUFFIX = ".xrelay"
+HOST_PREFIX = "host-"
+"""What the names of descriptions of processors begin with."""
 _ABANDONED_SECONDS = 3600
 """Age at which an unfinished file belongs to a writer that has died."""
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
@@ -141,7 +143,8 @@ class ObjectCache:
     def clear(self) -> int:
         """Removes all entries. Returns how many bytes that frees."""
         freed = 0
-        for entry in [*self.entries(), *self._files(f".*{_SUFFIX}.*")]:
+        others = (*self._files(f".*{_SUFFIX}.*"), *self._files(f"{HOST_PREFIX}*.json"))
+        for entry in (*self.entries(), *others):
             with suppress(FileNotFoundError):  # Another process may remove it at the same time.
                 entry.path.unlink()
                 freed += entry.size

@@ -14,9 +14,9 @@ from xrelay.runtime.executor import ALIGNMENT
 from xrelay.runtime.files import write_files
 from xrelay.runtime.header import c_header
 from xrelay.runtime.library import link_shared_library
-from xrelay.runtime.machine_code import Machine, emit_object, linked
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.signature import Signature
-from xrelay.runtime.support import support_ir
+from xrelay.runtime.support import SUPPORT_FUNCTIONS, support_ir
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -53,7 +53,9 @@ class ModelCode:
         support = support_ir(
             signature.name, signature.threads, self.machine.triple, profile=signature.profiled
         )
-        hidden = (f"{signature.name}_step_all", "xrelay_barrier", "xrelay_stamp")
+        hidden = (f"{signature.name}_step_all", *SUPPORT_FUNCTIONS)
+        from xrelay.runtime.llvm import linked
+
         return linked(bytes(self.ir).decode(), support, hidden)
 
     @property
@@ -64,7 +66,11 @@ class ModelCode:
     @cached_property
     def object(self) -> bytes:
         """The object file of everything but the weights."""
-        return self._machine_code or emit_object(self.module, self.machine)
+        if self._machine_code is not None:
+            return self._machine_code
+        from xrelay.runtime.llvm import emit_object
+
+        return emit_object(self.module, self.machine)
 
     def save(self, path: Path) -> None:
         """See Model.save."""
@@ -107,6 +113,8 @@ class ModelCode:
                 *(f".size {label}, . - {label}" for label in labels),
                 '.section .note.GNU-stack,"",@progbits',
             ]
+            from xrelay.runtime.llvm import emit_object
+
             return emit_object(self.module, self.machine, lines)
 
     def _save_object(self, path: Path) -> None:

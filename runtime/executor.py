@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.machine import Address
 from xrelay.runtime.signature import Signature
 
 ALIGNMENT = 64
@@ -24,9 +25,6 @@ _RUN_ON = ctypes.CFUNCTYPE(None, *[_Pointer] * 5)
 _TEAM_CREATE = ctypes.CFUNCTYPE(_Pointer, ctypes.c_size_t)
 _TEAM_DESTROY = ctypes.CFUNCTYPE(None, _Pointer)
 _TEAM_STAMPS = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
-
-Address = Callable[[str], int]
-"""The address of a symbol of the machine code."""
 
 
 def aligned_bytes(size: int) -> npt.NDArray[np.uint8]:

@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.executor import Address, Executor
+from xrelay.runtime.executor import Executor
+from xrelay.runtime.host import missing_features
 from xrelay.runtime.library import LoadedLibrary
-from xrelay.runtime.machine_code import LoadedCode, missing_features
+from xrelay.runtime.machine import Address
+from xrelay.runtime.machine_code import load_code
 from xrelay.runtime.signature import Signature, TensorSpec
 
 Array = npt.NDArray[Any]
@@ -44,10 +46,10 @@ class Model:
     @staticmethod
     def from_code(code: ModelCode) -> Model:
         """The model in this process. Raises ModelError when LLVM does not accept it."""
-        loaded = LoadedCode(code.object, code.machine)
-        keep_alive = loaded, code.constants
+        address = load_code(code.object, code.machine)
+        keep_alive = address, code.constants
         constants: int = code.constants.ctypes.data
-        return Model(code.signature, loaded.address, constants, keep_alive, code)
+        return Model(code.signature, address, constants, keep_alive, code)
 
     @cached_property
     def missing_features(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from xrelay.runtime.code import ModelCode
-from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import Signature
 

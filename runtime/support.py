@@ -6,9 +6,10 @@ A compiled model has one entry function, which every thread of a *team* runs:
 
     void <name>_step_all(inputs, outputs, constants, workspace, i64 thread, i64 threads, team)
 
-It calls `xrelay_barrier(team, threads)` between steps that depend on each other and, in a model that
-is compiled for profiling, `xrelay_stamp(team, steps)` before the first step and after each one. Around it this module puts the
-plain C functions that callers use:
+It calls `xrelay_barrier(team, threads)` between steps that depend on each other,
+`xrelay_next_task(team, thread, threads, loop, tasks, last)` for the next task of a loop that the
+threads share and, in a model that is compiled for profiling, `xrelay_stamp(team, steps)` before the
+first step and after each one. Around it this module puts the plain C functions that callers use:
 
     void <name>_run(inputs, outputs, constants, workspace)
     void *<name>_team_create(size_t threads)
@@ -27,6 +28,9 @@ A team is the calling thread and workers that wait for runs:
   changes the word counts the sleepers *after* that, all sequentially consistent: no wake-up is lost.
 - The barrier counts arrivals; the last one starts it anew and changes its generation, which the
   others wait for. It needs no sense kept per thread.
+- Tasks are handed out by counters, one for each thread and loop between two barriers: a thread
+  counts through its own share, then through what is left of the others'. The last one at the
+  barrier sets all of them to 0, before any thread can begin the next loops.
 - A child of fork has no workers: a team knows the process that made it, and in any other runs on
   the calling thread alone. The results of all numbers of threads, up to the one that the model is
   compiled for, are the same bits.
@@ -39,6 +43,9 @@ multiprocessors" (1991), the centralised barrier.
 from xrelay.runtime.errors import ModelError
 
 MAX_THREADS = 256
+
+SUPPORT_FUNCTIONS = ("xrelay_barrier", "xrelay_next_task", "xrelay_stamp")
+"""What the entry function may call."""
 
 IDLE_PATIENCE_NS = 100_000
 """How long workers look for the next run before they sleep: longer than the time between two calls
@@ -95,6 +102,12 @@ define void @xrelay_barrier(ptr %team, i64 %threads) nounwind {
   ret void
 }
 
+define i64 @xrelay_next_task(ptr %team, i64 %thread, i64 %threads, i64 %loop, i64 %tasks, i64 %last)
+    nounwind {
+  %next = add i64 %last, 1
+  ret i64 %next
+}
+
 define void @$NAME_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace) nounwind {
   call void @$NAME_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 0, i64 1,
                             ptr null)
@@ -107,7 +120,8 @@ define void @$NAME_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace
 _WAITING = """
 %xrelay.job = type { ptr, ptr, ptr, ptr, ptr } ; entry, inputs, outputs, constants, workspace
 %xrelay.word = type { i32, [60 x i8] }
-%xrelay.seat = type { ptr, i64, i64 } ; team, number of the thread, its handle
+%xrelay.counters = type [16 x i32]
+%xrelay.seat = type { ptr, i64, i64, [40 x i8], %xrelay.counters } ; team, number of the thread, its handle
 %xrelay.team = type {
   i64, i32, ptr, %xrelay.job,                               ; 0 threads, 1 process, 2 stamps, 3 job
   %xrelay.word, %xrelay.word, %xrelay.word, %xrelay.word,   ; 4 epoch, 5 arrived, 6 generation, 7 sleepers
@@ -219,6 +233,15 @@ arrive:
   br i1 %last, label %release, label %wait
 release:
   store atomic i32 0, ptr %arrived monotonic, align 4
+  br label %clear
+clear:
+  %seat = phi i64 [ 0, %release ], [ %seat.next, %clear ]
+  %counters = getelementptr %xrelay.team, ptr %team, i64 0, i32 12, i64 %seat, i32 4
+  store %xrelay.counters zeroinitializer, ptr %counters, align 64
+  %seat.next = add i64 %seat, 1
+  %cleared = icmp eq i64 %seat.next, %threads
+  br i1 %cleared, label %let.go, label %clear
+let.go:
   %new = add i32 %old, 1
   call void @xrelay.announce(ptr %team, ptr %generation, i32 %new)
   br label %done
@@ -227,6 +250,50 @@ wait:
   br label %done
 done:
   ret void
+}
+
+; The task of a loop that this thread runs after its last one (-1 at first); the number of tasks when
+; none is left. A thread alone needs no counters, and may have no team.
+define i64 @xrelay_next_task(ptr %team, i64 %thread, i64 %threads, i64 %loop, i64 %tasks, i64 %last)
+    nounwind {
+start:
+  %alone = icmp ule i64 %threads, 1
+  br i1 %alone, label %count, label %share
+count:
+  %next = add i64 %last, 1
+  ret i64 %next
+share:
+  %owner = phi i64 [ %thread, %start ], [ %owner.wrapped, %more ]
+  %visited = phi i64 [ 0, %start ], [ %visited.next, %more ]
+  %owner.next = add i64 %owner, 1
+  %first.scaled = mul i64 %owner, %tasks
+  %end.scaled = mul i64 %owner.next, %tasks
+  %first = udiv i64 %first.scaled, %threads
+  %end = udiv i64 %end.scaled, %threads
+  %size.wide = sub i64 %end, %first
+  %size = trunc i64 %size.wide to i32
+  %counter = getelementptr %xrelay.team, ptr %team, i64 0, i32 12, i64 %owner, i32 4, i64 %loop
+  %seen = load atomic i32, ptr %counter monotonic, align 4
+  %open = icmp ult i32 %seen, %size
+  br i1 %open, label %take, label %next.owner
+take:
+  %taken = atomicrmw add ptr %counter, i32 1 monotonic
+  %mine = icmp ult i32 %taken, %size
+  br i1 %mine, label %found, label %next.owner
+found:
+  %offset = zext i32 %taken to i64
+  %task = add i64 %first, %offset
+  ret i64 %task
+next.owner:
+  %visited.next = add i64 %visited, 1
+  %all = icmp eq i64 %visited.next, %threads
+  br i1 %all, label %none, label %more
+more:
+  %wraps = icmp eq i64 %owner.next, %threads
+  %owner.wrapped = select i1 %wraps, i64 0, i64 %owner.next
+  br label %share
+none:
+  ret i64 %tasks
 }
 
 ; Notes the time after so many steps.

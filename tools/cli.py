@@ -1,4 +1,4 @@
-"""`xrelay`: run, compile, explain, tune and cache models from the command line."""
+"""`xrelay`: run, compile, explain, tune and cache models from the command line; list operators."""
 
 import argparse
 import sys
@@ -16,6 +16,7 @@ examples:
   xrelay explain model.onnx --limit 5                   what is fused, and what stops fusion
   xrelay tune model.onnx -o tuning.json                 measure what computes it fastest here
   xrelay cache --clear                                  forget compiled models
+  xrelay ops                                            the operators, and what is done with each
 
 exit codes: 0 fine, 1 wrong result or failed compile, 2 bad usage or input
 """
@@ -50,6 +51,13 @@ examples:
   xrelay explain model.mlir --opt-level 0 --limit 10
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
+"""
+
+OPS_EXAMPLES = """\
+examples:
+  xrelay ops                      all operators of the dialect
+  xrelay ops --unsupported        those that the code generator cannot compute, and why
+  xrelay ops --markdown           the page docs/operators.md
 """
 
 TUNE_EXAMPLES = """\
@@ -182,6 +190,15 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
         parser.set_defaults(tuning=None)
 
 
+def _add_ops(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--unsupported",
+        action="store_true",
+        help="only those that the code generator cannot compute",
+    )
+    parser.add_argument("--markdown", action="store_true", help="print docs/operators.md")
+
+
 def _add_shape_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shape",
@@ -202,6 +219,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     ),
     "tune": ("measure implementations, and write tuning records", TUNE_EXAMPLES, _add_tune),
     "cache": ("show or clear the compiled models on disk", CACHE_EXAMPLES, _add_cache),
+    "ops": ("list the operators, and what is done with each", OPS_EXAMPLES, _add_ops),
 }
 
 
@@ -246,6 +264,10 @@ def run(args: argparse.Namespace) -> int:
             from xrelay.tools.cache import show_cache
 
             return show_cache(args)
+        case "ops":
+            from xrelay.tools.ops import show_operators
+
+            return show_operators(args)
         case _:
             from xrelay.tools.explain import explain_model
 

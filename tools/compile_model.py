@@ -74,7 +74,7 @@ def compile_file(args: argparse.Namespace) -> int:
 
 def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> ModuleOp:
     """The program after a stage of the pipeline."""
-    passes = relay_passes(options.target)
+    passes = relay_passes(options.target, options.threads)
     # A pass that runs several times is meant the last time.
     ends = {"import": 0} | {each.name: number for number, each in enumerate(passes, 1)}
     if stage in ends:

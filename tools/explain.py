@@ -23,6 +23,7 @@ from xrelay.analysis.fusion import (
 from xrelay.compiler import kernel_options, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
+from xrelay.lowering.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program import Program, entry_function, lower_function
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
@@ -54,7 +55,9 @@ def explain_model(args: argparse.Namespace) -> int:
             module, _ = read_model(args.model, arguments.shapes(args.shape))
         with failing_with(FAILED):
             if not args.no_simplify:
-                run_passes(module, preparation(compile_options.target), progress)
+                target, threads = compile_options.target, compile_options.threads
+                passes = (*preparation(target), FuseCompositesPass(target, threads))
+                run_passes(module, passes, progress)
             if lowers:
                 run_passes(module, [FuseOpsPass(args.opt_level, args.max_depth)], progress)
                 progress("generate kernels")

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from xrelay.lowering.group import short_name
 from xrelay.lowering.program import Program, Step
 from xrelay.lowering.strategy import Basis, Candidate, Selection
 
@@ -56,7 +57,7 @@ def print_strategies(console: Console, program: Program, limit: int | None) -> N
         labels = [kernel.step.name, str(kernel.uses)]
         for selection in kernel.step.selections:
             result = selection.site.op.results[0]
-            operator = f"{selection.site.op.name.removeprefix('relay.')} -> {result.type}"
+            operator = f"{short_name(selection.site.op)} -> {result.type}"
             for row in _rows(selection):
                 table.add_row(*labels, operator, *row)
                 labels, operator = ["", ""], ""

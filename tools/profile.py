@@ -7,7 +7,7 @@ from rich.table import Table
 
 from xrelay.lowering.target import NATIVE, named_target
 from xrelay.runtime.files import write_files
-from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import Array, Model
 from xrelay.runtime.peak import peak_flops
 from xrelay.runtime.profile import profile_model

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from xrelay.cached import cache_place
+from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress, Shapes
 from xrelay.runtime.code import ModelCode
@@ -78,18 +78,8 @@ def _load(args: argparse.Namespace) -> Model:
                 )
             return load(path)
         place = None if args.no_cache else cache_place(path, shapes, options)
-    with stage_progress() as progress:
-        code = None if place is None else place.load(progress)
-        if code is not None:
-            return Model.from_code(code)
-        before = None if place is None else place.dependencies()
-        code = _compile(path, shapes, options, progress)
-        with failing_with(FAILED):
-            progress("generate machine code")
-            model = Model.from_code(code)
-    if place is not None:
-        place.store(code, before)
-    return model
+    with stage_progress() as progress, failing_with(FAILED):
+        return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
 
 
 @collector_paused()

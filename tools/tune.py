@@ -29,6 +29,7 @@ from xrelay.compiler import (
     require_weights,
     run_passes,
 )
+from xrelay.lowering.group import short_name
 from xrelay.lowering.program import Program, entry_function, lower_function
 from xrelay.lowering.strategy import Selection
 from xrelay.lowering.target import NATIVE, named_target
@@ -72,7 +73,7 @@ def tune_model(args: argparse.Namespace) -> int:
             module, name = read_model(args.model, arguments.shapes(args.shape))
             require_weights(module)
         with failing_with(FAILED):
-            run_passes(module, relay_passes(options.target), progress)
+            run_passes(module, relay_passes(options.target, options.threads), progress)
             tuner = Tuner(module, name, options, progress)
             before = tuner.selections()
             pending = tuner.trials()
@@ -179,5 +180,5 @@ def print_changes(before: Mapping[str, Selection], after: Mapping[str, Selection
         op, times = before[key].site.op, after[key].site.records.measured[key]
         names = [each[key].chosen.name for each in (before, after)]
         shown = " → ".join(f"{1e6 * times[name]:.1f}" for name in names if name in times)
-        table.add_row(op.name.removeprefix("relay."), str(op.results[0].type), *names, shown)
+        table.add_row(short_name(op), str(op.results[0].type), *names, shown)
     table_console().print(table)

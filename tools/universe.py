@@ -96,6 +96,12 @@ def _fold_scale_axis() -> type[ModulePass]:
     return FoldScaleAxisPass
 
 
+def _fuse_composites() -> type[ModulePass]:
+    from xrelay.lowering.fuse_composites import FuseCompositesPass
+
+    return FuseCompositesPass
+
+
 def _fuse_ops() -> type[ModulePass]:
     from xrelay.transforms.fuse_ops import FuseOpsPass
 
@@ -108,10 +114,22 @@ def _infer_type() -> type[ModulePass]:
     return InferTypePass
 
 
+def _legalize() -> type[ModulePass]:
+    from xrelay.transforms.legalize import LegalizePass
+
+    return LegalizePass
+
+
 def _legalize_convolutions() -> type[ModulePass]:
     from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 
     return LegalizeConvolutionsPass
+
+
+def _legalize_quantized_products() -> type[ModulePass]:
+    from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
+
+    return LegalizeQuantizedProductsPass
 
 
 def _recognize_operators() -> type[ModulePass]:
@@ -167,9 +185,12 @@ XRELAY_UNIVERSE = Universe(
         "fold-constant": _fold_constant,
         "fold-explicit-padding": _fold_explicit_padding,
         "fold-scale-axis": _fold_scale_axis,
+        "fuse-composites": _fuse_composites,
         "fuse-ops": _fuse_ops,
         "infer-type": _infer_type,
+        "legalize": _legalize,
         "legalize-convolutions": _legalize_convolutions,
+        "legalize-quantized-products": _legalize_quantized_products,
         "recognize-operators": _recognize_operators,
         "simplify-expr": _simplify_expr,
         "simplify-inference": _simplify_inference,

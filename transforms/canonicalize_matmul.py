@@ -1,6 +1,6 @@
 """
 `canonicalize-matmul`: products with a constant matrix become `relay.nn.dense`, whose weight is
-laid out [N, K] once and for all.
+laid out [N, K] once and for all. Products of two computed matrices read the right one as it lies.
 
     %0 = relay.nn.matmul %x, %w               %0 = relay.transpose %w
                                         ──►   %1 = relay.nn.dense %x, %0
@@ -15,10 +15,18 @@ laid out [N, K] once and for all.
       (%x of rank 3 or more)            ──►   %1 = relay.nn.dense %0, %w
                                               %2 = relay.reshape %1           [A, B, N]
 
+    %0 = relay.transpose %k  (0, 2, 3, 1)     %0 = relay.transpose %k  (0, 2, 1, 3)
+    %1 = relay.reshape %0       [B, K, N]     %1 = relay.reshape %0               [B, N, K]
+    %2 = relay.nn.batch_matmul %q, %1   ──►   %2 = relay.nn.batch_matmul %q, %1 {transpose_b}
+      (the keys of attention, which may be
+      multiplied by a number before)
+
 The operations on the constant disappear in `fold-constant`, the reshapes around are merged with
-others by `sink-reshape` and `simplify-expr`. A left operand that has to be transposed first stays
-with its operator, and so do products of two computed operands (attention), results with unknown
-dimensions, the bodies of `relay.fused` and `relay.composite` and functions for other compilers.
+others by `sink-reshape` and `simplify-expr`. Of a computed right operand, a transpose moves into the
+operator when its rows are then those of the tensor before it. A left operand that has to be
+transposed first stays with its operator, and so do other products of two computed operands, results
+with unknown dimensions, the bodies of `relay.fused` and `relay.composite` and functions for other
+compilers.
 """
 
 from dataclasses import dataclass
@@ -31,6 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from xrelay.analysis.scopes import is_kept
+from xrelay.dialects.binary import MultiplyOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.reshape import ReshapeOp
@@ -68,6 +77,53 @@ def dense_of_matrices(op: MatmulOp | BatchMatmulOp | DenseOp, emit: Emitter) -> 
     return _reshaped(emit, product, shape_of(op.result))
 
 
+def _is_number(value: SSAValue) -> bool:
+    """Whether a tensor has one element and at most one axis."""
+    return has_static_type(value) and shape_of(value) in ((), (1,))
+
+
+def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | None:
+    """A product with a matrix whose rows a transpose takes apart ──► with the one that has them"""
+    if op.transpose_b.value.data:
+        return None
+    value: SSAValue = op.tensor_b
+    factors: list[SSAValue] = []
+    while isinstance(owner := value.owner, ReshapeOp | MultiplyOp):
+        source = owner.operands[0]
+        if isinstance(owner, MultiplyOp):
+            source, factor = owner.operands if _is_number(owner.rhs) else reversed(owner.operands)
+            if not _is_number(factor):
+                return None
+            factors.append(factor)
+        if not has_static_type(source) or shape_of(source)[-2:] != shape_of(op.tensor_b)[-2:]:
+            return None
+        value = source
+    if not isinstance(value.owner, TransposeOp) or not has_static_type(value):
+        return None
+    *outer, row, column = value.owner.permutation
+    if row != len(outer) + 1:
+        return None
+    *batch, rows, columns = shape_of(op.tensor_b)
+    matrix: SSAValue = value.owner.data
+    if [*outer, column, row] != list(range(len(outer) + 2)):
+        matrix = emit(TransposeOp(matrix, [*outer, column, row]))
+    matrix = _reshaped(emit, matrix, (*batch, columns, rows))
+    for factor in reversed(factors):
+        matrix = emit(MultiplyOp(matrix, factor))
+    flip = bool(op.transpose_a.value.data)
+    return emit(
+        type(op)(op.tensor_a, matrix, transpose_a=flip, transpose_b=True, out_dtype=op.out_dtype)
+    )
+
+
+class RightAsItLies(RewritePattern):
+    """Rewrites products whose right operand is transposed for them."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, MatmulOp | BatchMatmulOp) and not is_kept(op):
+            apply_rule(right_as_it_lies, op, rewriter)
+
+
 class DenseOfMatrices(RewritePattern):
     """Rewrites products with a constant matrix."""
 
@@ -78,9 +134,10 @@ class DenseOfMatrices(RewritePattern):
 
 @dataclass(frozen=True)
 class CanonicalizeMatmulPass(ModulePass):
-    """Products with a constant matrix become a dense."""
+    """Products with a constant matrix become a dense; transposes of others move into them."""
 
     name = "canonicalize-matmul"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(DenseOfMatrices(), apply_recursively=False).rewrite_module(op)
+        for pattern in (DenseOfMatrices(), RightAsItLies()):
+            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)

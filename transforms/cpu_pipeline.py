@@ -20,7 +20,9 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -38,8 +40,11 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
         # 2. Batch normalisation becomes a scale and a shift, to be folded into convolutions. Layer,
         #    instance and group normalisation have kernels of their own.
         SimplifyInferencePass(keep_norms=True),
-        # 3. Convolutions in one dimension and transposed ones become conv2d; their weights are
-        #    computed with the others.
+        # 3. Operators without kernels become ones with kernels: products of quantised tensors become
+        #    products of integers, convolutions in one dimension and transposed ones conv2d. Their
+        #    weights are computed with the others.
+        LegalizePass(),
+        LegalizeQuantizedProductsPass(),
         LegalizeConvolutionsPass(),
         # 4. Normalisations and softmax that the exporter wrote out become those operators. Before
         #    algebra, which would change their spelling.
@@ -70,7 +75,10 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
         FoldConstantPass(),
         # 16. Images get blocks of channels: weights and epilogues have their final form.
         AlterOpLayoutPass(lanes=lanes),
-        # 17. Nothing unused is compiled.
+        # 17. Attention becomes a composite, for which there is a kernel. After everything that looks
+        #    into it.
+        RecognizeOperatorsPass(attention=True),
+        # 18. Nothing unused is compiled.
         DeadCodeEliminationPass(),
     )
 

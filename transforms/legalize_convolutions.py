@@ -3,9 +3,18 @@
 
     relay.nn.conv1d %x, %w             [N, C, W] → [N, C, 1, W], relay.nn.conv2d, → [N, O, W']
 
-    relay.nn.conv2d_transpose %x, %w   relay.nn.dilate %x by the strides, then relay.nn.conv2d with
-                                       the weight [O, C / groups, KH, KW] upside down; padding
-                                       (K - 1) * dilation less than before
+    relay.nn.conv2d_transpose %x, %w   relay.nn.conv2d with the weight [O, C / groups, KH, KW] upside
+                                       down; padding (K - 1) * dilation less than before
+
+With strides s, %x would get s - 1 zeros between its elements. What is s apart in the result meets the
+same taps on elements of %x and the others on zeros, so that there are as many convolutions as such
+*phases*, each of %x itself with some of the taps:
+
+    strides 2, taps a b c d:     result   0   1   2   3   4   5          even: taps a c
+                                 taps     ac  bd  ac  bd  ac  bd         odd:  taps b d
+
+The results are concatenated as channels and then transposed to lie between each other. For strides of
+more than 64 phases %x is dilated (relay.nn.dilate) and there is one convolution.
 
 The weight is transposed by operators, which `fold-constant` computes when it is a constant.
 
@@ -15,12 +24,15 @@ compilers. Run it before fold-constant and alter-op-layout.
 Source: Relay's Legalize.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import gcd, prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -32,11 +44,12 @@ from xdsl.pattern_rewriter import (
 
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
 from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core import CompositeOp, TupleOp
+from xrelay.dialects.creation import ZerosOp
 from xrelay.dialects.dilate import DilateOp
 from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.shapes import is_dynamic
-from xrelay.dialects.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.transform import ConcatenateOp, StridedSliceOp, TransposeOp
 from xrelay.dialects.windows import expand_padding, line_padding, positive_numbers, positive_pair
 from xrelay.transforms.rewriting import Emitter, shape_of
 
@@ -81,7 +94,48 @@ class LineAsImage(RewritePattern):
         rewriter.replace(op, emit.located(op), (result,))
 
 
-class TransposedAsDilated(RewritePattern):
+@dataclass(frozen=True)
+class _Phase:
+    """
+    The elements `offset`, `offset` + stride, … of the result along an axis, as a convolution: the
+    padding before and after, and every `step`-th tap of the mirrored kernel from `first` on.
+    """
+
+    first: int
+    taps: int
+    step: int
+    dilation: int
+    before: int
+    after: int
+
+
+def _phases(
+    length: int, taps: int, stride: int, dilation: int, pad: int, result: int
+) -> list[_Phase]:
+    """
+    All phases of an axis, each of as many elements as the first. Element t of the result is the sum
+    of data[i] * tap[k] where i * stride + k * dilation = t + pad.
+    """
+    phases: list[_Phase] = []
+    count = -(-result // stride)
+    common = gcd(stride, dilation)
+    step, gap = stride // common, dilation // common
+    for offset in range(stride):
+        rest = (offset + pad) % stride
+        used = [k for k in range(taps) if k * dilation % stride == rest]
+        # Element number p meets data[p + start], data[p + start - gap], … with its taps.
+        start = (offset + pad) // stride - (used[0] * dilation // stride if used else 0)
+        before = (len(used) - 1) * gap - start
+        after = count - length - before + (len(used) - 1) * gap
+        first = taps - 1 - used[-1] if used else 0
+        phases.append(_Phase(first, len(used), step, gap, before, after))
+    return phases
+
+
+MOST_PHASES = 64
+
+
+class TransposedAsConvolutions(RewritePattern):
     """
     What a window adds to an element of the result comes from every element of `data` that the
     mirrored window meets, when there are strides - 1 zeros between those.
@@ -91,9 +145,62 @@ class TransposedAsDilated(RewritePattern):
     def match_and_rewrite(self, op: Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:
         if belongs_to_backend(op) or is_dynamic(op.weight.type) or is_dynamic(op.data.type):
             return
+        emit = Emitter()
+        phases = prod(positive_pair(op.strides, "strides"))
+        apart = 1 < phases <= MOST_PHASES and 0 not in op.result.type.get_shape()
+        result = self.in_phases(emit, op) if apart else self.dilated(emit, op)
+        result.name_hint = op.result.name_hint
+        rewriter.replace(op, emit.located(op), (result,))
+
+    def in_phases(self, emit: Emitter, op: Conv2DTransposeOp) -> SSAValue:
+        """A convolution of `data` for each phase."""
         strides = positive_pair(op.strides, "strides")
         dilation = positive_pair(op.dilation, "dilation")
-        emit = Emitter()
+        pads = expand_padding(op.padding.get_values())
+        batch, channels, *size = op.result.type.get_shape()
+        kernel = op.weight.type.get_shape()[2:]
+        along = [
+            _phases(length, taps, stride, gap, pad, result)
+            for length, taps, stride, gap, pad, result in zip(
+                shape_of(op.data)[2:], kernel, strides, dilation, pads[:2], size, strict=True
+            )
+        ]
+        counts = [-(-length // stride) for length, stride in zip(size, strides, strict=True)]
+        weight = self.mirrored(emit, op)
+        parts: list[SSAValue] = []
+        for axes in product(*along):
+            if any(phase.taps == 0 for phase in axes):
+                element_type = op.result.type.element_type
+                assert isinstance(element_type, TypeAttribute)
+                parts.append(emit(ZerosOp((batch, channels, *counts), element_type)))
+                continue
+            window = emit(
+                StridedSliceOp(
+                    weight,
+                    [phase.first for phase in axes],
+                    [phase.first + (phase.taps - 1) * phase.step + 1 for phase in axes],
+                    [phase.step for phase in axes],
+                    axes=(2, 3),
+                )
+            )
+            rows, columns = axes
+            borders = (rows.before, columns.before, rows.after, columns.after)
+            parts.append(
+                self.convolved(emit, op, op.data, window, borders, [p.dilation for p in axes])
+            )
+        joined = emit(ConcatenateOp(emit(TupleOp(parts)), axis=1))
+        apart = emit(ReshapeOp(joined, (batch, *strides, channels, *counts)))
+        between = emit(TransposeOp(apart, (0, 3, 4, 1, 5, 2)))
+        whole = [count * stride for count, stride in zip(counts, strides, strict=True)]
+        result = emit(ReshapeOp(between, (batch, channels, *whole)))
+        if whole != list(size):
+            result = emit(StridedSliceOp(result, (0, 0), size, axes=(2, 3)))
+        return result
+
+    def dilated(self, emit: Emitter, op: Conv2DTransposeOp) -> SSAValue:
+        """One convolution of `data` with zeros between its elements."""
+        strides = positive_pair(op.strides, "strides")
+        dilation = positive_pair(op.dilation, "dilation")
         data: SSAValue = op.data
         if strides != (1, 1):
             data = emit(DilateOp(data, (1, 1, *strides)))
@@ -101,33 +208,40 @@ class TransposedAsDilated(RewritePattern):
         below, beside = op.output_padding.get_values()
         _, _, *kernel = op.weight.type.get_shape()
         reach = [(taps - 1) * gap for taps, gap in zip(kernel, dilation, strict=True)]
-        pads = (
+        borders = (
             reach[0] - top,
             reach[1] - left,
             reach[0] - bottom + below,
             reach[1] - right + beside,
         )
-        whole = emit(
+        return self.convolved(emit, op, data, self.mirrored(emit, op), borders, dilation)
+
+    def convolved(
+        self,
+        emit: Emitter,
+        op: Conv2DTransposeOp,
+        data: SSAValue,
+        weight: SSAValue,
+        borders: Sequence[int],
+        dilation: Sequence[int],
+    ) -> SSAValue:
+        """
+        A convolution with padding on the four sides, or as many rows and columns less where more
+        is cut off than windows reach.
+        """
+        images = emit(
             Conv2DOp(
                 data,
-                self.mirrored(emit, op),
-                padding=tuple(max(pad, 0) for pad in pads),
+                weight,
+                padding=[max(border, 0) for border in borders],
                 dilation=dilation,
                 groups=op.group_count(),
                 out_dtype=op.out_dtype,
             )
         )
-        result = self.without_borders(emit, whole, tuple(max(-pad, 0) for pad in pads))
-        result.name_hint = op.result.name_hint
-        rewriter.replace(op, emit.located(op), (result,))
-
-    def without_borders(
-        self, emit: Emitter, images: SSAValue, borders: tuple[int, ...]
-    ) -> SSAValue:
-        """Images without the rows and columns that more padding than windows reach cuts off."""
-        if not any(borders):
+        top, left, bottom, right = (max(-border, 0) for border in borders)
+        if not any((top, left, bottom, right)):
             return images
-        top, left, bottom, right = borders
         _, _, rows, columns = shape_of(images)
         return emit(
             StridedSliceOp(images, (top, left), (rows - bottom, columns - right), axes=(2, 3))
@@ -160,6 +274,6 @@ class LegalizeConvolutionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         patterns = GreedyRewritePatternApplier(
-            [LineAsImage(), TransposedAsDilated()], dce_enabled=False
+            [LineAsImage(), TransposedAsConvolutions()], dce_enabled=False
         )
         PatternRewriteWalker(patterns, apply_recursively=False).rewrite_module(op)

@@ -9,16 +9,17 @@
     %4 = relay.divide %0, %3
     %5 = %4 * %gamma + %beta
 
-RULES lists them. Layer normalisation (as torch and as TensorFlow write it) and softmax become operators
-of the dialect, whose kernels need fewer passes over memory. With `composites` further ones become
-`relay.composite` under their name, for code generators that have a strategy for the whole: "rms_norm",
+RULES lists them. Layer normalisation (as torch and as TensorFlow write it), RMS normalisation and softmax
+become operators of the dialect, whose kernels need fewer passes over memory. With `composites` further
+ones become `relay.composite` under their name, for code generators that have a strategy for the whole:
 "gelu" (with erf, with tanh), "silu", "hard_swish".
 
 Composites are off by default as a composite is opaque to fusion: an elementwise chain after a dense or
 convolution is fused with it and computed in registers anyway, and would be a kernel of its own as
-a composite. `attention` makes a composite of scaled dot-product attention: the products of queries with
-keys and of the weights with values, scale, mask and softmax between them, and the reshapes and
-transposes around.
+a composite. `attention` makes a composite of scaled dot-product attention (`recognize_attention` has its
+pattern): the products of queries with keys and of the weights with values, scale, mask and softmax
+between them, what moves elements of the operands, and the reshapes and transposes behind. The code
+generator has a strategy for it.
 
 A sub-graph stays when something else uses a value inside of it, when it is within `relay.fused`,
 `relay.composite` or a function for another compiler, or when types have unknown dimensions. Rules are
@@ -43,19 +44,16 @@ from xrelay.analysis.patterns import (
     OneOf,
     Op,
     Pattern,
-    Through,
     match,
 )
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
-from xrelay.dialects.dense import BatchMatmulOp
-from xrelay.dialects.norm import LayerNormOp, SoftmaxOp
+from xrelay.dialects.norm import LayerNormOp, RmsNormOp, SoftmaxOp
 from xrelay.dialects.reduction import MaxOp, MeanOp, ReductionOp, SumOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.transform import TransposeOp, WhereOp
 from xrelay.dialects.unary import (
     ClipOp,
     ErfOp,
@@ -67,6 +65,7 @@ from xrelay.dialects.unary import (
     TanhOp,
 )
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.transforms.recognize_attention import ATTENTION, with_moves
 from xrelay.transforms.rewriting import (
     Emitter,
     erase_unused,
@@ -138,6 +137,29 @@ def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None
     )
 
 
+def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
+    """relay.nn.rms_norm, without scale where the sub-graph has none."""
+    x, axis = found.leaves["x"], _same_axis(found, MeanOp)
+    if axis is None or x.type != result.type:
+        return None
+    shape = shape_of(x)
+    gamma = found.leaves.get("gamma")
+    vector = None if gamma is None else _vector(emit, gamma, axis, shape)
+    if vector is None and gamma is not None:
+        return None
+    assert is_tensor_type(x.type)
+    none = np.zeros(shape[axis], dtype_of(x.type.element_type))
+    return emit(
+        RmsNormOp(
+            x,
+            emit.constant(none) if vector is None else vector,
+            axis=axis - len(shape) if axis == len(shape) - 1 else axis,
+            epsilon=found.numbers["epsilon"],
+            scale=vector is not None,
+        )
+    )
+
+
 def softmax(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     """relay.nn.softmax"""
     x, axis = found.leaves["x"], _same_axis(found, MaxOp, SumOp)
@@ -147,11 +169,13 @@ def softmax(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     return emit(SoftmaxOp(x, axis=axis - rank if axis == rank - 1 else axis))
 
 
-def composite(name: str) -> Build:
-    """A composite of the operations of a match, with its constants inside."""
+def composite(
+    name: str, grown: Callable[[Sequence[Operation]], set[Operation]] = set[Operation]
+) -> Build:
+    """A composite of the operations of a match, or what it is `grown` to, with its constants."""
 
     def build(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
-        inside = set(found.ops)
+        inside = grown(found.ops)
         root = result.owner
         assert isinstance(root, Operation) and root.parent is not None
         # In program order, which follows from walking back over operands.
@@ -226,11 +250,17 @@ _LAYER_NORM = OneOf(
     Op(AddOp, Op(MultiplyOp, _NORMAL, GAMMA), BETA),
 )
 
-_ROOT = Op(SqrtOp, Op(AddOp, _mean(_square(X)), EPSILON))
-_RMS = OneOf(
-    Op(DivideOp, X, _ROOT),
-    Op(MultiplyOp, X, Op(DivideOp, Number(1), _ROOT)),
-    Op(MultiplyOp, X, Op(RsqrtOp, Op(AddOp, _mean(_square(X)), EPSILON))),
+_SQUARES = Op(AddOp, _mean(_square(X)), EPSILON)
+_ROOT = OneOf(Op(SqrtOp, _SQUARES), Op(PowerOp, _SQUARES, Number(0.5)))
+_INVERSE_ROOT = OneOf(
+    Op(RsqrtOp, _SQUARES),
+    Op(DivideOp, Number(1), _ROOT),
+    Op(PowerOp, _SQUARES, Number(-0.5)),
+)
+_RMS = OneOf(Op(DivideOp, X, _ROOT), Op(MultiplyOp, X, _INVERSE_ROOT))
+_RMS_NORM = OneOf(
+    Op(MultiplyOp, _RMS, GAMMA),
+    Op(MultiplyOp, X, Op(MultiplyOp, _INVERSE_ROOT, GAMMA)),
 )
 
 _POWERS = Op(ExpOp, Op(SubtractOp, X, Op(MaxOp, X, where=_keeps_axes)))
@@ -296,35 +326,16 @@ _HARD_SWISH = OneOf(
     ),
 )
 
-_MOVES = (ReshapeOp, SqueezeOp, ExpandDimsOp, TransposeOp)
-
-
-def _through(pattern: Pattern) -> Pattern:
-    return Through(_MOVES, pattern)
-
-
-_SCORES = _through(Op(BatchMatmulOp, _through(Leaf("query")), _through(Leaf("key"))))
-_SCALED = OneOf(
-    _through(Op(DivideOp, _SCORES, AnyNumber("scale"))),
-    _through(Op(MultiplyOp, _SCORES, AnyNumber("scale"))),
-    _SCORES,
-)
-_MASKED = OneOf(
-    _through(Op(AddOp, _SCALED, Leaf("mask"))),
-    _through(Op(WhereOp, Leaf("mask"), _SCALED, AnyNumber("masked"))),
-    _SCALED,
-)
-_ATTENTION = _through(Op(BatchMatmulOp, _through(Op(SoftmaxOp, _MASKED)), _through(Leaf("value"))))
-
 RULES: tuple[Recognition, ...] = (
     Recognition("layer_norm", _LAYER_NORM, layer_norm),
     Recognition("layer_norm", _NORMAL, layer_norm),
+    Recognition("rms_norm", _RMS_NORM, rms_norm),
+    Recognition("rms_norm", _RMS, rms_norm),
     Recognition("softmax", _SOFTMAX, softmax),
-    Recognition("rms_norm", Op(MultiplyOp, _RMS, GAMMA), composite("rms_norm"), "composites"),
     Recognition("gelu", OneOf(_gelu(_ERF), _gelu(_TANH)), composite("gelu"), "composites"),
     Recognition("silu", Op(MultiplyOp, X, _SIGMOID), composite("silu"), "composites"),
     Recognition("hard_swish", _HARD_SWISH, composite("hard_swish"), "composites"),
-    Recognition("attention", _ATTENTION, composite("attention"), "attention"),
+    Recognition("attention", ATTENTION, composite("attention", with_moves), "attention"),
 )
 """All rules; of several that match a value, the first one counts."""
 
@@ -377,7 +388,7 @@ class RecognizeOperatorsPass(ModulePass):
     name = "recognize-operators"
 
     composites: bool = False
-    """Also make composites of RMS normalisation, GELU, SiLU and hard swish."""
+    """Also make composites of GELU, SiLU and hard swish."""
     attention: bool = False
     """Also make composites of scaled dot-product attention."""
 

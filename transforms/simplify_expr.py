@@ -58,7 +58,7 @@ from xrelay.dialects.creation import (
 )
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.dialects.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.transform import StridedSliceOp, TakeOp, TransposeOp
 from xrelay.dialects.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.interpreters.numerics import highest, is_float, lowest
@@ -312,6 +312,19 @@ def whole_slice(op: StridedSliceOp, emit: Emitter) -> SSAValue | None:
     return op.data if whole else None
 
 
+def slice_of_one(op: TakeOp, emit: Emitter) -> SSAValue | None:
+    """take(x, constant index) ──► strided_slice and reshape"""
+    axis, indices = op.normalized_axis, known_array(op.indices)
+    if axis is None or op.batch_dims.value.data or indices is None or indices.size != 1:
+        return None
+    if not has_static_type(op.data) or 0 in shape_of(op.data):
+        return None
+    length, index = shape_of(op.data)[axis], int(indices.flat[0])
+    index = index % length if op.mode.data == "wrap" else min(max(index, 0), length - 1)
+    part = emit(StridedSliceOp(op.data, [index], [index + 1], axes=[axis]))
+    return emit(ReshapeOp(part, shape_of(op.result)))
+
+
 def copied(op: CopyOp, emit: Emitter) -> SSAValue | None:
     """copy(x) ──► x"""
     return op.data
@@ -414,6 +427,7 @@ RULES: tuple[Entry, ...] = (
     Entry(RESHAPES, merged_reshapes),
     Entry((TransposeOp,), merged_transposes),
     Entry((StridedSliceOp,), whole_slice),
+    Entry((TakeOp,), slice_of_one),
     Entry((CopyOp,), copied),
     Entry((CastOp,), merged_casts),
     Entry((CastOp,), clipped_round_trip),

@@ -37,7 +37,7 @@ from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import BroadcastBinaryOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp
-from xrelay.dialects.norm import BiasAddOp, LayerNormOp, SoftmaxFamilyOp
+from xrelay.dialects.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
 from xrelay.dialects.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
 from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
@@ -197,7 +197,7 @@ class SinkReshape(RewritePattern):
         match op:
             case ElementwiseUnaryOp() | BroadcastBinaryOp() | WhereOp():
                 rule = self.below_broadcast
-            case BiasAddOp() | SoftmaxFamilyOp() | LayerNormOp():
+            case BiasAddOp() | SoftmaxFamilyOp() | LayerNormOp() | RmsNormOp():
                 rule = self.below_axis
             case ReshapeFamilyOp() | ExpandDimsOp():
                 rule = merged_reshapes
@@ -251,7 +251,7 @@ class SinkReshape(RewritePattern):
         return all(shape_before(shape_of(v), old, new) is not None for v in op.operands)
 
     def below_axis(
-        self, op: BiasAddOp | SoftmaxFamilyOp | LayerNormOp, emit: Emitter
+        self, op: BiasAddOp | SoftmaxFamilyOp | LayerNormOp | RmsNormOp, emit: Emitter
     ) -> SSAValue | None:
         """softmax(reshape(x)) ──► reshape(softmax(x)), along an axis that the reshape keeps"""
         reshape = _sunk_reshape(op.data)

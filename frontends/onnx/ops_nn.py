@@ -19,6 +19,7 @@ from xrelay.dialects.norm import (
     LayerNormOp,
     LogSoftmaxOp,
     LrnOp,
+    RmsNormOp,
     SoftmaxOp,
 )
 from xrelay.dialects.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
@@ -164,22 +165,21 @@ def _statistics(node: Node, data: SSAValue, axes: Sequence[int]) -> tuple[SSAVal
 
 
 def rms_normalization(node: Node) -> SSAValue:
-    """RMSNormalization: x / sqrt(mean of squares from `axis` on + epsilon) * scale."""
+    """
+    RMSNormalization over all axes from `axis` on, as rows; also onnxruntime's
+    SimplifiedLayerNormalization, the same operator before ONNX had it.
+    """
     _require_single_precision(node)
-    epsilon = node.real("epsilon", 1e-5)
+    if node.output_count > 1:
+        raise UnsupportedNode("the second output, the inverse root mean square, is not supported")
     data, scale = node.input(0), node.input(1)
-    rank = len(node.shape_of(data))
-    axes = range(normalize_axis(node.integer("axis", -1), rank), rank)
-    dtype = node.element_type(data)
-    # Narrow types have their squares and the quotient in single precision.
-    wide = data if node.element_dtype(data).itemsize >= 4 else node.emit(CastOp(data, f32))
-    square = node.emit(MultiplyOp(wide, wide))
-    mean = node.emit(MeanOp(square, axes, keepdims=True))
-    root = node.emit(SqrtOp(node.emit(AddOp(mean, node.scalar(epsilon, mean)))))
-    normal = node.emit(DivideOp(wide, root))
-    if wide is not data:
-        normal = node.emit(CastOp(normal, dtype))
-    return node.emit(MultiplyOp(normal, scale))
+    shape = node.shape_of(data)
+    axis = normalize_axis(node.integer("axis", -1), len(shape))
+    rows = reshaped(node, data, (*shape[:axis], prod(shape[axis:])))
+    gamma = _as_vector(node, scale, shape[axis:])
+    return reshaped(
+        node, node.emit(RmsNormOp(rows, gamma, epsilon=node.real("epsilon", 1e-5))), shape
+    )
 
 
 def instance_normalization(node: Node) -> SSAValue:
@@ -288,5 +288,6 @@ NN_CONVERTERS: ConverterTable = {
     "LogSoftmax": {1: flat_softmax(LogSoftmaxOp), 13: softmax(LogSoftmaxOp)},
     "MaxPool": {1: max_pool},
     "RMSNormalization": {23: rms_normalization},
+    "SimplifiedLayerNormalization": {1: rms_normalization},
     "Softmax": {1: flat_softmax(SoftmaxOp), 13: softmax(SoftmaxOp)},
 }

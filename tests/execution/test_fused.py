@@ -17,6 +17,7 @@ from xrelay.dialects import (
     binary,
     conv,
     core,
+    creation,
     dense,
     norm,
     pool,
@@ -119,6 +120,45 @@ def elementwise_and_reductions(g: Graph) -> None:
         return b.op(reduction.SumOp(b.op(unary.ReluOp(z)), [0, 2]))
 
     g.returns(g.fused([x], transposed))
+
+
+@case
+def gathered_rows(g: Graph) -> None:
+    """An index is read once for a row, but never where a condition guards it."""
+    table = g.input(g.small("float32", 9, 33))
+    other = g.input(g.small("float32", 9, 33))
+    indices = g.input(np.array([3, -2, 40, 0, 8], "int32"))
+    none = g.input(np.zeros((0,), "int32"))
+
+    def sums(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue) -> SSAValue:
+        next_one = b.op(binary.AddOp(i, b.op(creation.OnesLikeOp(i))))
+        rows = b.op(transform.TakeOp(x, i, axis=0))
+        return b.op(binary.AddOp(rows, b.op(transform.TakeOp(y, next_one, axis=0, mode="wrap"))))
+
+    def padded(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue) -> SSAValue:
+        rows = b.op(transform.TakeOp(x, i, axis=0))
+        zero = b.constant(np.zeros((), "float32"))
+        return b.op(transform.PadOp(rows, zero, [(70000, 2), (0, 0)]))
+
+    def joined(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue, j: SSAValue) -> SSAValue:
+        fields = [b.op(transform.TakeOp(data, k, axis=0)) for data in (x, y) for k in (i, j)]
+        whole = b.op(transform.ConcatenateOp(b.op(core.TupleOp(fields))))
+        return b.op(unary.NegativeOp(whole))
+
+    def normal(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue) -> SSAValue:
+        rows = b.op(transform.TakeOp(x, i, axis=0))
+        return b.op(reduction.SumOp(rows, [0]))
+
+    for body in (sums, padded, normal):
+        g.returns(g.fused([table, other, indices], body))
+    g.returns(g.fused([table, other, indices, none], joined))
+    places = g.input(np.array([[0, 7, -3, 99], [5, 1, 2, 50]], "int64"))
+
+    def points(b: Graph, x: SSAValue, i: SSAValue) -> SSAValue:
+        rows = b.op(transform.GatherNDOp(x, i))
+        return b.op(unary.ReluOp(rows))
+
+    g.returns(g.fused([g.input(g.small("float32", 6, 3, 35)), places], points))
 
 
 @case

@@ -12,8 +12,13 @@ from collections.abc import Callable, Sequence
 from itertools import chain, combinations, product
 from typing import Any, TypeAlias
 
+import image_cases
+import nn_cases
 import numpy as np
 import pytest
+import qnn_cases
+import random_cases
+import vision_cases
 from graphs import Graph
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -39,7 +44,9 @@ from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.lowering.registry import RULES, STRATEGIES
+from xrelay.transforms.legalize import RULES as LEGAL
 from xrelay.transforms.legalize_convolutions import LEGALIZED
+from xrelay.transforms.legalize_quantized_products import REPLACED
 
 Case: TypeAlias = Callable[[Graph], None]
 
@@ -51,8 +58,8 @@ INTEGERS = (*SIGNED, *UNSIGNED)
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 SHAPES = ((), (0,), (1,), (7,), (15,), (17,), (31,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
 
-CASES: dict[str, Case] = {}
-COVERED: set[type[Operation]] = set()
+CASES: dict[str, Case] = {**nn_cases.CASES}
+COVERED: set[type[Operation]] = {*nn_cases.COVERED}
 
 
 def case(*ops: type[Operation]) -> Callable[[Case], Case]:
@@ -825,7 +832,7 @@ def lrn(g: Graph, dtype: str) -> None:
     g.show(norm.LrnOp(g.input(g.numbers(dtype, 33)), axis=0), 16)
 
 
-@cases((norm.LayerNormOp, norm.InstanceNormOp, norm.GroupNormOp), FLOATS)
+@cases((norm.LayerNormOp, norm.InstanceNormOp, norm.GroupNormOp, norm.RmsNormOp), FLOATS)
 def standardization(g: Graph, dtype: str) -> None:
     def show(op: Any, shape: Sequence[int], axis: int, options: Any) -> None:
         x = (3 * g.rng.standard_normal(shape) + 2).astype(dtype)
@@ -839,6 +846,9 @@ def standardization(g: Graph, dtype: str) -> None:
             options = {**flags[(i + axis) % 4], "epsilon": 0.01}
             show(norm.LayerNormOp, shape, axis, options)
             show(norm.InstanceNormOp, shape, axis, options)
+            x = g.input((3 * g.rng.standard_normal(shape) + 2).astype(dtype))
+            gamma = g.input(g.rng.standard_normal(shape[axis]).astype(dtype))
+            g.show(norm.RmsNormOp(x, gamma, axis=axis, epsilon=0.01, scale=bool(axis % 2)), 32)
         for axis in (1, -1):
             for groups in {1, 2 - shape[axis] % 2, shape[axis]}:
                 show(norm.GroupNormOp, shape, axis, {"num_groups": groups})
@@ -846,6 +856,8 @@ def standardization(g: Graph, dtype: str) -> None:
     special = g.input(np.array([[1, np.nan, 2], [1, np.inf, 2], [4, 4, 4]], dtype))
     unit = g.input(np.ones(3, dtype))
     g.show(norm.LayerNormOp(special, unit, unit), 8)
+    g.show(norm.RmsNormOp(special, unit), 8)
+    g.show(norm.RmsNormOp(g.input(np.ones((3, 0), dtype)), g.input(np.ones(0, dtype))))
 
 
 @cases((norm.DropoutOp,), FLOATS)
@@ -997,13 +1009,19 @@ def quantised_concatenation(g: Graph, dtype: str) -> None:
         g.show(qnn.QnnConcatenateOp(data, scales, zeros, *out, axis=axis))
 
 
+for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE, vision_cases.TABLE):
+    CASES.update(table.cases)
+    COVERED.update(table.covered)
+
+
 @pytest.mark.parametrize(
     "op", sorted(Relay.operations, key=lambda op: op.name), ids=lambda op: op.name
 )
 def test_every_operator_has_code_and_a_case(op: type[Operation]):
     # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`, or replaced.
     program = {core.FusedOp, core.CompositeOp, core.YieldOp}
-    program |= {core.RefCreateOp, core.RefReadOp, core.RefWriteOp, *LEGALIZED}
+    program |= {core.RefCreateOp, core.RefReadOp, core.RefWriteOp}
+    program |= {*LEGALIZED, *LEGAL, *REPLACED}
     assert op in RULES or op in STRATEGIES or op in program
     assert op in COVERED
 

@@ -74,6 +74,9 @@ def moves(g: Graph) -> None:
         for mode in ("clip", "wrap"):
             g.show(transform.TakeOp(x, far, axis=axis, mode=mode))
     g.show(transform.GatherNDOp(x, g.op(reshape.ReshapeOp(far, [1, 5]))))
+    rows = [g.op(transform.TakeOp(x, indices, axis=0)) for indices in (far, g.input(np.arange(3)))]
+    g.show(transform.PadOp(rows[0], g.constant(np.float32(1)), [(900, 900), (0, 0), (0, 0)]))
+    g.show(transform.ConcatenateOp(g.op(core.TupleOp(rows))))
     g.show(transform.TileOp(x, [2, 1, 3]))
     g.show(transform.SplitOp(x, [2, 3], axis=1))
 

@@ -6,11 +6,14 @@ three, whose results have to be the same bits. What is drawn, and the bounds, ar
 tests/support/strategy_cases.py; `python tests/conformance/strategies.py` draws more.
 """
 
+from collections.abc import Callable
 from itertools import islice
 from math import inf, nan
 
 import numpy as np
 import pytest
+from graphs import Graph
+from raw_calls import RawCode
 from strategy_cases import (
     CONVOLUTIONS,
     COVERED,
@@ -24,11 +27,19 @@ from strategy_cases import (
     names,
 )
 from strategy_checks import leak, problems, winograd_leak
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
 
+from xrelay.dialects.binary import MultiplyOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.norm import GroupNormOp, InstanceNormOp, LayerNormOp, RmsNormOp
+from xrelay.dialects.reduction import AllOp, MaxOp, MeanOp, SumOp
+from xrelay.dialects.transform import TransposeOp
+from xrelay.dialects.unary import CastOp
 from xrelay.lowering.registry import STRATEGIES
 from xrelay.lowering.target import TARGETS
+from xrelay.tools.verify import largest_difference
 
 TOGETHER = 5
 """Cases in a model."""
@@ -119,14 +130,14 @@ def test_products_in_panels(target: str) -> None:
         (BatchMatmulOp, 7, 9, 64, False, "bias+relu", "computed"),
         (BatchMatmulOp, 7, 9, 64, True, "bias", "parameter"),
     )
-    for transposed in (False, True):
+    for transposed, matrices in ((False, 1), (True, 1), (False, 3), (True, 3)):
         cases = [
             Case("panels", str(product), 2e-6, product.build)
             for op, rows, depth, columns, constant, epilogue, source in shapes
             for product in [
                 Product(
                     op,
-                    (3, 1) if constant and op is BatchMatmulOp else (3, 3),
+                    (3, matrices),
                     rows,
                     depth,
                     columns,
@@ -141,7 +152,62 @@ def test_products_in_panels(target: str) -> None:
         assert not problem, problem
 
 
-DIRECT = tuple(name for name in implementations() if not name.startswith("winograd"))
+def long_rows(g: Graph, build: Callable[[Graph, SSAValue], Operation], *shape: int) -> SSAValue:
+    """An operator on numbers whose sum is not small, as a parameter or computed by its kernel."""
+    value = g.input((g.rng.standard_normal(shape) + 1).astype("float32"))
+    return g.op(build(g, value))
+
+
+def vectors(g: Graph, channels: int, count: int = 2) -> list[SSAValue]:
+    """Scales and shifts."""
+    return [g.input(g.rng.standard_normal(channels).astype("float32")) for _ in range(count)]
+
+
+LONG_ROWS: tuple[tuple[Callable[[Graph, SSAValue], Operation], tuple[int, ...]], ...] = (
+    (lambda g, x: SumOp(x), (40009,)),
+    (lambda g, x: MaxOp(x, [1]), (3, 50021)),
+    (lambda g, x: MeanOp(x, [0, 2, 3], keepdims=True), (5, 2, 150, 151)),
+    (lambda g, x: SumOp(g.op(MultiplyOp(x, x)), [1, 2]), (2, 70, 801)),
+    (lambda g, x: AllOp(g.op(CastOp(x, i1))), (64, 1031)),
+    (lambda g, x: LayerNormOp(x, *vectors(g, 66000)), (2, 66000)),
+    (lambda g, x: RmsNormOp(x, *vectors(g, 40007, 1)), (3, 40007)),
+    (lambda g, x: InstanceNormOp(x, *vectors(g, 3)), (1, 3, 211, 212)),
+    (lambda g, x: GroupNormOp(x, *vectors(g, 30), num_groups=2), (1, 30, 61, 67)),
+    (lambda g, x: GroupNormOp(x, *vectors(g, 8), num_groups=2, axis=-1), (1, 7, 9, 8)),
+)
+
+
+def test_long_rows_are_shared(target: str) -> None:
+    """Threads reduce parts of rows, and the bits do not depend on how many there are."""
+    graph = Graph(0)
+    for build, shape in LONG_ROWS:
+        graph.returns(long_rows(graph, build, *shape))
+    expected = [array for _, array in graph.expected()]
+    alone = RawCode(graph.code(target, 1)).run(graph.inputs, 1)
+    for found, wanted in zip(alone, expected, strict=True):
+        assert largest_difference(found, wanted) <= 1e-5
+    team = RawCode(graph.code(target, 3))
+    for size in (1, 2, 3):
+        for found, wanted in zip(team.run(graph.inputs, size), alone, strict=True):
+            assert found.tobytes() == wanted.tobytes()
+
+
+def test_only_long_rows_are_cut() -> None:
+    """Where parts are combined, the threads wait for each other once more."""
+
+    def waits(length: int) -> int:
+        graph = Graph(0)
+        graph.returns(long_rows(graph, lambda g, x: SumOp(x), length))
+        return graph.code("x86-64", 2).llvm_ir.count("call void @xrelay_barrier")
+
+    assert waits(400000) == waits(4000) + 1
+
+
+DIRECT = tuple(
+    name
+    for name in implementations()
+    if not name.startswith("winograd") and name not in names(TransposeOp)
+)
 
 
 @pytest.mark.parametrize("implementation", DIRECT)

@@ -17,7 +17,8 @@ from llvmlite import binding
 
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.machine_code import Machine
+from xrelay.runtime.llvm import code_generator
+from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.runtime.support import support_ir
@@ -103,6 +104,96 @@ def ring(threads: int, *, profiled: bool = True) -> Model:
     return Model.from_code(ModelCode(signature, IR.encode(), machine, np.empty(0, np.uint8)))
 
 
+LOOPS, TASKS = 40, 23
+
+TASKS_IR = f"""
+declare void @xrelay_barrier(ptr, i64)
+declare i64 @xrelay_next_task(ptr, i64, i64, i64, i64, i64)
+declare i32 @sched_yield()
+
+; Loops of tasks, two between barriers. A task adds 1 to its count and notes its thread. The thread
+; of the input lingers in its first task of a loop until all other tasks of the loop are done.
+define void @tasks_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 %thread,
+                            i64 %threads, ptr %team) {{
+entry:
+  %slow.at = load ptr, ptr %inputs
+  %slow = load i64, ptr %slow.at
+  %counts = load ptr, ptr %outputs
+  %owners.at = getelementptr ptr, ptr %outputs, i64 1
+  %owners = load ptr, ptr %owners.at
+  %done.at = getelementptr ptr, ptr %outputs, i64 2
+  %done.all = load ptr, ptr %done.at
+  %lingers = icmp eq i64 %thread, %slow
+  br label %loop
+loop:
+  %n = phi i64 [ 0, %entry ], [ %n.next, %after ]
+  %done = getelementptr i64, ptr %done.all, i64 %n
+  %number = and i64 %n, 1
+  %row = mul i64 %n, {TASKS}
+  %first = call i64 @xrelay_next_task(ptr %team, i64 %thread, i64 %threads, i64 %number,
+                                      i64 {TASKS}, i64 -1)
+  br label %test
+test:
+  %last = phi i64 [ -1, %loop ], [ %task, %work ]
+  %task = phi i64 [ %first, %loop ], [ %next, %work ]
+  %more = icmp slt i64 %task, {TASKS}
+  br i1 %more, label %begin, label %end
+begin:
+  %initial = icmp eq i64 %last, -1
+  %waits = and i1 %lingers, %initial
+  br i1 %waits, label %linger, label %work
+linger:
+  %tries = phi i64 [ 0, %begin ], [ %tries.next, %linger ]
+  %yielded = call i32 @sched_yield()
+  %others = load atomic i64, ptr %done acquire, align 8
+  %alone = icmp eq i64 %others, {TASKS - 1}
+  %tries.next = add i64 %tries, 1
+  %tired = icmp eq i64 %tries.next, 3000000
+  %go.on = or i1 %alone, %tired
+  br i1 %go.on, label %work, label %linger
+work:
+  %place = add i64 %row, %task
+  %count.at = getelementptr i64, ptr %counts, i64 %place
+  %count = atomicrmw add ptr %count.at, i64 1 monotonic
+  %owner.at = getelementptr i64, ptr %owners, i64 %place
+  store i64 %thread, ptr %owner.at
+  %finished = atomicrmw add ptr %done, i64 1 release
+  %next = call i64 @xrelay_next_task(ptr %team, i64 %thread, i64 %threads, i64 %number,
+                                     i64 {TASKS}, i64 %task)
+  br label %test
+end:
+  %pair.over = icmp eq i64 %number, 1
+  br i1 %pair.over, label %wait, label %after
+wait:
+  call void @xrelay_barrier(ptr %team, i64 %threads)
+  br label %after
+after:
+  %n.next = add i64 %n, 1
+  %over = icmp eq i64 %n.next, {LOOPS}
+  br i1 %over, label %done.label, label %loop
+done.label:
+  ret void
+}}
+"""
+
+
+def run_tasks(threads: int, slow: int) -> tuple[Numbers, Numbers]:
+    """How often each task of each loop ran, and by which thread; thread `slow` is slow."""
+    integer = np.dtype(np.int64)
+    outputs = tuple(TensorSpec(name, (LOOPS, TASKS), integer) for name in ("counts", "owners"))
+    outputs = (*outputs, TensorSpec("done", (LOOPS,), integer))
+    signature = Signature(
+        *("tasks", (TensorSpec("slow", (), integer),), outputs, 0, 0, "this machine", ()),
+        *(threads, (StepSpec("tasks", 0, 0),), False),
+    )
+    machine = Machine(binding.get_default_triple(), binding.get_host_cpu_name(), "")
+    code = ModelCode(signature, TASKS_IR.encode(), machine, np.empty(0, np.uint8))
+    executor = Model.from_code(code)._executor
+    counts, owners = np.zeros((2, LOOPS, TASKS), np.int64)
+    executor.run([np.array(slow)], [counts, owners, np.zeros(LOOPS, np.int64)])
+    return counts, owners
+
+
 def expected(x: Numbers) -> Numbers:
     for _ in range(ROUNDS):
         x = x + np.roll(x, -1)
@@ -111,6 +202,21 @@ def expected(x: Numbers) -> Numbers:
 
 def numbers(seed: int) -> Numbers:
     return np.random.default_rng(seed).integers(-9, 9, LENGTH)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 30])
+def test_every_task_runs_once(threads: int) -> None:
+    """Also where some threads have no share of their own."""
+    counts, owners = run_tasks(threads, slow=-1)
+    assert (counts == 1).all()
+    assert (owners < threads).all()
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_others_take_the_tasks_of_a_slow_thread(slow: int) -> None:
+    counts, owners = run_tasks(2, slow)
+    assert (counts == 1).all()
+    assert ((owners == slow).sum(axis=1) <= 1).all()
 
 
 def thread_count() -> int:
@@ -301,7 +407,7 @@ def test_support_for_other_processors() -> None:
     binding.initialize_all_asmprinters()
     text = support_ir("m", 2, "aarch64-unknown-linux-gnu")
     machine = Machine("aarch64-unknown-linux-gnu", "generic", "")
-    assert machine.create().emit_object(binding.parse_assembly(text)).startswith(b"\x7fELF")
+    assert code_generator(machine).emit_object(binding.parse_assembly(text)).startswith(b"\x7fELF")
 
 
 def test_models_of_one_thread_need_no_thread_library(tmp_path: Path) -> None:

@@ -18,7 +18,12 @@ from xrelay.options import CompileOptions
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.model import Model
 from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
+
+LEGALIZATION = (LegalizePass(), LegalizeQuantizedProductsPass(), LegalizeConvolutionsPass())
+"""The passes that replace operators without kernels."""
 
 BITS = -1
 """The tolerance of operators that move elements: not even -0 becomes 0."""
@@ -156,10 +161,10 @@ class Graph:
         """
         The code of the fused graph, without the implementations that `excluded` names. The
         passes that simplify programs do not run: they would replace the operators under test.
-        Convolutions without kernels are replaced, though.
+        Operators without kernels are replaced, though.
         """
         module, options = self.module().clone(), CompileOptions(threads, target)
-        run_passes(module, [LegalizeConvolutionsPass(), FuseOpsPass()])
+        run_passes(module, [*LEGALIZATION, FuseOpsPass()])
         chosen = replace(kernel_options(options), excluded=excluded)
         program = lower_function(entry_function(module), chosen)
         return build(program, "test", options)

@@ -9,7 +9,7 @@ import numpy as np
 from xrelay.interpreters.arrays import Array
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import RUN, aligned_bytes
-from xrelay.runtime.machine_code import LoadedCode
+from xrelay.runtime.machine_code import load_code
 
 RUN_ON = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 TEAM_CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)
@@ -21,7 +21,7 @@ class RawCode:
 
     def __init__(self, code: ModelCode):
         self.code, self.signature = code, code.signature
-        self._loaded = LoadedCode(code.object, code.machine)
+        self._address = load_code(code.object, code.machine)
 
     def call(
         self,
@@ -39,7 +39,7 @@ class RawCode:
         def table(addresses: Sequence[int]) -> Any:
             return (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
 
-        name, address = self.signature.name, self._loaded.address
+        name, address = self.signature.name, self._address
         tables = table(inputs), table(outputs)
         places = *map(ctypes.addressof, tables), constants, workspace
         if self.signature.threads == 1:

@@ -14,21 +14,24 @@ is. The lanes after the last channel of a parameter are NaN: nothing may depend 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from attention_cases import HEAD_SIZES, LAYOUTS, LENGTHS, LONG, MASKS, SCALES, Attention
 from graphs import Graph
 from numpy.random import Generator
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.binary import AddOp, MultiplyOp
 from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.core import CompositeOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.layout import LayoutTransformOp, blocked_image
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
-from xrelay.dialects.transform import StridedSliceOp
+from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.evaluate import shape_of
@@ -43,7 +46,7 @@ SOURCES = ("transformed", "parameter", "computed")
 
 POOLS = (MaxPool2DOp, AvgPool2DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
-COVERED: tuple[type[Operation], ...] = (Conv2DOp, *PRODUCTS, *POOLS)
+COVERED: tuple[type[Operation], ...] = (*(Conv2DOp, *PRODUCTS, *POOLS, CompositeOp, TransposeOp),)
 """The operators that there are cases of."""
 
 ROUNDING = 2.0**-23
@@ -486,6 +489,114 @@ def pool_case(number: int, rng: Generator, lanes: int) -> Case:
     return Case("windows", str(pool), bound, pool.build)
 
 
+# -- attention -------------------------------------------------------------------------------------
+
+
+def attention_case(number: int, rng: Generator) -> Case:
+    """A case of attention, with each mask in turn; now and then with keys in blocks."""
+    rows, keys = pick(rng, LENGTHS), pick(rng, LENGTHS)
+    depth, width = pick(rng, HEAD_SIZES), pick(rng, HEAD_SIZES)
+    mask, layout = turn(number, MASKS), pick(rng, LAYOUTS)
+    if layout == "projection":
+        keys, width = rows, depth
+    if number % 5 == 1:
+        rows, keys, depth, width, layout = pick(rng, (1, 5, 70)), LONG, 64, 64, "separate"
+    attention = Attention(
+        pick(rng, (1, 2)), pick(rng, (1, 3)), rows, keys, depth, width, pick(rng, SCALES), mask,
+        layout, pick(rng, ("float32", "float32", "float64")),
+    )  # fmt: skip
+    bound = direct_bound(depth + keys)
+    return Case("blocks of rows", str(attention), bound, attention.build)
+
+
+# -- transposes ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Transposition:
+    """What is drawn for a transpose."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    dtype: str
+    source: str
+    """Whether the operand is a parameter, a part of one in another shape, or computed."""
+    epilogue: str
+    reshaped: str
+    """Whether a reshape comes before or after the epilogue."""
+
+    def build(self, g: Graph) -> SSAValue:
+        """Adds it to a graph."""
+        value = g.op(TransposeOp(self.operand(g), self.axes))
+        if self.reshaped == "before":
+            first, *rest = shape_of(value)
+            value = g.op(ReshapeOp(value, [first * rest[0], *rest[1:]]))
+        shape = shape_of(value)
+
+        def bias(value: SSAValue) -> SSAValue:
+            return g.op(AddOp(value, g.constant(self.numbers(g, shape[-1]))))
+
+        def residual() -> SSAValue:
+            return g.input(self.numbers(g, *shape))
+
+        value = finished(g, value, self.epilogue, self.dtype, bias, residual)
+        if self.reshaped == "after":
+            *rest, penultimate, last = shape_of(value)
+            value = g.op(ReshapeOp(value, [*rest, penultimate * last]))
+        return value
+
+    def operand(self, g: Graph) -> SSAValue:
+        """What is transposed."""
+        *before, last = self.shape
+        if self.source == "part":
+            wide = g.input(self.numbers(g, before[0], prod(before[1:]) * last + 5))
+            part = g.op(StridedSliceOp(wide, [3], [prod(before[1:]) * last + 3], axes=[1]))
+            return g.op(ReshapeOp(part, self.shape))
+        value = g.input(self.numbers(g, *self.shape))
+        if self.source == "computed":
+            value = g.op(MultiplyOp(value, g.input(self.numbers(g, last))))
+        return value
+
+    def numbers(self, g: Graph, *shape: int) -> Array:
+        """Small numbers, whose products and sums are exact."""
+        return g.small(self.dtype, *shape)
+
+
+def draw_transposition(implementation: str, number: int, rng: Generator) -> Transposition:
+    """A transpose that puts another axis last, of elements of every size in turn."""
+    few, many = pick(rng, (2, 3, 4)), pick(rng, ((16,), (70,), (5, 7), (4, 16), (3, 1, 31)))
+    if implementation in ("interleaved vectors", "separated vectors"):
+        # The few elements stand before the others in the operand, or in the result.
+        shape, axes = [few, *many], [*range(1, len(many) + 1), 0]
+        if implementation == "separated vectors":
+            shape, axes = [*many, few], [len(many), *range(len(many))]
+        for length in (2, 3)[: pick(rng, (0, 1, 2))]:
+            shape, axes = [length, *shape], [0, *(axis + 1 for axis in axes)]
+    else:
+        rank = pick(rng, (2, 3, 3, 4, 4))
+        axes = [rank - 1]
+        while axes[-1] == rank - 1:
+            axes = [int(axis) for axis in rng.permutation(rank)]
+        shape = [pick(rng, (1, 2, 3, 5)) for _ in range(rank)]
+        shape[-1] = pick(rng, (16, 17, 31, 32, 64, 5))
+        shape[axes[-1]] = pick(rng, (16, 18, 23, 48, 64, 7))
+    dtype = turn(number, ("float32", "float64", "int8", "float32", "float16", "int32", "int64"))
+    return Transposition(
+        tuple(shape),
+        tuple(axes),
+        dtype,
+        pick(rng, ("parameter", "part", "computed")),
+        turn(number // 2, EPILOGUES) if dtype == "float32" else "nothing",
+        pick(rng, ("no", "before", "after")),
+    )
+
+
+def transposition_case(implementation: str, number: int, rng: Generator) -> Case:
+    """A case of a transpose."""
+    drawn = draw_transposition(implementation, number, rng)
+    return Case(implementation, str(drawn), 2e-6, drawn.build)
+
+
 # -- cases -----------------------------------------------------------------------------------------
 
 
@@ -500,6 +611,10 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
         return convolution_case(implementation, number, rng, lanes)
     if implementation in names(DenseOp):
         return product_case(implementation, number, rng)
+    if implementation in names(CompositeOp):
+        return attention_case(number, rng)
+    if implementation in names(TransposeOp):
+        return transposition_case(implementation, number, rng)
     assert implementation in names(MaxPool2DOp), f"no cases of '{implementation}'"
     return pool_case(number, rng, lanes)
 

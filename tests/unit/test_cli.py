@@ -413,3 +413,35 @@ def test_trace_that_cannot_be_written(cmd: Command, folder: Path, monkeypatch: A
     assert result.code == BAD_INPUT
     assert "trace.json': No such file or directory" in result.err
     cmd("run", folder / "add.mlir", "--trace", "t.json").refused("--trace goes with --profile")
+
+
+# -- ops ----------------------------------------------------------------------------------------
+
+
+def test_ops_says_what_is_done_with_each_operator(cmd: Command) -> None:
+    result = cmd("ops")
+    assert result.code == 0
+    (line,) = [line for line in result.out.splitlines() if line.startswith("│ nn.conv1d ")]
+    cells = [cell.strip() for cell in line.strip("│").split("│")]
+    assert cells[:3] == ["nn.conv1d", "out_ewise_fusable", "data, weight"]
+    assert cells[4] == "yes"
+    assert cells[6] == "Conv"
+
+
+def test_ops_lists_what_has_no_code_with_the_reason(cmd: Command) -> None:
+    result = cmd("ops", "--unsupported", "--markdown")
+    assert result.code == 0
+    rows = [line for line in result.out.splitlines() if line.startswith("| ")][2:]
+    assert (
+        "| ref_create | opaque | value |  | yes | none: a cell that changes is no tensor |  |"
+        in rows
+    )
+    assert all("| none: " in row for row in rows)
+
+
+def test_markdown_of_ops_names_operands_attributes_and_defaults(cmd: Command) -> None:
+    rows = cmd("ops", "--markdown").out.splitlines()
+    (row,) = [row for row in rows if row.startswith("| nn.leaky_relu |")]
+    assert row == (
+        "| nn.leaky_relu | elemwise | data | alpha = 2.500000e-01 : f64 | yes | on demand | LeakyRelu |"
+    )

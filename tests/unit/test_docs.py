@@ -51,3 +51,10 @@ def test_readme_program_fuses_into_one_function_of_five_operators():
     inside = [op for op in fused.block.ops if not isinstance(op, ConstantOp | YieldOp)]
     assert len(inside) == 5
     assert [str(arg.name_hint) for arg in fused.args] == ["x", "w", "c"]
+
+
+def test_operators_are_listed():
+    from xrelay.tools.ops import markdown, operator_rows
+
+    page = (ROOT / "docs" / "operators.md").read_text()
+    assert page == markdown(operator_rows()), "run `xrelay ops --markdown > docs/operators.md`"

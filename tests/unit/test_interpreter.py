@@ -1176,6 +1176,22 @@ def test_norms_of_the_data_itself(dtype: np.dtype[Any], seed: int, shape: list[i
             close(result, expected.astype(dtype), 8 * eps, bound)
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize(("shape", "axis"), [((3, 17), -1), ((2, 5, 3), 1), ((4, 1), 1)])
+def test_rms_norm(dtype: np.dtype[Any], shape: tuple[int, ...], axis: int):
+    x = sample(1, shape, dtype, edges=False)
+    gamma = sample(2, (shape[axis],), dtype, edges=False)
+    wide, eps = x.astype(np.float64), float(ml_dtypes.finfo(dtype).eps)
+    normal = wide / np.sqrt((wide**2).mean(axis, keepdims=True) + 1e-3)
+    column = gamma.astype(np.float64).reshape(-1, *[1] * (len(shape) - 1 - axis % len(shape)))
+    for scale in (False, True):
+        result = evaluate(
+            lambda *v, s=scale: norm.RmsNormOp(*v, axis=axis, epsilon=1e-3, scale=s), x, gamma
+        )
+        expected = normal * (column if scale else 1)
+        close(result, expected.astype(dtype), 8 * eps, 8 * eps)
+
+
 def test_bias_add_counts_axis_from_the_end():
     x, bias = np.zeros((2, 3, 4), np.int8), np.array([1, 2, 127, -128], np.int8)
     found = evaluate(lambda v, b: norm.BiasAddOp(v, b, axis=-1), x + np.int8(1), bias)

@@ -418,6 +418,19 @@ def test_rms_normalization(axis: int):
     check("RMSNormalization", half[:1], half[1:], half_expected, axis=axis, opset=23, epsilon=0.01)
 
 
+@pytest.mark.parametrize(
+    ("op", "opset"), [("RMSNormalization", 23), ("SimplifiedLayerNormalization", 17)]
+)
+def test_rms_normalization_is_one_operator(op: str, opset: int):
+    assert kinds(one_node(op, [floats(2, 5)], [floats(5)], opset=opset)) == ["nn.rms_norm"]
+
+
+def test_simplified_layer_normalization_is_rms_normalization():
+    data, scale = floats(2, 3, 5), floats(5)
+    expected = data / np.sqrt((data**2).mean(-1, keepdims=True) + 0.01) * scale
+    check("SimplifiedLayerNormalization", [data], [scale], expected, opset=17, epsilon=0.01)
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 3, 4)])
 def test_instance_normalization(shape: tuple[int, ...]):
     check("InstanceNormalization", [floats(*shape)], [floats(3), floats(3)], epsilon=0.01)
@@ -434,6 +447,7 @@ def test_group_normalization(shape: tuple[int, ...]):
     ("op", "shape", "constants", "options", "message"),
     [
         ("LayerNormalization", (2, 3), [(3,)], {"opset": 17, "stash_type": 16}, "'stash_type'"),
+        ("SimplifiedLayerNormalization", (2, 3), [(3,)], {"opset": 17, "outputs": 2}, "second"),
         ("GroupNormalization", (2, 5, 3), [(2,)] * 2, {"opset": 18, "num_groups": 2}, "is 2, the"),
         ("GroupNormalization", (2, 5, 3), [(5,)] * 2, {"opset": 21, "num_groups": 2}, "divisor"),
     ],

@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.dense import DenseOp
+from xrelay.dialects.core import CompositeOp, YieldOp
+from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.norm import SoftmaxOp
+from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.transform import TransposeOp
 from xrelay.dialects.unary import ReluOp
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
+from xrelay.lowering.cost import operation_count
 from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.registry import explain_selection
 from xrelay.lowering.strategy import (
@@ -27,7 +32,7 @@ from xrelay.lowering.strategy import (
     select,
     unless,
 )
-from xrelay.lowering.target import AVX2, AVX512, GENERIC
+from xrelay.lowering.target import AVX2, AVX512, GENERIC, Target
 from xrelay.lowering.tuning import (
     NO_RECORDS,
     TuningError,
@@ -64,6 +69,34 @@ EVERY: Strategy = (PLAIN, PACKED, BLOCKED, LIBRARY)
 
 def recorded(site: Site, times: Mapping[str, float]) -> Site:
     return replace(site, records=TuningRecords({site.key: times}))
+
+
+def attention(heads: int, names: str = "qkv") -> Site:
+    """Attention of some heads, each of 4 elements, whose values have names."""
+    block = Block(arg_types=[TensorType(f32, (8, 4 * heads))] * 3)
+    parts: list[SSAValue] = []
+    for parameter, name in zip(block.args, names, strict=True):
+        split = ReshapeOp(parameter, [8, heads, 4])
+        split.result.name_hint = name
+        block.add_ops([split, moved := TransposeOp(split, [1, 0, 2])])
+        parts.append(moved.result)
+    scores = BatchMatmulOp(parts[0], parts[1], transpose_b=True)
+    weights = SoftmaxOp(scores)
+    result = BatchMatmulOp(weights, parts[2])
+    block.add_ops([scores, weights, result, YieldOp(result)])
+    args = values(*[(8, 4 * heads)] * 3)
+    return Site(CompositeOp("attention", args, Region(block), result.result.type), GENERIC)
+
+
+def test_the_key_of_a_composite_names_its_body() -> None:
+    assert attention(2).key == attention(2, "xyz").key
+    assert attention(2).key != attention(4).key
+
+
+def test_composites_count_the_operations_inside() -> None:
+    products = 2 * (2 * 8 * 8 * 2 * 4)
+    moves, softmax = 2 * 3 * 8 * 8, 2 * 8 * 8
+    assert operation_count(attention(2).op) == products + moves + softmax
 
 
 # -- without records ----------------------------------------------------------------------------------
@@ -134,6 +167,40 @@ def test_operators_explain_themselves() -> None:
         Site(op, AVX512, constants=frozenset([weight]), excluded=WINOGRAD_NAMES)
     )
     assert selection.chosen.name == "blocked"
+
+
+@pytest.mark.parametrize("target", [GENERIC, AVX2, AVX512])
+def test_matrices_that_are_used_once_are_not_packed(target: Target) -> None:
+    """Packing pays for many rows, or when it happens while the model is compiled."""
+
+    def chosen(op: Operation, *constants: SSAValue) -> str:
+        return explain_selection(Site(op, target, constants=frozenset(constants))).chosen.name
+
+    row, rows, by_columns, by_rows, narrow = values(
+        (1, 768), (512, 768), (768, 768), (768, 770), (1, 768)
+    )
+    assert chosen(DenseOp(row, by_columns)) == "dot-products"
+    assert chosen(MatmulOp(row, by_rows)) == "row-updates"
+    assert chosen(DenseOp(rows, by_columns), by_columns) == "panels"
+    assert chosen(MatmulOp(rows, by_rows), by_rows) == "panels"
+    # A panel is one vector wide at least.
+    assert chosen(DenseOp(rows, narrow), narrow) == "dot-products"
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "name"),
+    [
+        ((128, 12, 64), (1, 2, 0), "transposed tiles"),
+        ((1, 64, 7, 7), (0, 2, 3, 1), "transposed tiles"),
+        ((1, 3, 5, 7), (0, 2, 3, 1), "interleaved vectors"),
+        ((1, 5, 7, 3), (0, 3, 1, 2), "separated vectors"),
+        ((3, 3), (1, 0), "element by element"),
+        ((2, 3, 64), (1, 0, 2), "element by element"),
+    ],
+)
+def test_transposes(shape: tuple[int, ...], axes: tuple[int, ...], name: str) -> None:
+    (data,) = values(shape)
+    assert explain_selection(Site(TransposeOp(data, axes), AVX2)).chosen.name == name
 
 
 # -- with records -------------------------------------------------------------------------------------

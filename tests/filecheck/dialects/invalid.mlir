@@ -1388,6 +1388,36 @@ func.func @layer_norm_3(%x: tensor<2x3xf32>, %c: tensor<3xf32>, %g: tensor<3xf32
 
 // -----
 
+// CHECK: 'data' has elements of type i32, expected floating point
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "rms_norm_1"
+func.func @rms_norm_1(%x: tensor<2x3xi32>, %g: tensor<3xf32>) {
+  %0 = relay.nn.rms_norm %x, %g : (tensor<2x3xi32>, tensor<3xf32>) -> tensor<2x3xi32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'gamma' has 2 elements, axis 1 of 'data' 3
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "rms_norm_2"
+func.func @rms_norm_2(%x: tensor<2x3xf32>, %g: tensor<2xf32>) {
+  %0 = relay.nn.rms_norm %x, %g : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'axis' is 2, accepted range is [-2, 1]
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "rms_norm_3"
+func.func @rms_norm_3(%x: tensor<2x3xf32>, %g: tensor<3xf32>) {
+  %0 = relay.nn.rms_norm %x, %g {axis = 2 : i64} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: 'data' has elements of type f32, 'gamma' of f64
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "instance_norm_1"

@@ -15,6 +15,10 @@ func.func @norm(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>, %l: tensor<4xf32>) {
   // CHECK-NEXT: %layer = relay.nn.layer_norm %x, %l, %l : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
   %layer_1 = relay.nn.layer_norm %x, %c, %c {axis = 1 : i64, epsilon = 1.000000e-03 : f64, center = false, scale = false} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   // CHECK-NEXT: %layer_1 = relay.nn.layer_norm %x, %c, %c {axis = 1 : i64, epsilon = 1.000000e-03 : f64, center = false, scale = false} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  %rms = relay.nn.rms_norm %x, %l : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  // CHECK-NEXT: %rms = relay.nn.rms_norm %x, %l : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  %rms_1 = relay.nn.rms_norm %x, %c {axis = 1 : i64, epsilon = 1.000000e-03 : f64, scale = false} : (tensor<2x3x4xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  // CHECK-NEXT: %rms_1 = relay.nn.rms_norm %x, %c {axis = 1 : i64, epsilon = 1.000000e-03 : f64, scale = false} : (tensor<2x3x4xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   %instance = relay.nn.instance_norm %x, %c, %c : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   // CHECK-NEXT: %instance = relay.nn.instance_norm %x, %c, %c : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   %instance_last = relay.nn.instance_norm %x, %l, %l {axis = -1 : i64} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>

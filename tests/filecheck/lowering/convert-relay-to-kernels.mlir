@@ -107,10 +107,10 @@ func.func @main(%x: tensor<4x40xf32>, %row: tensor<40xf32>, %column: tensor<4x1x
 // -----
 
 // What only moves elements is a change of addresses: no buffer between transpose and negative.
-func.func @main(%x: tensor<4x16xf32>) -> tensor<16x4xf32> {
-  %0 = relay.transpose %x : (tensor<4x16xf32>) -> tensor<16x4xf32>
-  %1 = relay.negative %0 : (tensor<16x4xf32>) -> tensor<16x4xf32>
-  func.return %1 : tensor<16x4xf32>
+func.func @main(%x: tensor<3x2xf32>) -> tensor<2x3xf32> {
+  %0 = relay.transpose %x : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  %1 = relay.negative %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %1 : tensor<2x3xf32>
 }
 
 // CHECK-LABEL: func.func private @fused_transpose_negative(

@@ -127,19 +127,51 @@ func.func @main(%x: tensor<1x1x8x8x16xf32>) -> tensor<1x1x8x8x16xf32> {
 // -----
 
 // A product whose rows are two pages apart: the kernel before it leaves a gap of a line after each,
-// 2064 elements from one row to the next. 20 columns are a vector and a quarter: 32 are packed.
-func.func @main(%x: tensor<2x2048xf32>) -> tensor<2x20xf32> {
-  %w = relay.constant dense<0.5> : tensor<20x2048xf32>
-  %0 = relay.negative %x : (tensor<2x2048xf32>) -> tensor<2x2048xf32>
-  %1 = relay.nn.dense %0, %w : (tensor<2x2048xf32>, tensor<20x2048xf32>) -> tensor<2x20xf32>
-  func.return %1 : tensor<2x20xf32>
+// 2064 elements from one row to the next. 36 columns are two vectors and a quarter: 48 are packed.
+func.func @main(%x: tensor<8x2048xf32>) -> tensor<8x36xf32> {
+  %w = relay.constant dense<0.5> : tensor<36x2048xf32>
+  %0 = relay.negative %x : (tensor<8x2048xf32>) -> tensor<8x2048xf32>
+  %1 = relay.nn.dense %0, %w : (tensor<8x2048xf32>, tensor<36x2048xf32>) -> tensor<8x36xf32>
+  func.return %1 : tensor<8x36xf32>
 }
 
-// CHECK-LABEL: builtin.module attributes {{.*}}xrelay.constant_bytes = 262144 : i64, {{.*}}packing = "matrix_panels<32, False>"}]}
+// CHECK-LABEL: builtin.module attributes {{.*}}xrelay.constant_bytes = 393216 : i64, {{.*}}packing = "matrix_panels<48, False>"}]}
 // CHECK-NEXT:    func.func private @fused_negative(
 // CHECK:           arith.constant 2064 : i64
 // CHECK:         func.func private @fused_nn_dense(
 // CHECK:           llvm.getelementptr %{{\w+}}[2064]
 // CHECK:           llvm.store {{.*}} : vector<16xf32>
 // CHECK:           llvm.store {{.*}} : vector<4xf32>
+// CHECK:           func.return
+
+// -----
+
+// A transpose: a vector from each of 16 rows, transposed in registers in 4 steps, and the rest of the
+// group on the vectors of the result.
+func.func @main(%x: tensor<64x32xf32>) -> tensor<32x64xf32> {
+  %0 = relay.transpose %x : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  %1 = relay.negative %0 : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  func.return %1 : tensor<32x64xf32>
+}
+
+// CHECK-LABEL: func.func private @fused_transpose_negative(
+// CHECK-COUNT-16:  llvm.load {{.*}} -> vector<16xf32>
+// CHECK-NOT:       llvm.load
+// CHECK-COUNT-64:  llvm.shufflevector {{.*}} : vector<16xf32>
+// CHECK-COUNT-16:  llvm.store {{.*}} : vector<16xf32>
+// CHECK:           func.return
+
+// -----
+
+// Three vectors interleaved to three whose elements lie one after the other.
+func.func @main(%x: tensor<3x32xf32>) -> tensor<32x3xf32> {
+  %0 = relay.transpose %x : (tensor<3x32xf32>) -> tensor<32x3xf32>
+  func.return %0 : tensor<32x3xf32>
+}
+
+// CHECK-LABEL: func.func private @fused_transpose(
+// CHECK-COUNT-3:   llvm.load {{.*}} -> vector<16xf32>
+// CHECK-NOT:       llvm.load
+// CHECK-COUNT-6:   llvm.shufflevector {{.*}} : vector<16xf32>
+// CHECK-COUNT-3:   llvm.store {{.*}} : vector<16xf32>
 // CHECK:           func.return

@@ -2,23 +2,27 @@
 // RUN: xdsl-opt --split-input-file -p "fuse-ops,convert-relay-to-kernels{target=x86-64-v4}" %s | filecheck %s --check-prefix ALONE
 // RUN: xdsl-opt --split-input-file -p "fuse-ops,convert-relay-to-kernels{target=x86-64-v4 threads=2},convert-kernels-to-llvm" %s | filecheck %s --check-prefix LLVM
 
-// Every thread runs the program on its share of each step; where one step reads what another wrote
-// they wait for each other. How many threads there are is known when the program runs.
+// The threads share the rounds of each step: the run time hands out one after the other. Where one
+// step reads what another wrote they wait for each other.
 
-func.func @main(%x: tensor<128x64xf32>) -> tensor<64x128xf32> {
-  %0 = relay.exp %x : (tensor<128x64xf32>) -> tensor<128x64xf32>
-  %1 = relay.transpose %0 : (tensor<128x64xf32>) -> tensor<64x128xf32>
+func.func @main(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %0 = relay.exp %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = relay.negative %0 : (tensor<64x128xf32>) -> tensor<64x128xf32>
   %2 = relay.nn.softmax %1 : (tensor<64x128xf32>) -> tensor<64x128xf32>
   func.return %2 : tensor<64x128xf32>
 }
 
 // CHECK:         llvm.func @xrelay_barrier(!llvm.ptr, i64)
+// CHECK-NEXT:    llvm.func @xrelay_next_task(!llvm.ptr, i64, i64, i64, i64, i64) -> i64
 // CHECK:         func.func private @[[FIRST:\w+]](%{{.*}}, %[[THREAD:\w+]]: i64, %[[THREADS:\w+]]: i64, %{{\w+}}: !llvm.ptr)
-// CHECK:           %[[BEGIN:\w+]] = arith.muli %[[THREAD]], %[[ROUNDS:\w+]] : i64
-// CHECK-NEXT:      %[[START:\w+]] = arith.divui %[[BEGIN]], %[[THREADS]] : i64
-// CHECK-NEXT:      %[[END:\w+]] = arith.addi %[[BEGIN]], %[[ROUNDS]] : i64
-// CHECK-NEXT:      %[[STOP:\w+]] = arith.divui %[[END]], %[[THREADS]] : i64
-// CHECK-NEXT:      scf.for %{{\w+}} = %[[START]] to %[[STOP]]
+// CHECK:           %[[FIRST_TASK:\w+]] = llvm.call @xrelay_next_task(%[[TEAM:\w+]], %[[THREAD]], %[[THREADS]], %[[LOOP:\w+]], %[[TASKS:\w+]], %{{\w+}})
+// CHECK-NEXT:      scf.while (%[[TASK:\w+]] = %[[FIRST_TASK]]) : (i64) -> i64 {
+// CHECK-NEXT:        %[[MORE:\w+]] = arith.cmpi slt, %[[TASK]], %[[TASKS]] : i64
+// CHECK-NEXT:        scf.condition(%[[MORE]]) %[[TASK]] : i64
+// CHECK-NEXT:      } do {
+// CHECK-NEXT:      ^bb0(%[[LAST:\w+]]: i64):
+// CHECK:             %[[NEXT:\w+]] = llvm.call @xrelay_next_task(%[[TEAM]], %[[THREAD]], %[[THREADS]], %[[LOOP]], %[[TASKS]], %[[LAST]])
+// CHECK-NEXT:        scf.yield %[[NEXT]] : i64
 // CHECK:           func.return
 // CHECK:         func.func @main(
 // CHECK:           func.call @[[FIRST]](
@@ -29,7 +33,7 @@ func.func @main(%x: tensor<128x64xf32>) -> tensor<64x128xf32> {
 
 // One thread takes all rounds, and waits for nobody.
 // ALONE-NOT: @xrelay_barrier
-// ALONE-NOT: arith.muli %3
+// ALONE-NOT: @xrelay_next_task
 // ALONE:     func.func @main(
 
 // LLVM:      llvm.func @xrelay_barrier(!llvm.ptr, i64)
@@ -51,10 +55,7 @@ func.func @main(%x: tensor<1x1x9x9x16xf32>) -> tensor<1x1x9x9x16xf32> {
 // CHECK:         func.func private @fused_nn_conv2d_sigmoid(%{{.*}}, %[[SCRATCH:\w+]]: !llvm.ptr, %[[THREAD:\w+]]: i64, %[[THREADS:\w+]]: i64, %[[TEAM:\w+]]: !llvm.ptr)
 // CHECK-NOT:       vector.broadcast
 // CHECK:           llvm.call @xrelay_barrier(%[[TEAM]], %[[THREADS]]) : (!llvm.ptr, i64) -> ()
-// CHECK:           arith.divui %{{\w+}}, %[[THREADS]]
-// CHECK-NEXT:      arith.addi
-// CHECK-NEXT:      arith.divui %{{\w+}}, %[[THREADS]]
-// CHECK-NEXT:      %[[BYTES:\w+]] = arith.muli %[[THREAD]], %{{\w+}} : i64
+// CHECK:           %[[BYTES:\w+]] = arith.muli %[[THREAD]], %{{\w+}} : i64
 // CHECK-NEXT:      %[[OWN:\w+]] = llvm.getelementptr %[[SCRATCH]][%[[BYTES]]]
 // CHECK-NEXT:      %[[KEPT:\w+]] = llvm.getelementptr %[[OWN]][
 // CHECK:           vector.broadcast

@@ -79,3 +79,64 @@ func.func @keep_function_of_a_compiler(%x: tensor<2x3xf32>) -> tensor<2x4xf32> a
   %0 = relay.nn.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
+
+// The keys of attention: the rows of the operand are those of %k.
+// CHECK-LABEL: func.func @right_as_it_lies
+// CHECK-NEXT: [[T:%.*]] = relay.transpose %k {axes = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+// CHECK-NEXT: [[R:%.*]] = relay.reshape [[T]] {newshape = array<i64: 6, 5, 4>}
+// CHECK-NEXT: relay.nn.batch_matmul %q, [[R]] {transpose_b = true} : (tensor<6x7x4xf32>, tensor<6x5x4xf32>) -> tensor<6x7x5xf32>
+func.func @right_as_it_lies(%q: tensor<6x7x4xf32>, %k: tensor<2x5x3x4xf32>) -> tensor<6x7x5xf32> {
+  %0 = relay.transpose %k {axes = array<i64: 0, 2, 3, 1>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x4x5xf32>
+  %1 = relay.reshape %0 {newshape = array<i64: 6, 4, 5>} : (tensor<2x3x4x5xf32>) -> tensor<6x4x5xf32>
+  %2 = relay.nn.batch_matmul %q, %1 : (tensor<6x7x4xf32>, tensor<6x4x5xf32>) -> tensor<6x7x5xf32>
+  return %2 : tensor<6x7x5xf32>
+}
+
+// Numbers that the operand is multiplied by follow behind.
+// CHECK-LABEL: func.func @right_with_a_scale
+// CHECK: [[M:%.*]] = relay.multiply %k, [[S:%.*]] : (tensor<5x4xf32>, tensor<1xf32>) -> tensor<5x4xf32>
+// CHECK-NEXT: [[N:%.*]] = relay.multiply [[M]], [[S]]
+// CHECK-NEXT: relay.nn.matmul %q, [[N]] {transpose_a = true, transpose_b = true}
+func.func @right_with_a_scale(%q: tensor<4x7xf32>, %k: tensor<5x4xf32>) -> tensor<7x5xf32> {
+  %scale = relay.constant dense<0.5> : tensor<1xf32>
+  %0 = relay.transpose %k : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %1 = relay.multiply %scale, %0 : (tensor<1xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+  %2 = relay.multiply %1, %scale : (tensor<4x5xf32>, tensor<1xf32>) -> tensor<4x5xf32>
+  %3 = relay.nn.matmul %q, %2 {transpose_a = true} : (tensor<4x7xf32>, tensor<4x5xf32>) -> tensor<7x5xf32>
+  return %3 : tensor<7x5xf32>
+}
+
+// The rows are already those of %k.
+// CHECK-LABEL: func.func @keep_rows
+// CHECK: relay.nn.batch_matmul
+// CHECK-NOT: transpose_b
+// CHECK: func.return
+func.func @keep_rows(%q: tensor<3x7x5xf32>, %k: tensor<5x3x4xf32>) -> tensor<3x7x4xf32> {
+  %0 = relay.transpose %k {axes = array<i64: 1, 0, 2>} : (tensor<5x3x4xf32>) -> tensor<3x5x4xf32>
+  %1 = relay.nn.batch_matmul %q, %0 : (tensor<3x7x5xf32>, tensor<3x5x4xf32>) -> tensor<3x7x4xf32>
+  return %1 : tensor<3x7x4xf32>
+}
+
+// The reshape changes the matrices.
+// CHECK-LABEL: func.func @keep_other_matrices
+// CHECK: relay.nn.matmul
+// CHECK-NOT: transpose_b
+// CHECK: func.return
+func.func @keep_other_matrices(%q: tensor<7x10xf32>, %k: tensor<5x4xf32>) -> tensor<7x2xf32> {
+  %0 = relay.transpose %k : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %1 = relay.reshape %0 {newshape = array<i64: 10, 2>} : (tensor<4x5xf32>) -> tensor<10x2xf32>
+  %2 = relay.nn.matmul %q, %1 : (tensor<7x10xf32>, tensor<10x2xf32>) -> tensor<7x2xf32>
+  return %2 : tensor<7x2xf32>
+}
+
+// Already read by columns; a factor that is no number.
+// CHECK-LABEL: func.func @keep_transposed_and_scaled
+// CHECK: relay.nn.matmul %q, {{%.*}} {transpose_b = true} : (tensor<7x5xf32>, tensor<4x5xf32>)
+// CHECK: relay.nn.matmul %p, {{%.*}} : (tensor<7x4xf32>, tensor<4x5xf32>)
+func.func @keep_transposed_and_scaled(%p: tensor<7x4xf32>, %q: tensor<7x5xf32>, %k: tensor<5x4xf32>, %s: tensor<5xf32>) -> (tensor<7x4xf32>, tensor<7x5xf32>) {
+  %0 = relay.transpose %k : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %1 = relay.nn.matmul %q, %0 {transpose_b = true} : (tensor<7x5xf32>, tensor<4x5xf32>) -> tensor<7x4xf32>
+  %2 = relay.multiply %0, %s : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
+  %3 = relay.nn.matmul %p, %2 : (tensor<7x4xf32>, tensor<4x5xf32>) -> tensor<7x5xf32>
+  return %1, %3 : tensor<7x4xf32>, tensor<7x5xf32>
+}

@@ -23,15 +23,17 @@ func.func @convolution(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
   return %5 : tensor<1x2x4x4xf32>
 }
 
-// One product for three projections; nothing stands between it and the bias.
+// One product for three projections; nothing stands between it and the bias. What follows is attention.
 // CHECK-LABEL: func.func @projections
 // CHECK: [[D:%.*]] = relay.nn.dense {{.*}} -> tensor<6x12xf32>
 // CHECK-NEXT: relay.constant {{.*}} tensor<12xf32>
 // CHECK-NEXT: relay.add {{.*}}[[D]]
 // CHECK-NOT: relay.nn.dense
+// CHECK: [[A:%.*]] = relay.composite "attention"
 // CHECK: relay.nn.batch_matmul
 // CHECK-NEXT: [[S:%.*]] = relay.nn.softmax
-// CHECK-NEXT: relay.nn.batch_matmul [[S]]
+// CHECK: relay.nn.batch_matmul [[S]]
+// CHECK: func.return [[A]]
 func.func @projections(%x: tensor<1x6x4xf32>) -> tensor<1x6x4xf32> {
   %w = relay.constant dense<1.0> : tensor<4x4xf32>
   %b = relay.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>

@@ -26,18 +26,64 @@ func.func @line_of_bytes(%x: tensor<1x4x9xi8>, %w: tensor<6x4x3xi8>) -> tensor<1
   return %conv : tensor<1x6x7xi32>
 }
 
-// CHECK-LABEL: func.func @transposed(%x: tensor<1x4x5x5xf32>, %w: tensor<4x3x3x2xf32>) -> tensor<1x6x10x13xf32> {
-// CHECK-NEXT: %conv = relay.nn.dilate %x {strides = array<i64: 1, 1, 2, 3>} : (tensor<1x4x5x5xf32>) -> tensor<1x4x9x13xf32>
-// CHECK-NEXT: [[CONV_1:%.*]] = relay.reshape %w {newshape = array<i64: 2, 2, 3, 3, 2>} : (tensor<4x3x3x2xf32>) -> tensor<2x2x3x3x2xf32>
-// CHECK-NEXT: [[CONV_2:%.*]] = relay.transpose [[CONV_1]] {axes = array<i64: 0, 2, 1, 3, 4>} : (tensor<2x2x3x3x2xf32>) -> tensor<2x3x2x3x2xf32>
-// CHECK-NEXT: [[CONV_3:%.*]] = relay.reshape [[CONV_2]] {newshape = array<i64: 6, 2, 3, 2>} : (tensor<2x3x2x3x2xf32>) -> tensor<6x2x3x2xf32>
-// CHECK-NEXT: [[CONV_4:%.*]] = relay.strided_slice [[CONV_3]] {begin = array<i64: 2, 1>, end = array<i64: -4, -3>, strides = array<i64: -1, -1>, axes = array<i64: 2, 3>} : (tensor<6x2x3x2xf32>) -> tensor<6x2x3x2xf32>
-// CHECK-NEXT: [[CONV_5:%.*]] = relay.nn.conv2d %conv, [[CONV_4]] {padding = array<i64: 1, 1, 2, 1>, dilation = array<i64: 1, 2>, groups = 2 : i64} : (tensor<1x4x9x13xf32>, tensor<6x2x3x2xf32>) -> tensor<1x6x10x13xf32>
-// CHECK-NEXT: func.return [[CONV_5]] : tensor<1x6x10x13xf32>
+// What is two apart in the result is computed by one convolution.
+// CHECK-LABEL: func.func @transposed(%x: tensor<1x4x5x5xf32>, %w: tensor<4x3x1x2xf32>) -> tensor<1x6x5x11xf32> {
+// CHECK-NEXT: %conv = relay.reshape %w {newshape = array<i64: 2, 2, 3, 1, 2>} : (tensor<4x3x1x2xf32>) -> tensor<2x2x3x1x2xf32>
+// CHECK-NEXT: [[CONV_1:%.*]] = relay.transpose %conv {axes = array<i64: 0, 2, 1, 3, 4>} : (tensor<2x2x3x1x2xf32>) -> tensor<2x3x2x1x2xf32>
+// CHECK-NEXT: [[CONV_2:%.*]] = relay.reshape [[CONV_1]] {newshape = array<i64: 6, 2, 1, 2>} : (tensor<2x3x2x1x2xf32>) -> tensor<6x2x1x2xf32>
+// CHECK-NEXT: [[CONV_3:%.*]] = relay.strided_slice [[CONV_2]] {begin = array<i64: 0, 1>, end = array<i64: -2, -3>, strides = array<i64: -1, -1>, axes = array<i64: 2, 3>} : (tensor<6x2x1x2xf32>) -> tensor<6x2x1x2xf32>
+// CHECK-NEXT: [[CONV_4:%.*]] = relay.strided_slice [[CONV_3]] {begin = array<i64: 0, 1>, end = array<i64: 1, 2>, strides = array<i64: 1, 2>, axes = array<i64: 2, 3>} : (tensor<6x2x1x2xf32>) -> tensor<6x2x1x1xf32>
+// CHECK-NEXT: [[CONV_5:%.*]] = relay.nn.conv2d %x, [[CONV_4]] {padding = array<i64: 0, 0, 0, 1>, groups = 2 : i64} : (tensor<1x4x5x5xf32>, tensor<6x2x1x1xf32>) -> tensor<1x6x5x6xf32>
+// CHECK-NEXT: [[CONV_6:%.*]] = relay.strided_slice [[CONV_3]] {begin = array<i64: 0, 0>, end = array<i64: 1, 1>, strides = array<i64: 1, 2>, axes = array<i64: 2, 3>} : (tensor<6x2x1x2xf32>) -> tensor<6x2x1x1xf32>
+// CHECK-NEXT: [[CONV_7:%.*]] = relay.nn.conv2d %x, [[CONV_6]] {padding = array<i64: 0, 0, 0, 1>, groups = 2 : i64} : (tensor<1x4x5x5xf32>, tensor<6x2x1x1xf32>) -> tensor<1x6x5x6xf32>
+// CHECK-NEXT: [[CONV_8:%.*]] = relay.tuple [[CONV_5]], [[CONV_7]] : (tensor<1x6x5x6xf32>, tensor<1x6x5x6xf32>) -> tuple<tensor<1x6x5x6xf32>, tensor<1x6x5x6xf32>>
+// CHECK-NEXT: [[CONV_9:%.*]] = relay.concatenate [[CONV_8]] {axis = 1 : i64} : (tuple<tensor<1x6x5x6xf32>, tensor<1x6x5x6xf32>>) -> tensor<1x12x5x6xf32>
+// CHECK-NEXT: [[CONV_10:%.*]] = relay.reshape [[CONV_9]] {newshape = array<i64: 1, 1, 2, 6, 5, 6>} : (tensor<1x12x5x6xf32>) -> tensor<1x1x2x6x5x6xf32>
+// CHECK-NEXT: [[CONV_11:%.*]] = relay.transpose [[CONV_10]] {axes = array<i64: 0, 3, 4, 1, 5, 2>} : (tensor<1x1x2x6x5x6xf32>) -> tensor<1x6x5x1x6x2xf32>
+// CHECK-NEXT: [[CONV_12:%.*]] = relay.reshape [[CONV_11]] {newshape = array<i64: 1, 6, 5, 12>} : (tensor<1x6x5x1x6x2xf32>) -> tensor<1x6x5x12xf32>
+// CHECK-NEXT: [[CONV_13:%.*]] = relay.strided_slice [[CONV_12]] {begin = array<i64: 0, 0>, end = array<i64: 5, 11>, axes = array<i64: 2, 3>} : (tensor<1x6x5x12xf32>) -> tensor<1x6x5x11xf32>
+// CHECK-NEXT: func.return [[CONV_13]] : tensor<1x6x5x11xf32>
 // CHECK-NEXT: }
-func.func @transposed(%x: tensor<1x4x5x5xf32>, %w: tensor<4x3x3x2xf32>) -> tensor<1x6x10x13xf32> {
-  %conv = relay.nn.conv2d_transpose %x, %w {strides = array<i64: 2, 3>, output_padding = array<i64: 1, 0>, padding = array<i64: 1>, dilation = array<i64: 1, 2>, groups = 2 : i64, kernel_layout = "IOHW"} : (tensor<1x4x5x5xf32>, tensor<4x3x3x2xf32>) -> tensor<1x6x10x13xf32>
-  return %conv : tensor<1x6x10x13xf32>
+func.func @transposed(%x: tensor<1x4x5x5xf32>, %w: tensor<4x3x1x2xf32>) -> tensor<1x6x5x11xf32> {
+  %conv = relay.nn.conv2d_transpose %x, %w {strides = array<i64: 1, 2>, output_padding = array<i64: 0, 1>, groups = 2 : i64, kernel_layout = "IOHW"} : (tensor<1x4x5x5xf32>, tensor<4x3x1x2xf32>) -> tensor<1x6x5x11xf32>
+  return %conv : tensor<1x6x5x11xf32>
+}
+
+// A window of one tap leaves gaps.
+// CHECK-LABEL: func.func @transposed_with_empty_phase(%x: tensor<1x4x5x5xf32>, %w: tensor<6x4x1x1xf32>) -> tensor<1x6x5x8xf32> {
+// CHECK-NEXT: %conv = relay.reshape %w {newshape = array<i64: 6, 1, 4, 1, 1>} : (tensor<6x4x1x1xf32>) -> tensor<6x1x4x1x1xf32>
+// CHECK-NEXT: [[CONV_1:%.*]] = relay.transpose %conv {axes = array<i64: 1, 0, 2, 3, 4>} : (tensor<6x1x4x1x1xf32>) -> tensor<1x6x4x1x1xf32>
+// CHECK-NEXT: [[CONV_2:%.*]] = relay.reshape [[CONV_1]] {newshape = array<i64: 6, 4, 1, 1>} : (tensor<1x6x4x1x1xf32>) -> tensor<6x4x1x1xf32>
+// CHECK-NEXT: [[CONV_3:%.*]] = relay.strided_slice [[CONV_2]] {begin = array<i64: 0, 0>, end = array<i64: -2, -2>, strides = array<i64: -1, -1>, axes = array<i64: 2, 3>} : (tensor<6x4x1x1xf32>) -> tensor<6x4x1x1xf32>
+// CHECK-NEXT: [[CONV_4:%.*]] = relay.zeros {shape = array<i64: 1, 6, 5, 4>, dtype = f32} : tensor<1x6x5x4xf32>
+// CHECK-NEXT: [[CONV_5:%.*]] = relay.strided_slice [[CONV_3]] {begin = array<i64: 0, 0>, end = array<i64: 1, 1>, strides = array<i64: 1, 2>, axes = array<i64: 2, 3>} : (tensor<6x4x1x1xf32>) -> tensor<6x4x1x1xf32>
+// CHECK-NEXT: [[CONV_6:%.*]] = relay.nn.conv2d %x, [[CONV_5]] {padding = array<i64: 0, 0, 0, 0>} : (tensor<1x4x5x5xf32>, tensor<6x4x1x1xf32>) -> tensor<1x6x5x5xf32>
+// CHECK-NEXT: [[CONV_7:%.*]] = relay.strided_slice [[CONV_6]] {begin = array<i64: 0, 1>, end = array<i64: 5, 5>, axes = array<i64: 2, 3>} : (tensor<1x6x5x5xf32>) -> tensor<1x6x5x4xf32>
+// CHECK-NEXT: [[CONV_8:%.*]] = relay.tuple [[CONV_4]], [[CONV_7]] : (tensor<1x6x5x4xf32>, tensor<1x6x5x4xf32>) -> tuple<tensor<1x6x5x4xf32>, tensor<1x6x5x4xf32>>
+// CHECK-NEXT: [[CONV_9:%.*]] = relay.concatenate [[CONV_8]] {axis = 1 : i64} : (tuple<tensor<1x6x5x4xf32>, tensor<1x6x5x4xf32>>) -> tensor<1x12x5x4xf32>
+// CHECK-NEXT: [[CONV_10:%.*]] = relay.reshape [[CONV_9]] {newshape = array<i64: 1, 1, 2, 6, 5, 4>} : (tensor<1x12x5x4xf32>) -> tensor<1x1x2x6x5x4xf32>
+// CHECK-NEXT: [[CONV_11:%.*]] = relay.transpose [[CONV_10]] {axes = array<i64: 0, 3, 4, 1, 5, 2>} : (tensor<1x1x2x6x5x4xf32>) -> tensor<1x6x5x1x4x2xf32>
+// CHECK-NEXT: [[CONV_12:%.*]] = relay.reshape [[CONV_11]] {newshape = array<i64: 1, 6, 5, 8>} : (tensor<1x6x5x1x4x2xf32>) -> tensor<1x6x5x8xf32>
+// CHECK-NEXT: func.return [[CONV_12]] : tensor<1x6x5x8xf32>
+// CHECK-NEXT: }
+func.func @transposed_with_empty_phase(%x: tensor<1x4x5x5xf32>, %w: tensor<6x4x1x1xf32>) -> tensor<1x6x5x8xf32> {
+  %conv = relay.nn.conv2d_transpose %x, %w {strides = array<i64: 1, 2>, padding = array<i64: 0, 1, 0, 0>} : (tensor<1x4x5x5xf32>, tensor<6x4x1x1xf32>) -> tensor<1x6x5x8xf32>
+  return %conv : tensor<1x6x5x8xf32>
+}
+
+// Rather one large convolution than very many.
+// CHECK-LABEL: func.func @transposed_in_many_phases(%x: tensor<1x4x5x5xf32>, %w: tensor<6x4x2x2xf32>) -> tensor<1x6x46x30xf32> {
+// CHECK-NEXT: %conv = relay.nn.dilate %x {strides = array<i64: 1, 1, 11, 7>} : (tensor<1x4x5x5xf32>) -> tensor<1x4x45x29xf32>
+// CHECK-NEXT: [[CONV_1:%.*]] = relay.reshape %w {newshape = array<i64: 6, 1, 4, 2, 2>} : (tensor<6x4x2x2xf32>) -> tensor<6x1x4x2x2xf32>
+// CHECK-NEXT: [[CONV_2:%.*]] = relay.transpose [[CONV_1]] {axes = array<i64: 1, 0, 2, 3, 4>} : (tensor<6x1x4x2x2xf32>) -> tensor<1x6x4x2x2xf32>
+// CHECK-NEXT: [[CONV_3:%.*]] = relay.reshape [[CONV_2]] {newshape = array<i64: 6, 4, 2, 2>} : (tensor<1x6x4x2x2xf32>) -> tensor<6x4x2x2xf32>
+// CHECK-NEXT: [[CONV_4:%.*]] = relay.strided_slice [[CONV_3]] {begin = array<i64: 1, 1>, end = array<i64: -3, -3>, strides = array<i64: -1, -1>, axes = array<i64: 2, 3>} : (tensor<6x4x2x2xf32>) -> tensor<6x4x2x2xf32>
+// CHECK-NEXT: [[CONV_5:%.*]] = relay.nn.conv2d %conv, [[CONV_4]] {padding = array<i64: 1, 1, 1, 1>} : (tensor<1x4x45x29xf32>, tensor<6x4x2x2xf32>) -> tensor<1x6x46x30xf32>
+// CHECK-NEXT: func.return [[CONV_5]] : tensor<1x6x46x30xf32>
+// CHECK-NEXT: }
+func.func @transposed_in_many_phases(%x: tensor<1x4x5x5xf32>, %w: tensor<6x4x2x2xf32>) -> tensor<1x6x46x30xf32> {
+  %conv = relay.nn.conv2d_transpose %x, %w {strides = array<i64: 11, 7>} : (tensor<1x4x5x5xf32>, tensor<6x4x2x2xf32>) -> tensor<1x6x46x30xf32>
+  return %conv : tensor<1x6x46x30xf32>
 }
 
 // Without strides there are no gaps; a border that windows do not reach is cut off.

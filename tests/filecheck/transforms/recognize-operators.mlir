@@ -159,11 +159,44 @@ func.func @hard_swish(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %3 : tensor<4xf32>
 }
 
-// COMPOSITE-LABEL: func.func @rms_norm
-// COMPOSITE-NEXT: relay.composite "rms_norm" %x, %g
+// CHECK-LABEL: func.func @rms_norm
+// CHECK-NEXT: [[R:%.*]] = relay.nn.rms_norm %x, %g {epsilon = {{1.0.*e-05|9.99.*e-06}} : f64} : (tensor<2x4xf32>, tensor<4xf32>)
+// CHECK-NEXT: func.return [[R]]
 func.func @rms_norm(%x: tensor<2x4xf32>, %g: tensor<4xf32>) -> tensor<2x4xf32> {
   %eps = relay.constant dense<1.0e-5> : tensor<f32>
   %0 = relay.multiply %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = relay.mean %0 {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %2 = relay.add %1, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %3 = relay.rsqrt %2 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %4 = relay.multiply %x, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  %5 = relay.multiply %4, %g : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %5 : tensor<2x4xf32>
+}
+
+// As exporters write the square and the root, along another axis, without a scale.
+// CHECK-LABEL: func.func @rms_norm_without_scale
+// CHECK: [[R:%.*]] = relay.nn.rms_norm %x, {{%.*}} {axis = 0 : i64, epsilon = {{1.0.*e-05|9.99.*e-06}} : f64, scale = false}
+// CHECK-NEXT: func.return [[R]]
+func.func @rms_norm_without_scale(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %0 = relay.power %x, %two : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %1 = relay.mean %0 {axis = array<i64: 0>, keepdims = true} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %2 = relay.add %1, %eps : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xf32>
+  %3 = relay.sqrt %2 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %4 = relay.divide %one, %3 : (tensor<f32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+  %5 = relay.multiply %4, %x : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %5 : tensor<2x4xf32>
+}
+
+// The mean is of something else.
+// CHECK-LABEL: func.func @keep_other_mean
+// CHECK-NOT: relay.nn.rms_norm
+// CHECK: func.return
+func.func @keep_other_mean(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>, %g: tensor<4xf32>) -> tensor<2x4xf32> {
+  %eps = relay.constant dense<1.0e-5> : tensor<f32>
+  %0 = relay.multiply %y, %y : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %1 = relay.mean %0 {axis = array<i64: -1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
   %2 = relay.add %1, %eps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
   %3 = relay.rsqrt %2 : (tensor<2x1xf32>) -> tensor<2x1xf32>
@@ -195,6 +228,84 @@ func.func @attention(%q: tensor<4x6xf32>, %k: tensor<4x6xf32>, %v: tensor<4x6xf3
   %11 = relay.transpose %10 {axes = array<i64: 1, 0, 2>} : (tensor<2x4x3xf32>) -> tensor<4x2x3xf32>
   %12 = relay.reshape %11 {newshape = array<i64: 4, 6>} : (tensor<4x2x3xf32>) -> tensor<4x6xf32>
   return %12 : tensor<4x6xf32>
+}
+
+// The root of the scale on both sides, slices of one projection, a mask that chooses, zeros for rows
+// without scores. What scales and moves operands is inside.
+// COMPOSITE-LABEL: func.func @attention_of_a_projection
+// COMPOSITE: [[A:%.*]] = relay.composite "attention" %m, %qkv : (tensor<4x4xi1>, tensor<4x18xf32>) -> tensor<2x4x3xf32>
+// COMPOSITE: relay.strided_slice
+// COMPOSITE: relay.multiply
+// COMPOSITE: relay.where
+// COMPOSITE: relay.not_equal
+// COMPOSITE: func.return [[A]]
+func.func @attention_of_a_projection(%qkv: tensor<4x18xf32>, %m: tensor<4x4xi1>) -> tensor<2x4x3xf32> {
+  %root = relay.constant dense<0.75> : tensor<f32>
+  %low = relay.constant dense<-3.0e38> : tensor<f32>
+  %zero = relay.constant dense<0.0> : tensor<f32>
+  %q = relay.strided_slice %qkv {begin = array<i64: 0>, end = array<i64: 6>, axes = array<i64: 1>} : (tensor<4x18xf32>) -> tensor<4x6xf32>
+  %k = relay.strided_slice %qkv {begin = array<i64: 6>, end = array<i64: 12>, axes = array<i64: 1>} : (tensor<4x18xf32>) -> tensor<4x6xf32>
+  %v = relay.strided_slice %qkv {begin = array<i64: 12>, end = array<i64: 18>, axes = array<i64: 1>} : (tensor<4x18xf32>) -> tensor<4x6xf32>
+  %0 = relay.reshape %q {newshape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %1 = relay.transpose %0 {axes = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %2 = relay.multiply %1, %root : (tensor<2x4x3xf32>, tensor<f32>) -> tensor<2x4x3xf32>
+  %3 = relay.multiply %root, %k : (tensor<f32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %4 = relay.reshape %3 {newshape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %5 = relay.transpose %4 {axes = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %6 = relay.nn.batch_matmul %2, %5 {transpose_b = true} : (tensor<2x4x3xf32>, tensor<2x4x3xf32>) -> tensor<2x4x4xf32>
+  %7 = relay.where %m, %6, %low : (tensor<4x4xi1>, tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
+  %8 = relay.nn.softmax %7 : (tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %9 = relay.not_equal %8, %8 : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xi1>
+  %10 = relay.where %9, %zero, %8 : (tensor<2x4x4xi1>, tensor<f32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %11 = relay.reshape %v {newshape = array<i64: 4, 2, 3>} : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %12 = relay.transpose %11 {axes = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %13 = relay.nn.batch_matmul %10, %12 : (tensor<2x4x4xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  return %13 : tensor<2x4x3xf32>
+}
+
+// One head, divided scores, two masks. The mask is computed outside, for all layers; the slice has
+// another user and stays there as well.
+// COMPOSITE-LABEL: func.func @attention_of_matrices
+// COMPOSITE: [[S:%.*]] = relay.strided_slice %q
+// COMPOSITE: [[M:%.*]] = relay.multiply %m
+// COMPOSITE: [[A:%.*]] = relay.composite "attention" [[M]], %q, %k, %v
+// COMPOSITE: relay.strided_slice
+// COMPOSITE-NOT: relay.multiply
+// COMPOSITE: func.return [[A]], [[S]]
+func.func @attention_of_matrices(%q: tensor<6x3xf32>, %k: tensor<4x3xf32>, %v: tensor<4x5xf32>, %m: tensor<1x4xf32>) -> (tensor<2x5xf32>, tensor<2x3xf32>) {
+  %low = relay.constant dense<-1.0e9> : tensor<f32>
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %0 = relay.strided_slice %q {begin = array<i64: 0>, end = array<i64: 2>, axes = array<i64: 0>} : (tensor<6x3xf32>) -> tensor<2x3xf32>
+  %1 = relay.multiply %m, %low : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xf32>
+  %2 = relay.nn.matmul %0, %k {transpose_b = true} : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %3 = relay.divide %2, %two : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %4 = relay.add %3, %1 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+  %5 = relay.add %1, %4 : (tensor<1x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %6 = relay.nn.softmax %5 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %7 = relay.nn.matmul %6, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return %7, %0 : tensor<2x5xf32>, tensor<2x3xf32>
+}
+
+// The function returns the weights, too.
+// COMPOSITE-LABEL: func.func @keep_weights_with_other_user
+// COMPOSITE-NOT: relay.composite
+// COMPOSITE: func.return
+func.func @keep_weights_with_other_user(%q: tensor<2x3xf32>, %k: tensor<4x3xf32>, %v: tensor<4x5xf32>) -> (tensor<2x5xf32>, tensor<2x4xf32>) {
+  %0 = relay.nn.matmul %q, %k {transpose_b = true} : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %1 = relay.nn.softmax %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = relay.nn.matmul %1, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return %2, %1 : tensor<2x5xf32>, tensor<2x4xf32>
+}
+
+// Each column of the scores has its softmax.
+// COMPOSITE-LABEL: func.func @keep_softmax_of_columns
+// COMPOSITE-NOT: relay.composite
+// COMPOSITE: func.return
+func.func @keep_softmax_of_columns(%q: tensor<2x3xf32>, %k: tensor<4x3xf32>, %v: tensor<4x5xf32>) -> tensor<2x5xf32> {
+  %0 = relay.nn.matmul %q, %k {transpose_b = true} : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %1 = relay.nn.softmax %0 {axis = 0 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = relay.nn.matmul %1, %v : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return %2 : tensor<2x5xf32>
 }
 
 // COMPOSITE-LABEL: func.func @keep_function_of_a_compiler

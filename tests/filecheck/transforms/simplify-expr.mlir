@@ -163,6 +163,34 @@ func.func @whole_slice(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
+// An index that is counted from the end, one that is too large, one with an axis.
+// CHECK-LABEL: func.func @slices_of_one
+// CHECK: [[A:%.*]] = relay.strided_slice %x {begin = array<i64: 1>, end = array<i64: 2>, axes = array<i64: 0>} : (tensor<3x4xf32>) -> tensor<1x4xf32>
+// CHECK-NEXT: [[B:%.*]] = relay.reshape [[A]] {newshape = array<i64: 4>}
+// CHECK: [[C:%.*]] = relay.strided_slice %x {begin = array<i64: 3>, end = array<i64: 4>, axes = array<i64: 1>} : (tensor<3x4xf32>) -> tensor<3x1xf32>
+// CHECK-NEXT: func.return [[B]], [[C]]
+func.func @slices_of_one(%x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<3x1xf32>) {
+  %i = relay.constant dense<-2> : tensor<i64>
+  %j = relay.constant dense<[9]> : tensor<1xi64>
+  %0 = relay.take %x, %i {axis = 0 : i64, mode = "wrap"} : (tensor<3x4xf32>, tensor<i64>) -> tensor<4xf32>
+  %1 = relay.take %x, %j {axis = 1 : i64} : (tensor<3x4xf32>, tensor<1xi64>) -> tensor<3x1xf32>
+  return %0, %1 : tensor<4xf32>, tensor<3x1xf32>
+}
+
+// Without an axis, of batches, and with several indices or one that is not known.
+// CHECK-LABEL: func.func @keep_take
+// CHECK-COUNT-4: relay.take
+func.func @keep_take(%x: tensor<3x4xf32>, %i: tensor<i64>) -> (tensor<f32>, tensor<3x1xf32>, tensor<2x4xf32>, tensor<4xf32>) {
+  %0 = relay.constant dense<1> : tensor<i64>
+  %1 = relay.constant dense<1> : tensor<3x1xi64>
+  %2 = relay.constant dense<[0, 1]> : tensor<2xi64>
+  %3 = relay.take %x, %0 : (tensor<3x4xf32>, tensor<i64>) -> tensor<f32>
+  %4 = relay.take %x, %1 {axis = 1 : i64, batch_dims = 1 : i64} : (tensor<3x4xf32>, tensor<3x1xi64>) -> tensor<3x1xf32>
+  %5 = relay.take %x, %2 {axis = 0 : i64} : (tensor<3x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+  %6 = relay.take %x, %i {axis = 0 : i64} : (tensor<3x4xf32>, tensor<i64>) -> tensor<4xf32>
+  return %3, %4, %5, %6 : tensor<f32>, tensor<3x1xf32>, tensor<2x4xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @keep_reversing_slice
 // CHECK-NEXT: relay.strided_slice
 func.func @keep_reversing_slice(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,0 +1,59 @@
+"""Upsampling of volumes in NumPy: one axis after the other."""
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects import upsampling
+from xrelay.dialects.layout import Layout
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.layout import change_layout
+from xrelay.interpreters.numerics import convert, is_float, quiet
+
+
+def _resized(op: upsampling.Upsampling3DOp, data: Array, axis: int, new: int) -> Array:
+    """`data` with `new` elements along an axis."""
+    old: int = data.shape[axis]
+    scale, shift, divisor = op.place_factors(old, new)
+    numerators = scale * np.arange(new, dtype=np.int64) + shift
+    if not op.interpolates:
+        if op.coordinate_transformation_mode.data == "align_corners":
+            nearest = (2 * numerators + divisor) // (2 * divisor)
+        else:
+            nearest = numerators // divisor
+        return data.take(np.clip(nearest, 0, old - 1), axis)
+    places = np.clip(numerators, 0, (old - 1) * divisor)
+    first = places // divisor
+    second = np.minimum(first + 1, old - 1)
+    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
+    part = ((places - first * divisor).astype(data.dtype) / data.dtype.type(divisor)).reshape(shape)
+    low, high = data.take(first, axis), data.take(second, axis)
+    return low * (1 - part) + high * part
+
+
+@register_impls
+class UpsamplingFunctions(InterpreterFunctions):
+    """The operators of `xrelay.dialects.upsampling`."""
+
+    @impl(upsampling.Upsampling3DOp)
+    @quiet
+    def run_upsampling3d(
+        self, interpreter: Interpreter, op: upsampling.Upsampling3DOp, args: PythonValues
+    ) -> PythonValues:
+        canonical = Layout.parse(op.IMAGE_LAYOUT, "layout")
+        data = change_layout(args[0], op.data_layout, canonical)
+        dtype = data.dtype
+        if op.interpolates and dtype != np.float64:
+            data = data.astype(np.float32)
+        scales = (op.scale_d, op.scale_h, op.scale_w)
+        sizes = [round(n * s.value.data) for n, s in zip(data.shape[2:], scales, strict=True)]
+        # From the last axis on, as the kernels interpolate.
+        for axis in (4, 3, 2):
+            data = _resized(op, data, axis, sizes[axis - 2])
+        result = convert(data, dtype) if not is_float(dtype) else data.astype(dtype, copy=False)
+        return (change_layout(result, canonical, op.data_layout),)

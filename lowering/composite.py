@@ -1,0 +1,21 @@
+"""The composites that have strategies, and whether these are worth it."""
+
+from xdsl.ir import Operation
+
+from xrelay.dialects.core import CompositeOp
+from xrelay.lowering.attention import NAME
+from xrelay.lowering.attention_code import ATTENTION
+from xrelay.lowering.attention_cost import inlined_seconds, team_seconds
+from xrelay.lowering.strategy import Site
+
+
+def is_known(op: Operation) -> bool:
+    """Whether an operator is a composite of a name that has strategies."""
+    return isinstance(op, CompositeOp) and op.composite.data == NAME
+
+
+def is_better_inlined(site: Site) -> bool:
+    """Whether the operators of a composite do better on their own."""
+    if all(each.refusal(site) is not None for each in ATTENTION):
+        return True
+    return inlined_seconds(site) < team_seconds(site)

@@ -1,0 +1,222 @@
+"""
+Attention as one kernel, on numbers that are none or all too large, and where it is no kernel.
+
+Random cases, on every target with several threads, are those of tests/support/attention_cases.py,
+which test_strategies.py and test_memory_safety.py run.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from math import inf, nan
+
+import numpy as np
+import onnx
+import pytest
+from attention_cases import HEAD_SIZES, LENGTHS, LONG, Attention
+from graphs import Graph
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from raw_calls import RawCode
+from strategy_cases import Case, direct_bound
+from strategy_checks import problems
+from xdsl.ir import SSAValue
+
+import xrelay
+from xrelay.compiler import build, kernel_options, run_passes
+from xrelay.interpreters.arrays import Array
+from xrelay.lowering.fuse_composites import FuseCompositesPass
+from xrelay.lowering.program import entry_function, lower_function
+from xrelay.options import CompileOptions
+from xrelay.transforms.fuse_ops import FuseOpsPass
+
+FLOAT = onnx.TensorProto.FLOAT
+LOWEST = float(np.finfo(np.float32).min)
+
+
+def case_of(attention: Attention) -> Case:
+    bound = direct_bound(attention.depth + attention.keys)
+    return Case("blocks of rows", str(attention), bound, attention.build)
+
+
+def test_lengths_and_head_sizes(target: str) -> None:
+    """Every length with every other one, and every size of a head."""
+    sizes = list(product(HEAD_SIZES, HEAD_SIZES))
+    cases = [
+        case_of(Attention(1, 2, rows, keys, *sizes[7 * i % len(sizes)]))
+        for i, (rows, keys) in enumerate(product(LENGTHS, LENGTHS))
+    ]
+    problem = problems(cases[::2], target, 2) + problems(cases[1::2], target, 3)
+    assert not problem, problem
+
+
+def test_fewer_heads_than_threads(target: str) -> None:
+    cases = [
+        case_of(Attention(1, 1, rows, keys, 64, 64, "scores", "causal"))
+        for rows, keys in ((1, 9), (2, 33), (65, 65), (130, LONG))
+    ]
+    problem = problems(cases, target, 3)
+    assert not problem, problem
+
+
+def run(graph: Graph, target: str) -> list[Array]:
+    return RawCode(graph.code(target, 2)).run(graph.inputs, 2)
+
+
+def masked(rows: list[Array], keys: int) -> Callable[[Graph], SSAValue]:
+    """Attention whose rows each have a mask that is added."""
+    attention = Attention(1, 1, len(rows), keys, 64, 64, "scores", "added")
+    mask = np.stack(rows).astype(np.float32).reshape(1, 1, len(rows), keys)
+    return lambda g: attention.build_with(g, *attention.arrays(g), mask)
+
+
+def special_rows(keys: int) -> list[Array]:
+    """Masks of a row that make scores special."""
+    rng, zeros = np.random.default_rng(0), np.zeros(keys)
+    last, first = zeros.copy(), zeros.copy()
+    first[0], last[-1] = 1.0, 1.0
+    return [
+        np.full(keys, -inf),
+        np.full(keys, LOWEST),
+        np.full(keys, inf),
+        np.where(last, 0.0, -inf),
+        np.where(first, 0.0, -inf),
+        np.where(last, LOWEST, -inf),
+        np.where(first, LOWEST, -inf),
+        np.where(last, inf, 0.0),
+        np.where(first, nan, 0.0),
+        np.where(last, -nan, 0.0),
+        rng.choice([1e30, -1e30], keys),
+        rng.choice([0.0, -1e30, -inf], keys),
+        np.linspace(0, -1e30, keys),
+        np.linspace(-1e30, 0, keys),
+        np.linspace(-90, 90, keys),
+        zeros,
+    ]
+
+
+@pytest.mark.parametrize("keys", [1, 33, LONG])
+def test_special_scores(target: str, keys: int) -> None:
+    """Rows that are masked as a whole, infinities, NaN and scores of any size, in whichever block."""
+    graph = Graph()
+    graph.returns(masked(special_rows(keys), keys)(graph))
+    ((_, expected),) = graph.expected()
+    (found,) = run(graph, target)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("keys", [19, LONG])
+def test_special_operands(target: str, keys: int) -> None:
+    """What is not finite in a query, a key or a value goes as far as it must, and no further."""
+    attention = Attention(1, 2, 9, keys, 17, 64 if keys == LONG else 31)
+    for number, special in product(range(3), (inf, -inf, nan)):
+        graph = Graph(number)
+        arrays = attention.arrays(graph)
+        arrays[number][0, -1, 0, 3] = special
+        graph.returns(attention.build_with(graph, *arrays, None))
+        ((_, expected),) = graph.expected()
+        (found,) = run(graph, target)
+        assert 0 < np.isfinite(expected).mean() < 1
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def composite_alone(attention: Attention) -> Graph:
+    """A function of a composite, about which nothing is decided."""
+    graph = Graph()
+    args = [
+        graph.input(np.ascontiguousarray(x.reshape(*x.shape[:2], -1)))
+        for x in attention.arrays(graph)
+    ]
+    graph.returns(graph.fused(args, attention.body, composite="attention"))
+    return graph
+
+
+def test_elements_without_a_kernel_are_computed_by_other_operators(target: str) -> None:
+    for dtype, kernels, tolerance in (("float32", 1, 64), ("float16", 8, 4)):
+        graph = composite_alone(Attention(1, 3, 17, 17, 7, 7, dtype=dtype))
+        module, options = graph.module().clone(), CompileOptions(2, target)
+        run_passes(module, [FuseCompositesPass(target, 2), FuseOpsPass()])
+        program = lower_function(entry_function(module), kernel_options(options))
+        steps = [step.name for step in program.steps]
+        assert (steps == ["fused_attention"]) == (dtype == "float32"), steps
+        assert len(steps) <= kernels
+        found = RawCode(build(program, "test", options)).run(graph.inputs, 2)
+        graph.outputs[0] = type(graph.outputs[0])(graph.outputs[0].value, dtype, tolerance)
+        problem = graph.problems(graph.expected(), found)
+        assert not problem, problem
+
+
+def test_a_composite_about_which_nothing_is_decided_runs(target: str) -> None:
+    """Without `fuse-composites`, its operators are kernels."""
+    graph = composite_alone(Attention(2, 3, 5, 17, 7, 9))
+    code = graph.code(target)
+    assert len(code.signature.steps) > 3
+    graph.outputs[0] = type(graph.outputs[0])(graph.outputs[0].value, "", 64)
+    problem = graph.problems(graph.expected(), RawCode(code).run(graph.inputs, 1))
+    assert not problem, problem
+
+
+def exported(causal: bool) -> onnx.ModelProto:
+    """A layer as torch writes it: heads of one projection, with the root of the scale on both sides."""
+    rng = np.random.default_rng(0)
+    tokens, heads, size = 20, 3, 32
+    width = heads * size
+    constants = {
+        "weight": (rng.standard_normal((width, 3 * width)) / 10).astype(np.float32),
+        "shape": np.array([1, tokens, heads, size]),
+        "joined": np.array([1, tokens, width]),
+        "root": np.array([size**-0.25], np.float32),
+        "size": np.float32(size),
+        "low": np.float32(-inf),
+        "lower": np.tril(np.ones((tokens, tokens), bool)),
+        "parts": np.array([width] * 3),
+    }
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["x", "weight"], ["qkv"]),
+        node("Split", ["qkv", "parts"], ["q", "k", "v"], axis=2),
+        *(node("Reshape", [part, "shape"], [f"{part}s"]) for part in "qkv"),
+        node("Transpose", ["qs"], ["qt"], perm=[0, 2, 1, 3]),
+        node("Transpose", ["ks"], ["kt"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["vs"], ["vt"], perm=[0, 2, 1, 3]),
+    ]
+    if causal:
+        nodes += [
+            node("Mul", ["qt", "root"], ["qr"]),
+            node("Mul", ["kt", "root"], ["kr"]),
+            node("MatMul", ["qr", "kr"], ["scores"]),
+            node("Where", ["lower", "scores", "low"], ["masked"]),
+        ]
+    else:
+        nodes += [
+            node("Sqrt", ["size"], ["divisor"]),
+            node("MatMul", ["qt", "kt"], ["scores"]),
+            node("Div", ["scores", "divisor"], ["scaled"]),
+            node("Add", ["scaled", "mask"], ["masked"]),
+        ]
+    nodes += [
+        node("Softmax", ["masked"], ["weights"], axis=-1),
+        node("MatMul", ["weights", "vt"], ["y"]),
+        node("Transpose", ["y"], ["yt"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["yt", "joined"], ["output"]),
+    ]
+    shapes = {"x": [1, tokens, width], **({} if causal else {"mask": [1, 1, 1, tokens]})}
+    values = [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in shapes.items()]
+    output = helper.make_tensor_value_info("output", FLOAT, [1, tokens, width])
+    stored = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    return helper.make_model(helper.make_graph(nodes, "layer", values, [output], stored))
+
+
+@pytest.mark.parametrize("opset", [14, 18])
+@pytest.mark.parametrize("causal", [False, True])
+def test_an_exported_layer_is_two_kernels(target: str, causal: bool, opset: int) -> None:
+    proto = exported(causal)
+    del proto.opset_import[:]
+    proto.opset_import.append(helper.make_opsetid("", opset))
+    model = xrelay.compile(proto, target=target, threads=2)
+    assert [step.name for step in model.signature.steps] == ["fused_nn_dense", "fused_attention"]
+    rng = np.random.default_rng(1)
+    inputs = {"x": rng.standard_normal((1, 20, 96)).astype(np.float32)}
+    if not causal:
+        inputs["mask"] = np.where(np.arange(20) < 13, 0, -1e9).astype(np.float32)[None, None, None]
+    (expected,) = ReferenceEvaluator(proto).run(None, inputs)
+    np.testing.assert_allclose(model.run(inputs)["output"], expected, rtol=1e-4, atol=1e-5)

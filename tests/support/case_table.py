@@ -1,0 +1,41 @@
+"""Tables of cases: functions that fill a graph with uses of operators (tests/execution/test_kernels.py)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from graphs import Graph
+from xdsl.ir import Operation
+
+Case: TypeAlias = Callable[[Graph], None]
+
+
+class CaseTable:
+    """Cases by name, and the operators that they are about."""
+
+    def __init__(self):
+        self.cases: dict[str, Case] = {}
+        self.covered: set[type[Operation]] = set()
+
+    def case(self, *ops: type[Operation]) -> Callable[[Case], Case]:
+        """Registers a case."""
+
+        def register(build: Case) -> Case:
+            self.covered.update(ops)
+            self.cases[build.__name__] = build
+            return build
+
+        return register
+
+    def each(
+        self, ops: Sequence[type[Operation]], values: Sequence[Any]
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Registers a case for each of `values`, which `build` gets as its second argument."""
+
+        def register(build: Callable[..., None]) -> Callable[..., None]:
+            self.covered.update(ops)
+            for value in values:
+                name = value.__name__ if isinstance(value, type) else str(value)
+                self.cases[f"{build.__name__}-{name}"] = lambda g, value=value: build(g, value)
+            return build
+
+        return register

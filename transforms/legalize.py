@@ -1,0 +1,169 @@
+"""
+`legalize`: operators that have no kernels of their own, by ones that have.
+
+    relay.nn.l2_normalize %x                 x / sqrt(maximum(sum(x * x), eps))
+    relay.nn.cross_entropy %x, %y            sum(log(x) * y) / -N; with logits without the log
+    relay.nn.nll_loss %p, %t, %w             gather_nd and take by the classes, where, sum
+    relay.nn.contrib_dense_pack %x, %w       transpose and reshape of the weight, relay.nn.dense
+    relay.nn.contrib_conv2d_NCHWc %x, %w     relay.nn.conv2d between layout_transforms
+    relay.nn.conv1d_transpose, …3d_…         relay.nn.conv2d_transpose, dilate and relay.nn.conv3d
+    relay.nn.contrib_*_winograd_* …          products with the matrices of Winograd's algorithm
+    relay.nn.bitserial_conv2d, …_dense       the bits as integers, relay.nn.conv2d, relay.nn.dense
+
+Arithmetic of f16 takes place in f32, as in an operator of its own. What becomes of weights are
+operators, which `fold-constant` computes when the weights are constants.
+
+Leaves alone: operators on tensors with unknown dimensions, `relay.composite`, which a backend knows
+by its shape, and functions for other compilers. Run it before legalize-convolutions and
+fold-constant.
+
+Source: Relay's Legalize.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+
+from xrelay.dialects.binary import (
+    DivideOp,
+    EqualOp,
+    MaximumOp,
+    MultiplyOp,
+)
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.conv_packed import (
+    ContribConv2DNCHWcOp,
+    ContribDepthwiseConv2DNCHWcOp,
+    PackedConv2DOp,
+)
+from xrelay.dialects.dense import ContribDensePackOp, DenseOp
+from xrelay.dialects.layout import LayoutTransformOp
+from xrelay.dialects.loss import (
+    CrossEntropyFamilyOp,
+    CrossEntropyOp,
+    CrossEntropyWithLogitsOp,
+    NllLossOp,
+)
+from xrelay.dialects.norm import L2NormalizeOp
+from xrelay.dialects.reduction import SumOp
+from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.transform import GatherNDOp, TakeOp, TransposeOp, WhereOp
+from xrelay.dialects.unary import LogOp, NegativeOp, SqrtOp
+from xrelay.transforms.emitting import cast, narrowed, reshaped, widened
+from xrelay.transforms.legalize_bits import BITS_RULES
+from xrelay.transforms.legalize_convolutions import belongs_to_backend
+from xrelay.transforms.legalize_transposed import TRANSPOSED_RULES
+from xrelay.transforms.legalize_winograd import WINOGRAD_RULES
+from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
+
+LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
+
+
+def _l2_normalize(op: L2NormalizeOp, emit: Emitter) -> SSAValue:
+    x = widened(emit, op.data)
+    squares = emit(SumOp(emit(MultiplyOp(x, x)), op.normalized_axes, keepdims=True))
+    least = emit(MaximumOp(squares, emit.scalar(op.eps.value.data, squares)))
+    return narrowed(emit, emit(DivideOp(x, emit(SqrtOp(least)))), op.data)
+
+
+def _cross_entropy(op: CrossEntropyFamilyOp, emit: Emitter) -> SSAValue:
+    x, y = widened(emit, op.x), widened(emit, op.y)
+    if isinstance(op, CrossEntropyOp):
+        x = emit(LogOp(x))
+    total = emit(SumOp(emit(MultiplyOp(x, y))))
+    count = emit.scalar(shape_of(op.x)[0], total)
+    return narrowed(emit, emit(DivideOp(emit(NegativeOp(total)), count)), op.x)
+
+
+def _nll_loss(op: NllLossOp, emit: Emitter) -> SSAValue:
+    _, classes, *rest = shape_of(op.predictions)
+    places = shape_of(op.targets)
+    count = int(np.prod(places))
+    predictions, weights = widened(emit, op.predictions), widened(emit, op.weights)
+    last = emit(TransposeOp(predictions, (0, *range(2, 2 + len(rest)), 1)))
+    rows = reshaped(emit, last, (count, classes))
+    targets = emit(ReshapeOp(cast(emit, op.targets, i64), (count,), allowzero=True))
+    indices = reshaped(emit, targets, (1, count))
+    chosen = emit(GatherNDOp(rows, indices, batch_dims=1))
+    ignored = emit(EqualOp(targets, emit.scalar(op.ignore_index.value.data, targets)))
+    zero = emit.scalar(0, weights)
+    weight = emit(WhereOp(ignored, zero, emit(TakeOp(weights, targets, axis=0))))
+    losses = emit(WhereOp(ignored, zero, emit(MultiplyOp(emit(NegativeOp(chosen)), weight))))
+    if op.reduction.data == "none":
+        result = reshaped(emit, losses, places)
+    else:
+        result = emit(SumOp(losses))
+        if op.reduction.data == "mean":
+            result = emit(DivideOp(result, emit(SumOp(weight))))
+    return narrowed(emit, result, op.predictions)
+
+
+def _dense_pack(op: ContribDensePackOp, emit: Emitter) -> SSAValue:
+    blocks, depth, lanes = shape_of(op.weight)
+    rows = emit(TransposeOp(op.weight, (0, 2, 1)))
+    weight = reshaped(emit, rows, (blocks * lanes, depth))
+    return emit(DenseOp(op.data, weight, out_dtype=op.out_dtype))
+
+
+def _packed_conv2d(op: PackedConv2DOp, emit: Emitter) -> SSAValue:
+    """In plain layouts: `alter-op-layout` chooses the blocks that kernels are fast with."""
+    images, kernels, results = op.layouts
+
+    def in_layout(value: SSAValue, source: str, target: str) -> SSAValue:
+        return value if source == target else emit(LayoutTransformOp(value, source, target))
+
+    plain = emit(
+        Conv2DOp(
+            in_layout(op.data, str(images), op.IMAGE_LAYOUT),
+            in_layout(op.weight, str(kernels), op.KERNEL_LAYOUT),
+            strides=op.window_strides,
+            padding=op.pads,
+            dilation=op.window_dilation,
+            groups=op.group_count(),
+            out_dtype=op.out_dtype,
+        )
+    )
+    return in_layout(plain, op.IMAGE_LAYOUT, str(results))
+
+
+RULES: dict[type[Operation], LegalRule] = {
+    L2NormalizeOp: _l2_normalize,
+    CrossEntropyOp: _cross_entropy,
+    CrossEntropyWithLogitsOp: _cross_entropy,
+    NllLossOp: _nll_loss,
+    ContribDensePackOp: _dense_pack,
+    ContribConv2DNCHWcOp: _packed_conv2d,
+    ContribDepthwiseConv2DNCHWcOp: _packed_conv2d,
+    **TRANSPOSED_RULES,
+    **WINOGRAD_RULES,
+    **BITS_RULES,
+}
+"""What replaces each operator that has no kernels."""
+
+
+class Legalize(RewritePattern):
+    """Replaces an operator that has a rule."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        rule = RULES.get(type(op))
+        if rule is None or belongs_to_backend(op):
+            return
+        if all(has_static_type(value) for value in (*op.operands, *op.results)):
+            apply_rule(rule, op, rewriter)
+
+
+@dataclass(frozen=True)
+class LegalizePass(ModulePass):
+    """Replaces operators that have no kernels of their own."""
+
+    name = "legalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(Legalize(), apply_recursively=False).rewrite_module(op)

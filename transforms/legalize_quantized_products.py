@@ -1,0 +1,73 @@
+"""
+`legalize-quantized-products`: products of quantised tensors, by products of 32-bit integers.
+
+    relay.qnn.conv2d %x, %w, %zx, %zw, …     relay.nn.conv2d (cast %x to i32) - %zx,
+                                                             (cast %w to i32) - %zw
+
+and `relay.qnn.conv2d_transpose`, `relay.qnn.dense` and `relay.qnn.batch_matmul` likewise. A zero
+point that is known to be 0 is not subtracted. Integer arithmetic is exact, so that the order of
+sums does not matter; shifted weights are computed by `fold-constant` when they are constants.
+
+Leaves alone: `relay.composite`, which a backend knows by its shape, and functions for other
+compilers. Run it before legalize-convolutions and fold-constant.
+
+Source: Relay's qnn.Canonicalize.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+
+from xrelay.dialects.binary import SubtractOp
+from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS, QnnProductOp
+from xrelay.dialects.quantization import is_scalar
+from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.unary import CastOp
+from xrelay.transforms.legalize_convolutions import belongs_to_backend
+from xrelay.transforms.rewriting import Emitter, known_array, shape_of
+
+REPLACED = QNN_PRODUCT_OPS
+"""The operators that this pass replaces."""
+
+
+class ProductOfIntegers(RewritePattern):
+    """The factors without their zero points are integers like others."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, QnnProductOp) or belongs_to_backend(op):
+            return
+        emit = Emitter()
+        lhs = self.shifted(emit, op.operands[0], op.operands[2], None)
+        rhs = self.shifted(emit, op.operands[1], op.operands[3], op.CHANNEL_AXIS)
+        result = emit(op.integer_product(lhs, rhs))
+        result.name_hint = op.results[0].name_hint
+        rewriter.replace(op, emit.located(op), (result,))
+
+    def shifted(
+        self, emit: Emitter, value: SSAValue, zero_point: SSAValue, axis: int | None
+    ) -> SSAValue:
+        """`value` - `zero_point` as i32; the zero point may have one element for each index."""
+        wide = emit(CastOp(value, i32))
+        known = known_array(zero_point)
+        if known is not None and not known.any():
+            return wide
+        if shape_of(zero_point):
+            rank = len(shape_of(value))
+            whole = axis is None or is_scalar(zero_point)
+            newshape = [1 if whole or each != axis else -1 for each in range(rank)]
+            zero_point = emit(ReshapeOp(zero_point, newshape))
+        return emit(SubtractOp(wide, zero_point))
+
+
+@dataclass(frozen=True)
+class LegalizeQuantizedProductsPass(ModulePass):
+    """Replaces products of quantised tensors by products of integers."""
+
+    name = "legalize-quantized-products"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(ProductOfIntegers(), apply_recursively=False).rewrite_module(op)

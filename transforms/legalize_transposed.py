@@ -1,0 +1,119 @@
+"""
+Rules of `legalize` for the transposes of convolutions.
+
+    relay.nn.conv1d_transpose   a line is an image of height 1: relay.nn.conv2d_transpose
+    relay.nn.conv3d_transpose   relay.nn.dilate by the strides, then relay.nn.conv3d with the weight
+                                [O, C / groups, KD, KH, KW] in the opposite order of taps; padding
+                                (K - 1) * dilation less than before
+
+Tensors in other orders of axes are brought into the one of the names.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.conv import Conv2DTransposeOp, Conv3DOp, TransposedConvolutionOp
+from xrelay.dialects.conv_transpose import Conv1DTransposeOp, Conv3DTransposeOp
+from xrelay.dialects.dilate import DilateOp
+from xrelay.dialects.layout import Layout, LayoutTransformOp
+from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.transform import StridedSliceOp, TransposeOp
+from xrelay.transforms.emitting import reshaped
+from xrelay.transforms.rewriting import Emitter, shape_of
+
+TransposedRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
+
+
+def _named(emit: Emitter, value: SSAValue, layout: Layout, canonical: str) -> SSAValue:
+    """A tensor with its axes in the order `canonical`."""
+    if str(layout) == canonical:
+        return value
+    return emit(LayoutTransformOp(value, str(layout), canonical))
+
+
+def _operands(emit: Emitter, op: TransposedConvolutionOp) -> tuple[SSAValue, SSAValue]:
+    images, kernels, _ = op.layouts
+    return (
+        _named(emit, op.data, images, op.IMAGE_LAYOUT),
+        _named(emit, op.weight, kernels, op.KERNEL_LAYOUT),
+    )
+
+
+def _result(emit: Emitter, op: TransposedConvolutionOp, value: SSAValue) -> SSAValue:
+    """The result with its axes as `out_layout` states."""
+    layout = str(op.layouts[2])
+    if layout == op.IMAGE_LAYOUT:
+        return value
+    return emit(LayoutTransformOp(value, op.IMAGE_LAYOUT, layout))
+
+
+def _line(op: Conv1DTransposeOp, emit: Emitter) -> SSAValue:
+    data, weight = _operands(emit, op)
+    left, right = op.pads
+    image = emit(
+        Conv2DTransposeOp(
+            emit(ExpandDimsOp(data, 2)),
+            emit(ExpandDimsOp(weight, 2)),
+            strides=(1, *op.window_strides),
+            output_padding=(0, *op.output_padding.get_values()),
+            padding=(0, left, 0, right),
+            dilation=(1, *op.window_dilation),
+            groups=op.group_count(),
+            kernel_layout="IOHW",
+            out_dtype=op.out_dtype,
+        )
+    )
+    return _result(emit, op, emit(SqueezeOp(image, (2,))))
+
+
+def _volume(op: Conv3DTransposeOp, emit: Emitter) -> SSAValue:
+    data, weight = _operands(emit, op)
+    _, _, *kernel = shape_of(weight)
+    if {*op.window_strides} != {1}:
+        data = emit(DilateOp(data, (1, 1, *op.window_strides)))
+    reach = [(taps - 1) * gap for taps, gap in zip(kernel, op.window_dilation, strict=True)]
+    extra = (*[0] * op.spatial_axes, *op.output_padding.get_values())
+    borders = [
+        far - pad + more for far, pad, more in zip((*reach, *reach), op.pads, extra, strict=True)
+    ]
+    whole = emit(
+        Conv3DOp(
+            data,
+            _mirrored(emit, weight, op.group_count()),
+            padding=[max(border, 0) for border in borders],
+            dilation=op.window_dilation,
+            groups=op.group_count(),
+            out_dtype=op.out_dtype,
+        )
+    )
+    return _result(emit, op, _without_borders(emit, whole, [max(-n, 0) for n in borders]))
+
+
+def _without_borders(emit: Emitter, images: SSAValue, borders: Sequence[int]) -> SSAValue:
+    """Images without the borders that more padding than windows reach cuts off."""
+    if not any(borders):
+        return images
+    _, _, *size = shape_of(images)
+    before, after = borders[: len(size)], borders[len(size) :]
+    stops = [length - cut for length, cut in zip(size, after, strict=True)]
+    return emit(StridedSliceOp(images, before, stops, axes=range(2, 2 + len(size))))
+
+
+def _mirrored(emit: Emitter, weight: SSAValue, groups: int) -> SSAValue:
+    """A weight [C, O / groups, …] as [O, C / groups, …], with the taps in the opposite order."""
+    inputs, outputs, *kernel = shape_of(weight)
+    apart = reshaped(emit, weight, (groups, inputs // groups, outputs, *kernel))
+    swapped = emit(TransposeOp(apart, (0, 2, 1, *range(3, 3 + len(kernel)))))
+    joined = reshaped(emit, swapped, (groups * outputs, inputs // groups, *kernel))
+    last, before_first = [taps - 1 for taps in kernel], [-taps - 1 for taps in kernel]
+    axes = range(2, 2 + len(kernel))
+    return emit(StridedSliceOp(joined, last, before_first, [-1] * len(kernel), axes=axes))
+
+
+TRANSPOSED_RULES: dict[type[Operation], TransposedRule] = {
+    Conv1DTransposeOp: _line,
+    Conv3DTransposeOp: _volume,
+}
+"""What replaces the transposes of convolutions of lines and volumes."""

@@ -1,0 +1,104 @@
+"""
+How exporters write scaled dot-product attention, and what moves elements for it.
+
+    softmax(queries · keysᵀ · scale + mask) · values
+
+The scale is a factor or divisor of the scores, of the queries, or its root one of queries and keys.
+The mask is added, or it chooses between scores and a large negative number. Heads are cut out of
+projections by slices, reshapes and transposes, and put together again behind.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.analysis.patterns import AnyNumber, Leaf, OneOf, Op, Pattern, Through, number_of
+from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
+from xrelay.dialects.core import TupleGetItemOp
+from xrelay.dialects.dense import MatrixProductOp
+from xrelay.dialects.norm import SoftmaxOp
+from xrelay.dialects.reshape import RESHAPE_OPS
+from xrelay.dialects.transform import (
+    BroadcastToOp,
+    RepeatOp,
+    SplitOp,
+    StridedSliceOp,
+    TransposeOp,
+    WhereOp,
+)
+from xrelay.transforms.rewriting import shape_of
+
+MOST_STEPS = 3
+"""Operators between the first product and the softmax, reshapes not counted."""
+
+MOVES = (*RESHAPE_OPS, TransposeOp)
+SOURCES = (*MOVES, StridedSliceOp, SplitOp, TupleGetItemOp, BroadcastToOp, RepeatOp)
+"""What moves elements of the operands."""
+
+
+def _through(pattern: Pattern) -> Pattern:
+    return Through(MOVES, pattern)
+
+
+def _after_step(number: int, scores: Pattern) -> Pattern:
+    """Scores that were scaled or masked."""
+    scale, mask, low = AnyNumber(f"scale{number}"), Leaf(f"mask{number}"), AnyNumber(f"low{number}")
+    return _through(
+        OneOf(
+            Op(DivideOp, scores, scale),
+            Op(MultiplyOp, scores, scale),
+            Op(AddOp, scores, mask),
+            Op(WhereOp, mask, scores, low),
+            Op(WhereOp, mask, low, scores),
+        )
+    )
+
+
+def _scores() -> Pattern:
+    product = _through(Op(MatrixProductOp, Leaf("query"), Leaf("key")))
+    forms = [product]
+    for number in range(MOST_STEPS):
+        forms.append(_after_step(number, forms[-1]))
+    return OneOf(*forms)
+
+
+def _is_along_last_axis(op: SoftmaxOp) -> bool:
+    return op.normalized_axis + 1 == op.data.type.get_num_dims()
+
+
+_SOFTMAX = _through(Op(SoftmaxOp, _scores(), where=_is_along_last_axis))
+# The softmax of a row that is masked as a whole is NaN, for which some write zeros.
+_IS_NAN = Op(NotEqualOp, _SOFTMAX, _SOFTMAX)
+_WEIGHTS = OneOf(_SOFTMAX, _through(Op(WhereOp, _IS_NAN, AnyNumber("weight"), _SOFTMAX)))
+ATTENTION = _through(Op(MatrixProductOp, _WEIGHTS, Leaf("value")))
+
+
+def with_moves(ops: Sequence[Operation]) -> set[Operation]:
+    """
+    The operations of attention, what moves elements before them, and what scales the operands of the
+    products by a number. Other users of these keep the originals.
+    """
+    inside = set(ops)
+    pending = [(op, value) for op in ops for value in op.operands]
+    while pending:
+        user, value = pending.pop()
+        op = value.owner
+        if not isinstance(op, Operation) or op in inside:
+            continue
+        of_product = isinstance(user, MatrixProductOp)
+        if isinstance(op, SOURCES) or (of_product and _scales(op)):
+            inside.add(op)
+            # What stands before a move is seen as the operand of the one behind it.
+            pending.extend((user if of_product else op, operand) for operand in op.operands)
+    return inside
+
+
+def _scales(op: Operation) -> bool:
+    """Whether an operator multiplies or divides by a number."""
+    if not isinstance(op, MultiplyOp | DivideOp):
+        return False
+    return _is_scalar(op.rhs) or (isinstance(op, MultiplyOp) and _is_scalar(op.lhs))
+
+
+def _is_scalar(value: SSAValue) -> bool:
+    return number_of(value) is not None and shape_of(value) in ((), (1,))
