@@ -149,8 +149,6 @@ OPERAND_DEVIATIONS: dict[str, tuple[str, str]] = {
 }
 """Operands that differ from the arguments in Relay's registry: what they are here, and why."""
 
-STATEFUL_IN_RELAY = {"nn.dropout": "dropout as inference sees it has no state"}
-
 
 def relay_name(op: type[IRDLOperation]) -> str:
     return op.name.removeprefix("relay.")
