@@ -13,7 +13,7 @@ help:
 	@echo "make unit    the pytest tests only"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
-	@echo "make conformance  random cases of every strategy; models between guard pages"
+	@echo "make conformance  random cases of every strategy; models between guard pages; recorded passes of TVM"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
 demo: $(VENV)/installed
@@ -35,9 +35,14 @@ lint: $(VENV)/installed-test
 types: $(VENV)/installed-test
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+# Recorded passes of TVM, for golden.py: `make conformance GOLDEN="records/*.jsonl.xz"`.
+GOLDEN ?= tests/conformance/data/golden.jsonl.xz
+
 conformance: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/strategies.py
 	$(BIN)/python tests/conformance/memory_safety.py light
+	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2
+	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --jobs 2
 
 # Options of the benchmark: `make bench BENCH="--models resnet50 --threads 1"`.
 BENCH ?= --markdown docs/performance.md --chart docs/performance.svg --json build/bench.json

@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from xrelay.dialects.adaptive_pool import ADAPTIVE_POOL_OPS
+from xrelay.dialects.adt import ADT_ATTRS, ADT_OPS
 from xrelay.dialects.annotation import ANNOTATION_OPS
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.bits import BIT_OPS
@@ -15,16 +16,19 @@ from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
 from xrelay.dialects.correlation import CORRELATION_OPS
 from xrelay.dialects.creation import CREATION_OPS
 from xrelay.dialects.dense import DENSE_OPS
+from xrelay.dialects.device import DEVICE_ATTRS, DEVICE_OPS
 from xrelay.dialects.dilate import DILATE_OPS
 from xrelay.dialects.dyn import DYN_OPS
 from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn_select import DYN_SELECT_OPS
 from xrelay.dialects.einsum import EINSUM_OPS
+from xrelay.dialects.functional import FUNCTIONAL_ATTRS, FUNCTIONAL_OPS
 from xrelay.dialects.image import IMAGE_OPS
 from xrelay.dialects.indexing import INDEXING_OPS
 from xrelay.dialects.layout import LAYOUT_OPS
 from xrelay.dialects.like import LIKE_OPS
 from xrelay.dialects.loss import LOSS_OPS
+from xrelay.dialects.memory import MEMORY_OPS
 from xrelay.dialects.norm import NORM_OPS
 from xrelay.dialects.pool import POOL_OPS
 from xrelay.dialects.pool_gradient import POOL_GRADIENT_OPS
@@ -48,12 +52,15 @@ from xrelay.dialects.transform import TRANSFORM_OPS
 from xrelay.dialects.unary import UNARY_OPS
 from xrelay.dialects.upsampling import UPSAMPLING_OPS
 from xrelay.dialects.vision import VISION_OPS
+from xrelay.dialects.vm import VM_OPS
 from xrelay.dialects.winograd import WINOGRAD_OPS
 
 Relay = Dialect(
     "relay",
     [
         *CORE_OPS,
+        *FUNCTIONAL_OPS,
+        *ADT_OPS,
         *ANNOTATION_OPS,
         *UNARY_OPS,
         *BINARY_OPS,
@@ -64,6 +71,9 @@ Relay = Dialect(
         *CONV_OPS,
         *CONV_TRANSPOSE_OPS,
         *DENSE_OPS,
+        *DEVICE_OPS,
+        *MEMORY_OPS,
+        *VM_OPS,
         *DILATE_OPS,
         *LAYOUT_OPS,
         *POOL_OPS,
@@ -101,5 +111,5 @@ Relay = Dialect(
         *SPARSE_COORDINATE_OPS,
         *STFT_OPS,
     ],
-    [*CORE_ATTRS],
+    [*CORE_ATTRS, *FUNCTIONAL_ATTRS, *ADT_ATTRS, *DEVICE_ATTRS],
 )

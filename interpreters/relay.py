@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xrelay.dialects.core import RefType
 from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.interpreters.adaptive_pool import AdaptivePoolFunctions
+from xrelay.interpreters.adt import AdtFunctions
 from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.binary import BinaryFunctions
@@ -38,16 +39,19 @@ from xrelay.interpreters.core import Cell, CoreFunctions
 from xrelay.interpreters.correlation import CorrelationFunctions
 from xrelay.interpreters.creation import CreationFunctions
 from xrelay.interpreters.dense import DenseFunctions
+from xrelay.interpreters.device import DeviceFunctions
 from xrelay.interpreters.dilate import DilateFunctions
 from xrelay.interpreters.dyn import DynFunctions
 from xrelay.interpreters.dyn_image import DynImageFunctions
 from xrelay.interpreters.dyn_select import DynSelectFunctions
 from xrelay.interpreters.einsum import EinsumFunctions
+from xrelay.interpreters.functional import FunctionalFunctions
 from xrelay.interpreters.image import ImageFunctions
 from xrelay.interpreters.indexing import IndexingFunctions
 from xrelay.interpreters.layout import LayoutFunctions
 from xrelay.interpreters.like import LikeFunctions
 from xrelay.interpreters.loss import LossFunctions
+from xrelay.interpreters.memory import MemoryFunctions
 from xrelay.interpreters.norm import NormFunctions
 from xrelay.interpreters.pool import PoolFunctions
 from xrelay.interpreters.pool_gradient import PoolGradientFunctions
@@ -71,9 +75,11 @@ from xrelay.interpreters.transform import TransformFunctions
 from xrelay.interpreters.unary import UnaryFunctions
 from xrelay.interpreters.upsampling import UpsamplingFunctions
 from xrelay.interpreters.vision import VisionFunctions
+from xrelay.interpreters.vm import VmFunctions
 from xrelay.interpreters.winograd import WinogradFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
+    AdtFunctions,
     AnnotationFunctions,
     BinaryFunctions,
     BitFunctions,
@@ -82,11 +88,14 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     CoreFunctions,
     CreationFunctions,
     DenseFunctions,
+    DeviceFunctions,
     DilateFunctions,
+    FunctionalFunctions,
     ImageFunctions,
     IndexingFunctions,
     LayoutFunctions,
     LikeFunctions,
+    MemoryFunctions,
     NormFunctions,
     PoolFunctions,
     QnnFunctions,
@@ -120,6 +129,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     TranscendentalFunctions,
     TransformFunctions,
     UnaryFunctions,
+    VmFunctions,
     VisionFunctions,
 )
 

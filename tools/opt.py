@@ -1,4 +1,4 @@
-"""`xrelay-opt`: xDSL's opt tool with ONNX models as input and errors without tracebacks."""
+"""`xrelay-opt`: xDSL's opt tool with ONNX models and Relay text as input, and errors without tracebacks."""
 
 import sys
 from collections.abc import Sequence
@@ -11,8 +11,10 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from xrelay.collector import collector_paused
 from xrelay.compiler import parse_program, supplied_weights
 from xrelay.runtime.files import whole_file
+from xrelay.tools.deep import with_deep_stack
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
 
 
@@ -24,11 +26,13 @@ class XRelayOptMain(xDSLOptMain):
     def __init__(self, args: Sequence[str] | None = None):
         self.weights: dict[str, bytes | memoryview] = {}
         """The bytes of the large constants that the output file names."""
-        super().__init__("xDSL's optimiser with relay passes and ONNX input", args)
+        super().__init__("xDSL's optimiser with relay passes, ONNX and Relay text input", args)
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
-        self.available_frontends.update(mlir=self.read_mlir, onnx=self.read_onnx)
+        self.available_frontends.update(
+            mlir=self.read_mlir, onnx=self.read_onnx, relay=self.read_relay
+        )
 
     def read_mlir(self, stream: IO[bytes]) -> ModuleOp:
         """The module in a text."""
@@ -38,6 +42,20 @@ class XRelayOptMain(xDSLOptMain):
             self.ctx,
             implicit_module=not self.args.no_implicit_module,
         )
+
+    @collector_paused()
+    def read_relay(self, stream: IO[bytes]) -> ModuleOp:
+        """The module in a Relay text."""
+        from xrelay.frontends.relay_text import read_relay_text
+
+        name = self.get_input_name()
+        try:
+            text = stream.read().decode()
+        except UnicodeDecodeError as error:
+            raise CommandFailed(
+                f"cannot read '{name}': it is not a text file", BAD_INPUT
+            ) from error
+        return read_relay_text(text, name)
 
     def read_onnx(self, stream: IO[bytes]) -> ModuleOp:
         """The ONNX model in the input file. (External data need a folder to be looked up in.)"""
@@ -88,6 +106,17 @@ class XRelayOptMain(xDSLOptMain):
 
     def run(self) -> None:
         """Runs the tool. An output file is written whole or not at all."""
+        try:
+            # In Relay text regions nest as deep as expressions do.
+            if Path(self.get_input_name()).suffix == ".relay":
+                with_deep_stack(self.run_whole)
+            else:
+                self.run_whole()
+        except RecursionError as error:
+            raise CommandFailed("the program nests too deeply for xDSL", FAILED) from error
+
+    def run_whole(self) -> None:
+        """Runs the tool, whose output file is written whole or not at all."""
         if self.args.output_file is None:
             super().run()
             return

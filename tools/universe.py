@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
 
 def _relay() -> Dialect:
@@ -107,6 +108,12 @@ def _fuse_ops() -> type[ModulePass]:
     return FuseOpsPass
 
 
+def _infer_type() -> type[ModulePass]:
+    from xrelay.transforms.infer_type import InferTypePass
+
+    return InferTypePass
+
+
 def _legalize() -> type[ModulePass]:
     from xrelay.transforms.legalize import LegalizePass
 
@@ -149,6 +156,18 @@ def _sink_reshape() -> type[ModulePass]:
     return SinkReshapePass
 
 
+def _to_graph_normal_form() -> type[ModulePass]:
+    from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
+
+    return ToGraphNormalFormPass
+
+
+def _relay_text() -> type[Target]:
+    from xrelay.frontends.relay_text.target import RelayTextTarget
+
+    return RelayTextTarget
+
+
 XRELAY_UNIVERSE = Universe(
     all_dialects={"relay": _relay},
     all_passes={
@@ -168,6 +187,7 @@ XRELAY_UNIVERSE = Universe(
         "fold-scale-axis": _fold_scale_axis,
         "fuse-composites": _fuse_composites,
         "fuse-ops": _fuse_ops,
+        "infer-type": _infer_type,
         "legalize": _legalize,
         "legalize-convolutions": _legalize_convolutions,
         "legalize-quantized-products": _legalize_quantized_products,
@@ -175,6 +195,7 @@ XRELAY_UNIVERSE = Universe(
         "simplify-expr": _simplify_expr,
         "simplify-inference": _simplify_inference,
         "sink-reshape": _sink_reshape,
+        "to-graph-normal-form": _to_graph_normal_form,
     },
-    all_targets={},
+    all_targets={"relay-text": _relay_text},
 )

@@ -27,11 +27,14 @@ from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.sink_reshape import SinkReshapePass
+from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 
 
 def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
     """The passes in order, for a CPU whose vectors hold `lanes` elements of f32."""
     return (
+        # `let` of Relay programs only names values; patterns of several operators look through none.
+        ToGraphNormalFormPass(),
         # 1. Nothing later looks at what has no effect (unused statistics, masks of dropout).
         DeadCodeEliminationPass(),
         # 2. Batch normalisation becomes a scale and a shift, to be folded into convolutions. Layer,

@@ -1,4 +1,4 @@
-"""lit configuration: `lit tests/filecheck` runs every .mlir file with the tools of this Python."""
+"""lit configuration: `lit tests/filecheck` runs every .mlir and .relay file with the tools of this Python."""
 
 # lit runs this file with `config` in scope.
 # ruff: noqa: F821
@@ -11,7 +11,7 @@ import lit.formats
 config.name = "xrelay"
 config.test_format = lit.formats.ShTest()
 config.test_source_root = os.path.dirname(__file__)
-config.suffixes = [".mlir"]
+config.suffixes = [".mlir", ".relay"]
 config.excludes = ["Output", "inputs"]
 
 # `xdsl-opt`, `filecheck` and `xrelay` are those installed beside the Python that runs lit.

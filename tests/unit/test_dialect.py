@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    Float32Type,
     Float64Type,
     FloatAttr,
     IntegerAttr,
@@ -27,8 +28,11 @@ from xdsl.irdl import IRDLOperation, OptPropertyDef, PropertyDef
 from xdsl.traits import MemoryEffect
 from xdsl.utils.hints import isa
 
+from xrelay.dialects.adt import ConstructOp, ConstructorOp, MatchOp, TypeDefOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
+from xrelay.dialects.device import VirtualDeviceAttr
+from xrelay.dialects.functional import ClosureOp, GlobalVarOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import (
     HasPatternKind,
@@ -52,14 +56,23 @@ IMPLEMENTATIONS = {
 }
 
 EXPRESSIONS = {
+    "apply": "Relay's Call of a function value",
+    "closure": "Relay's Function as a value",
     "composite": "a function literal with the attribute Composite",
     "constant": "Relay's Constant",
+    "construct": "Relay's Call of a Constructor",
+    "constructor_var": "Relay's Constructor",
     "fused": "a function literal with the attribute Primitive",
+    "global_var": "Relay's GlobalVar",
+    "instantiate": "what type inference does in Relay",
+    "let": "Relay's Let",
+    "match": "Relay's Match",
     "ref_create": "Relay's RefCreate",
     "ref_read": "Relay's RefRead",
     "ref_write": "Relay's RefWrite",
     "tuple": "Relay's Tuple",
     "tuple_get_item": "Relay's TupleGetItem",
+    "type_def": "Relay's TypeData",
     "yield": "the end of a body, which Relay does not write down",
 }
 """Operations that are expressions in Relay, not registered operators."""
@@ -107,6 +120,8 @@ DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
     ("dyn.zeros", "shape"): (ABSENT, OPERAND),
     ("full", "dtype"): (ABSENT, OWN_TYPE),
     ("full", "shape"): (REQUIRED, STATIC),
+    ("memory.alloc_tensor", "assert_shape"): (OPTIONAL, "empty in Relay when nothing is asserted"),
+    ("memory.alloc_tensor", "const_shape"): (OPTIONAL, "null in Relay when it is not known"),
     ("image.crop_and_resize", "crop_size"): (REQUIRED, STATIC),
     ("image.resize1d", "size"): (REQUIRED, STATIC),
     ("image.resize2d", "size"): (REQUIRED, STATIC),
@@ -127,6 +142,24 @@ DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
 }
 """Attributes that differ from Relay's: what they are here, and why."""
 
+STATEFUL_IN_RELAY = {
+    "memory.kill": "its effect is one on memory",
+    "nn.dropout": "dropout as inference sees it has no state",
+}
+
+
+STATED_TYPES = (
+    ClosureOp,
+    CompositeOp,
+    ConstructOp,
+    ConstructorOp,
+    FusedOp,
+    GlobalVarOp,
+    MatchOp,
+    TypeDefOp,
+    YieldOp,
+)
+"""Operations whose types are stated: by bodies, or by definitions elsewhere in the module."""
 ATTRIBUTES = "the registry lists two attributes among the arguments"
 GRADIENT_FIRST = "Relay's calls pass the gradient first, whatever the registry says"
 CALLS = "the registry names the arguments in another order than calls have them"
@@ -150,8 +183,6 @@ OPERAND_DEVIATIONS: dict[str, tuple[str, str]] = {
     "qnn.subtract": (SUM_OPERANDS, ATTRIBUTES),
 }
 """Operands that differ from the arguments in Relay's registry: what they are here, and why."""
-
-STATEFUL_IN_RELAY = {"nn.dropout": "dropout as inference sees it has no state"}
 
 
 def relay_name(op: type[IRDLOperation]) -> str:
@@ -186,8 +217,8 @@ def test_docstring_names_source(op: type[IRDLOperation]):
 
 @each(OPS)
 def test_infers_type(op: type[IRDLOperation]):
-    if op in (CompositeOp, FusedOp, YieldOp):
-        return  # Their types are stated: no operand or property determines them.
+    if op in STATED_TYPES:
+        return  # No operand or property determines them.
     assert issubclass(op, RelayOp)
     assert not getattr(op.infer_type, "__isabstractmethod__", False)
 
@@ -241,7 +272,7 @@ def relay_default(type_: str, default: str) -> object:
     if not default:
         return REQUIRED
     if type_ == "dtype":
-        return default
+        return default.strip("'")
     return ast.literal_eval({"true": "True", "false": "False"}.get(default, default))
 
 
@@ -266,6 +297,11 @@ def python_value(attribute: Attribute) -> object:
             return attribute.data
         case IntegerType():
             return f"int{attribute.width.data}"
+        case VirtualDeviceAttr():
+            assert attribute == VirtualDeviceAttr()
+            return "unconstrained"
+        case Float32Type():
+            return "float32"
         case _:
             raise AssertionError(f"no Python value of {attribute}")
 

@@ -1,0 +1,118 @@
+"""Where values live, as Relay's device planning states it, and copies between devices."""
+
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.shapes import boolean, integer
+from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
+
+
+@irdl_attr_definition
+class VirtualDeviceAttr(ParametrizedAttribute):
+    """
+    A device, as far as it is decided (Relay's `VirtualDevice`): its type (DLPack's numbers: 1 is a
+    CPU, 2 CUDA; -1 not decided), its number (-1 not decided), the scope of memory ("" not decided)
+    and the target that code is compiled for, a dictionary (`unit` not decided).
+    """
+
+    name = "relay.virtual_device"
+    device_type: IntegerAttr[IntegerType]
+    device_id: IntegerAttr[IntegerType]
+    memory_scope: StringAttr
+    target: Attribute
+
+    def __init__(
+        self,
+        device_type: int | IntegerAttr[IntegerType] = -1,
+        device_id: int | IntegerAttr[IntegerType] = -1,
+        memory_scope: str | StringAttr = "",
+        target: Attribute | None = None,
+    ):
+        super().__init__(
+            integer(device_type) if isinstance(device_type, int) else device_type,
+            integer(device_id) if isinstance(device_id, int) else device_id,
+            StringAttr(memory_scope) if isinstance(memory_scope, str) else memory_scope,
+            UnitAttr() if target is None else target,
+        )
+
+
+class DeviceOp(RelayOp):
+    """A value, on a device or another."""
+
+    result = result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+
+
+@irdl_op_definition
+class OnDeviceOp(DeviceOp):
+    """
+    `body`, computed on a device. `constrain_body` says that the body is to be computed there,
+    `constrain_result` that the result is needed there; a copy stands where they differ.
+
+    Source: Relay's `on_device`.
+    """
+
+    name = "relay.on_device"
+
+    body = operand_def()
+    virtual_device = prop_def(VirtualDeviceAttr, default_value=VirtualDeviceAttr())
+    constrain_result = prop_def(BoolAttr, default_value=boolean(False))
+    constrain_body = prop_def(BoolAttr, default_value=boolean(True))
+    traits = traits_def(NonComputational())
+    assembly_format = "$body attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        body: Value,
+        virtual_device: VirtualDeviceAttr,
+        *,
+        constrain_result: bool = False,
+        constrain_body: bool = True,
+    ):
+        super().__init__(
+            [body],
+            {
+                "virtual_device": virtual_device,
+                "constrain_result": boolean(constrain_result),
+                "constrain_body": boolean(constrain_body),
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        return self.body.type
+
+
+@irdl_op_definition
+class DeviceCopyOp(DeviceOp):
+    """
+    `data`, copied from one device to another.
+
+    Source: Relay's `device_copy`.
+    """
+
+    name = "relay.device_copy"
+
+    data = operand_def()
+    src_virtual_device = prop_def(VirtualDeviceAttr)
+    dst_virtual_device = prop_def(VirtualDeviceAttr)
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, source: VirtualDeviceAttr, destination: VirtualDeviceAttr):
+        super().__init__([data], {"src_virtual_device": source, "dst_virtual_device": destination})
+
+    def infer_type(self) -> Attribute:
+        return self.data.type
+
+
+DEVICE_OPS = (DeviceCopyOp, OnDeviceOp)
+DEVICE_ATTRS = (VirtualDeviceAttr,)

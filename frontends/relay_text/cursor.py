@@ -1,0 +1,67 @@
+"""Reading tokens one after the other: what the parsers of types and of expressions share."""
+
+from typing import NoReturn
+
+from xrelay.frontends.relay_text.errors import RelayTextError
+from xrelay.frontends.relay_text.tokens import Kind, Tokens
+
+
+class Cursor:
+    """A place between tokens."""
+
+    def __init__(self, tokens: Tokens):
+        self.tokens = tokens
+        self.kinds = tokens.kinds
+        self.texts = tokens.texts
+        self.index = 0
+
+    @property
+    def position(self) -> int:
+        """Where the next token begins in the text."""
+        return self.tokens.positions[self.index]
+
+    def error(self, message: str, position: int | None = None) -> RelayTextError:
+        """A diagnostic about the next token, or another position."""
+        return self.tokens.source.error(self.position if position is None else position, message)
+
+    def unexpected(self, expected: str) -> NoReturn:
+        """Raises the diagnostic that the next token is not what was expected."""
+        found = self.texts[self.index]
+        end = self.kinds[self.index] is Kind.END
+        raise self.error(
+            f"found {'the end of the text' if end else repr(found)}, expected {expected}"
+        )
+
+    def at(self, text: str) -> bool:
+        """Whether the next token is this punctuation or keyword."""
+        return self.texts[self.index] == text and self.kinds[self.index] is not Kind.STRING
+
+    def accept(self, text: str) -> bool:
+        """Takes this punctuation or keyword if it is next."""
+        if self.at(text):
+            self.index += 1
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        """Takes this punctuation or keyword, which must be next."""
+        if not self.at(text):
+            self.unexpected(f"'{text}'")
+        self.index += 1
+
+    def take(self, kind: Kind, expected: str) -> str:
+        """Takes the next token, which must be of this kind."""
+        if self.kinds[self.index] is not kind:
+            self.unexpected(expected)
+        self.index += 1
+        return self.texts[self.index - 1]
+
+    def take_integer(self, expected: str) -> int:
+        """Takes an integer, with or without a suffix that states its type."""
+        text = self.texts[self.index]
+        if self.kinds[self.index] is Kind.NUMBER:
+            digits = text.rstrip("0123456789").rstrip("iu") if not text.isdigit() else text
+            if digits.isdigit():
+                self.index += 1
+                return int(digits)
+        self.unexpected(expected)

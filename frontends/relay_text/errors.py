@@ -1,0 +1,42 @@
+"""What the reader of Relay text raises."""
+
+from xdsl.utils.exceptions import DiagnosticException
+
+
+class RelayTextError(DiagnosticException):
+    """
+    A text is not a Relay program: what was found and what was expected, with file, line and
+    column, and the line of the text.
+    """
+
+
+class RelayPrintError(DiagnosticException):
+    """A module holds something that the Relay text format has no words for."""
+
+
+class Source:
+    """A text and its name, for messages that show where in it they are."""
+
+    def __init__(self, text: str, name: str):
+        self.text = text
+        self.name = name
+
+    def error(self, position: int, message: str) -> RelayTextError:
+        """The diagnostic about the character at `position`."""
+        text = self.text
+        line = text.count("\n", 0, position) + 1
+        start = text.rfind("\n", 0, position) + 1
+        end = text.find("\n", position)
+        shown = text[start : len(text) if end < 0 else end]
+        column = position - start
+        if len(shown) > _SHOWN:  # Generated lines can be very long.
+            first = max(0, column - _SHOWN // 2)
+            shown, column_shown = shown[first : first + _SHOWN], column - first
+        else:
+            column_shown = column
+        caret = "".join("\t" if c == "\t" else " " for c in shown[:column_shown]) + "^"
+        return RelayTextError(f"{self.name}:{line}:{column + 1}: {message}\n{shown}\n{caret}")
+
+
+_SHOWN = 160
+"""How many characters of a line a message shows at most."""

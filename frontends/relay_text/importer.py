@@ -1,0 +1,144 @@
+"""From Relay text to a module: type definitions, functions and their attributes."""
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
+
+from xrelay.dialects.adt import ConstructorAttr, TypeDefOp
+from xrelay.dialects.functional import TYPE_PARAMS, ForallType, InstantiateOp
+from xrelay.dialects.shapes import compatible
+from xrelay.dialects.type_relations import same_type
+from xrelay.frontends.relay_text.body import BodyImporter, Signature, stated_type
+from xrelay.frontends.relay_text.inference import infer_types
+from xrelay.frontends.relay_text.metadata import Metadata
+from xrelay.frontends.relay_text.parser import parse_module
+from xrelay.frontends.relay_text.syntax import (
+    Attrs,
+    AttrValue,
+    Function,
+    MetaRef,
+    Module,
+    TypeDefinition,
+)
+
+
+def read_relay_text(text: str, name: str = "<relay>", *, check_types: bool = False) -> ModuleOp:
+    """
+    The module in a text of TVM's Relay format 0.0.5. With `check_types` the types that comments
+    state (`/* ty=… */`) must agree with the inferred ones.
+
+    Raises RelayTextError, with the place in the text, when it is not such a module.
+    """
+    module, metadata = parse_module(text, name, check_types=check_types)
+    infer_types(module, metadata)
+    return ModuleImporter(module, metadata).module()
+
+
+class ModuleImporter:
+    """Imports the definitions of a text."""
+
+    def __init__(self, module: Module, metadata: Metadata):
+        self.syntax = module
+        self.metadata = metadata
+        self.body = BodyImporter(module, metadata, self.attributes)
+
+    def module(self) -> ModuleOp:
+        """All definitions: types, then functions in their order."""
+        functions = self.syntax.functions
+        for name, function in functions.items():
+            self.body.signatures[name] = Signature(
+                function.type_params,
+                self.body.param_types(function),
+                stated_type(function.result),
+            )
+        definitions: list[Operation] = [
+            self.type_definition(definition) for definition in self.syntax.types.values()
+        ]
+        definitions.extend(self.function(name, function) for name, function in functions.items())
+        return ModuleOp(definitions)
+
+    def type_definition(self, definition: TypeDefinition) -> TypeDefOp:
+        """The operation that defines a type."""
+        constructors: list[ConstructorAttr] | None = None
+        if definition.constructors is not None:
+            constructors = [
+                ConstructorAttr(
+                    constructor.name,
+                    [
+                        self.body.known(field, constructor.position, "a field")
+                        for field in constructor.fields
+                    ],
+                )
+                for constructor in definition.constructors
+            ]
+        return TypeDefOp(definition.name, definition.type_params, constructors)
+
+    def function(self, name: str, function: Function) -> func.FuncOp:
+        """A function of the module."""
+        signature = self.body.signatures[name]
+        block, result = self.body.body(function)
+        if signature.result is not None and not same_type(result.type, signature.result):
+            result = self._stated_result(function, block, result, signature.result)
+        block.add_op(func.ReturnOp(result))
+        attributes = self.attributes(function.attrs)
+        params = [self.attributes(param.attrs) for param in function.params]
+        op = func.FuncOp(
+            name,
+            FunctionType.from_lists(signature.params, [result.type]),
+            Region(block),
+            "private" if "Compiler" in attributes else None,
+            arg_attrs=ArrayAttr(map(DictionaryAttr, params)) if any(params) else None,
+        )
+        op.attributes.update(attributes)
+        if function.type_params:
+            op.attributes[TYPE_PARAMS] = ArrayAttr(map(StringAttr, function.type_params))
+        return op
+
+    def _stated_result(
+        self, function: Function, block: Block, result: SSAValue, stated: Attribute
+    ) -> SSAValue:
+        """The result with the type that the text states, which may know more or less of it."""
+        if isinstance(result.type, ForallType) and not isinstance(stated, ForallType):
+            op = InstantiateOp(result, stated)
+            block.add_op(op)
+            return op.result
+        if not compatible(result.type, stated) or not isinstance(result.owner, Operation):
+            raise self.body.error(
+                function.position, f"the function states result type {stated}, found {result.type}"
+            )
+        return Rewriter.replace_value_with_new_type(result, stated)
+
+    def attributes(self, attrs: Attrs) -> dict[str, Attribute]:
+        """The attributes of a function or a parameter."""
+        return {name: self.attribute(attr.value) for name, attr in attrs.items()}
+
+    def attribute(self, value: AttrValue) -> Attribute:
+        """The value of an attribute of a function: Relay's integers have 32 bits."""
+        match value:
+            case Attribute():
+                return value
+            case MetaRef():
+                return self.metadata.value(value)
+            case None:
+                return UnitAttr()
+            case bool() | int():
+                return IntegerAttr(int(value), i32 if -(2**31) <= value < 2**31 else i64)
+            case float():
+                return FloatAttr(value, f64)
+            case str():
+                return StringAttr(value)
+            case list():
+                return ArrayAttr(self.attribute(item) for item in value)

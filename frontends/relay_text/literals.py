@@ -1,0 +1,112 @@
+"""Scalar constants as Relay text writes them: `1`, `2i64`, `0.5f`, `1e-3f64`, `True`, `inff`."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from math import isfinite
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from xrelay.dialects.shapes import is_integer_type
+from xrelay.frontends.relay_text.types import element_type_named
+
+Scalar: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)((?:f|bf|i|u|uint|int)?)(\d*)")
+_NOT_FINITE = re.compile(r"(inf|nan)(f?)(\d*)")
+_FLOATS: dict[str, AnyDenseElement] = {
+    "f": f32,
+    "f16": f16,
+    "f32": f32,
+    "f64": f64,
+    "bf16": bf16,
+    "": f32,
+}
+
+
+def is_not_finite(name: str) -> bool:
+    """Whether a name is a number: `inff`, `nan`, …"""
+    return _NOT_FINITE.fullmatch(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def scalar(text: str, negative: bool) -> tuple[Scalar, Attribute] | None:
+    """The value and the type of a number; None when its suffix or its size is not known."""
+    found = _NUMBER.fullmatch(text)
+    sign = -1 if negative else 1
+    if found is None:
+        found = _NOT_FINITE.fullmatch(text)
+        if found is None:
+            return None
+        element = _FLOATS.get(found[2] + found[3])
+        return None if element is None else dense(sign * float(found[1]), element)
+    digits, letter, width = found.groups()
+    if letter in ("f", "bf") or (not letter and not digits.isdigit()):
+        element = _FLOATS.get(letter + width)
+        return None if element is None else dense(sign * float(digits), element)
+    if not digits.isdigit():
+        return None
+    value = sign * int(digits)
+    if not letter:
+        return dense(value, i32 if -(2**31) <= value < 2**31 else i64)
+    name = {"i": "int", "u": "uint"}.get(letter, letter) + width
+    element = element_type_named(name)
+    return dense(value, element) if element is not None and is_integer_type(element) else None
+
+
+@lru_cache(maxsize=2)
+def boolean(value: bool) -> tuple[Scalar, Attribute]:
+    """The value and the type of `True` or `False`."""
+    type_ = TensorType(i1, [])
+    return cast(Scalar, DenseIntOrFPElementsAttr.from_list(type_, [value])), type_
+
+
+def dense(value: float, element: AnyDenseElement) -> tuple[Scalar, Attribute] | None:
+    """A constant of rank 0; None when the element type cannot hold the value."""
+    type_ = TensorType(element, [])
+    # Which overload of `from_list` it is depends on the element type, not on a type known here.
+    from_list = cast(Callable[[Attribute, list[float]], Scalar], DenseIntOrFPElementsAttr.from_list)
+    try:
+        return from_list(type_, [value]), type_
+    except (ValueError, OverflowError):
+        return None
+
+
+def converted(value: Scalar, element: Attribute) -> Scalar | None:
+    """A scalar constant with another element type; None when that does not have its value."""
+    (number,) = value.get_values()
+    found = None
+    if isinstance(number, tuple):
+        return None
+    if is_integer_type(element):
+        if isfinite(number) and int(number) == number:
+            found = dense(int(number), element)
+    elif isinstance(element, AnyFloat):
+        found = dense(float(number), element)
+    return None if found is None else found[0]
+
+
+def attribute_number(text: str, negative: bool) -> int | float | None:
+    """The number that an attribute holds, whatever type its suffix states."""
+    sign = -1 if negative else 1
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return sign * float(text[:3]) if is_not_finite(text) else None
+    digits, letter, _ = found.groups()
+    if digits.isdigit() and letter not in ("f", "bf"):
+        return sign * int(digits)
+    return sign * float(digits)

@@ -1,0 +1,401 @@
+"""
+The metadata section of Relay text: TVM's `SaveJSON` format, a graph of objects with a list of
+arrays beside it.
+
+    {"root": 1, "nodes": [{"type_key": "Map", "keys": ["relay.Constant"], "data": [2]}, …],
+     "b64ndarrays": ["P6G0lvBA…"], "attrs": {"tvm_version": "0.10.0"}}
+
+The root maps kinds of entries ("relay.Constant") to lists of them. An object refers to others by
+their index in `nodes`; object 0 is the null pointer. Every field is a string: whether it holds a
+number or an index depends on the class, which `PLAIN_FIELDS` and `OBJECT_FIELDS` tell.
+
+An array is stored as TVM's `NDArray::Save` does it, in base64: a magic number, a reserved word,
+the device, the number of dimensions, the element type (code, bits, lanes), the shape, the number
+of bytes and the bytes, all little-endian.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from math import prod
+from struct import Struct
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
+from xrelay.dialects.device import VirtualDeviceAttr
+from xrelay.dialects.shapes import is_integer_type
+from xrelay.frontends.relay_text.errors import RelayTextError, Source
+from xrelay.frontends.relay_text.syntax import Constant, MetaRef
+from xrelay.frontends.relay_text.types import element_type_name, element_type_named
+
+Node: TypeAlias = dict[str, Any]
+
+MAGIC = 0xDD5E40F096B4A13F
+HEADER = Struct("<QQiiiBBH")
+"""Magic number, reserved, device type and number, dimensions, type code, bits and lanes."""
+CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
+"""How arrays name kinds of element types (DLPack's numbers)."""
+CPU = 1
+
+PLAIN_FIELDS = frozenset(
+    {
+        ("TargetKind", "device_type"),
+        ("VirtualDevice", "device_type_int"),
+        ("VirtualDevice", "virtual_device_id"),
+    }
+)
+"""Fields of objects that hold a number, not the index of an object."""
+
+
+MOST_NESTED = 64
+"""How deep objects may refer to objects."""
+
+
+class Metadata:
+    """The entries of the section, decoded when they are asked for."""
+
+    def __init__(self, source: Source, span: tuple[int, int] | None):
+        self.source = source
+        self.span = span
+        self.constants: dict[int, Constant] = {}
+        """The constants that were asked for: an entry is one expression, however often named."""
+        self._entries: dict[str, list[int]] | None = None
+        self._nodes: list[Node] = []
+        self._arrays: list[str] = []
+
+    def node(self, ref: MetaRef) -> Node:
+        """
+        The object that a reference names.
+
+        Raises RelayTextError when the section is missing, broken, or has no such entry.
+        """
+        if self._entries is None:
+            self._entries = self._read(ref)
+        indices = self._entries.get(ref.key)
+        if indices is None or ref.index >= len(indices):
+            count = len(indices or ())
+            raise self.error(
+                ref, f"the metadata section has {count} entries of this kind", named=True
+            )
+        return self.at(indices[ref.index], ref)
+
+    def at(self, index: object, ref: MetaRef) -> Node:
+        """The object at an index, which a field or a list holds."""
+        try:
+            number = int(cast(str, index))
+            node = self._nodes[number] if number >= 0 else None
+        except (ValueError, TypeError, IndexError):
+            node = None
+        if not isinstance(node, dict) or not isinstance(node.get("attrs", {}), dict):
+            raise self.error(ref, f"found {index!r}, expected the index of an object")
+        return node
+
+    def items(self, index: object, ref: MetaRef) -> list[Node]:
+        """The objects in the list at an index."""
+        node = self.at(index, ref)
+        if node.get("type_key") != "Array":
+            raise self.error(ref, f"found {node.get('type_key')!r}, expected 'Array'")
+        return [self.at(item, ref) for item in node.get("data", [])]
+
+    def attrs(self, node: Node) -> dict[str, str]:
+        """The fields of an object."""
+        return node.get("attrs", {})
+
+    def integer(self, node: Node, ref: MetaRef) -> int:
+        """The number in an `IntImm`."""
+        try:
+            if node["type_key"] == "IntImm":
+                return int(self.attrs(node)["value"])
+        except (KeyError, ValueError):
+            pass
+        raise self.error(ref, f"found {node.get('type_key')!r}, expected 'IntImm' with a value")
+
+    def error(self, ref: MetaRef, message: str, *, named: bool = False) -> RelayTextError:
+        """The diagnostic about an entry of the section."""
+        place = f"meta[{ref.key}][{ref.index}]"
+        text = f"{place}: {message}" if named else f"{place} does not decode: {message}"
+        return self.source.error(ref.position, text)
+
+    def _read(self, ref: MetaRef) -> dict[str, list[int]]:
+        if self.span is None:
+            raise self.error(ref, "the text has no #[metadata] section", named=True)
+        begin, end = self.span
+        try:
+            content: Any = json.loads(self.source.text[begin:end])
+        except json.JSONDecodeError as error:
+            raise self.source.error(
+                begin + error.pos, f"the metadata section is no JSON: {error.msg}"
+            ) from error
+        except RecursionError as error:
+            raise self.source.error(begin, "the metadata section nests too deeply") from error
+        try:
+            self._nodes = cast(list[Node], content["nodes"])
+            self._arrays = cast(list[str], content["b64ndarrays"])
+            root = cast(Node, self._nodes[content["root"]])
+            keys, lists = cast(list[str], root["keys"]), cast(list[int], root["data"])
+            return {
+                key: [int(item) for item in cast(list[int], self._nodes[index]["data"])]
+                for key, index in zip(keys, lists, strict=True)
+            }
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise self.source.error(
+                begin, f"the metadata section is no graph of objects: {error!r}"
+            ) from error
+
+    def plain(self, node: Node, ref: MetaRef) -> int | str | None:
+        """The number or the string in an object; None for the null pointer."""
+        match node.get("type_key"):
+            case "":
+                return None
+            case "runtime.String":
+                return str(node.get("repr_str", ""))
+            case _:
+                return self.integer(node, ref)
+
+    def value(self, ref: MetaRef) -> Attribute:
+        """
+        What an entry stands for as the value of an attribute: a virtual device or a constant.
+
+        Raises RelayTextError for other entries.
+        """
+        node = self.node(ref)
+        if node.get("type_key") == "relay.Constant":
+            return self.constant(ref)[0]
+        if node.get("type_key") != "VirtualDevice":
+            raise self.error(ref, f"found {node.get('type_key')!r}, expected 'VirtualDevice'")
+        fields = self.attrs(node)
+        try:
+            scope = self.plain(self.at(fields["memory_scope"], ref), ref)
+            return VirtualDeviceAttr(
+                int(fields["device_type_int"]),
+                int(fields["virtual_device_id"]),
+                str(scope or ""),
+                self.tree(fields["target"], ref),
+            )
+        except (KeyError, ValueError) as error:
+            raise self.error(ref, f"a virtual device has the field {error}") from error
+
+    def tree(self, index: object, ref: MetaRef, depth: int = 0) -> Attribute:
+        """An object and those that it refers to, as nested attributes; `unit` for null."""
+        if depth > MOST_NESTED:
+            raise self.error(ref, f"objects nest more than {MOST_NESTED} deep")
+        node = self.at(index, ref)
+        kind = str(node.get("type_key"))
+        match kind:
+            case "":
+                return UnitAttr()
+            case "runtime.String":
+                return StringAttr(str(node.get("repr_str", "")))
+            case "IntImm":
+                return IntegerAttr(self.integer(node, ref), i64)
+            case "Array":
+                return ArrayAttr(self.tree(item, ref, depth + 1) for item in node.get("data", []))
+            case "Map":
+                items = zip(node.get("keys", []), node.get("data", []), strict=True)
+                return DictionaryAttr({key: self.tree(i, ref, depth + 1) for key, i in items})
+            case _:
+                fields: dict[str, Attribute] = {"type_key": StringAttr(kind)}
+                for name, field in self.attrs(node).items():
+                    plain = (kind, name) in PLAIN_FIELDS
+                    fields[name] = (
+                        IntegerAttr(int(field), i64) if plain else self.tree(field, ref, depth + 1)
+                    )
+                return DictionaryAttr(fields)
+
+    def constant(self, ref: MetaRef) -> tuple[Attribute, Attribute]:
+        """The value and the type of a `relay.Constant`."""
+        node = self.node(ref)
+        index = self.attrs(node).get("data")
+        try:
+            encoded = self._arrays[int(cast(str, index))]
+        except (ValueError, TypeError, IndexError):
+            raise self.error(ref, f"found array {index!r} of {len(self._arrays)}") from None
+        try:
+            return array_constant(b64decode(encoded, validate=True))
+        except (Base64Error, TypeError, ValueError) as error:
+            raise self.error(ref, str(error)) from error
+
+
+def array_constant(data: bytes) -> tuple[Attribute, Attribute]:
+    """
+    The value and the type of a constant with the elements of an array in TVM's format.
+
+    Raises ValueError that says what is wrong with the bytes.
+    """
+    if len(data) < HEADER.size:
+        raise ValueError(f"an array of {len(data)} bytes, expected at least {HEADER.size}")
+    magic, _, _, _, rank, code, bits, lanes = HEADER.unpack_from(data)
+    if magic != MAGIC:
+        raise ValueError(f"an array begins with {magic:#x}, expected {MAGIC:#x}")
+    names = {code: name for name, code in CODES.items()}
+    name = f"{names.get(code, '?')}{bits}"
+    element = element_type_named(name)
+    if element is None or lanes != 1:
+        raise ValueError(f"an array has elements of type {name}x{lanes} (code {code})")
+    shape_end = HEADER.size + 8 * rank
+    if rank < 0 or len(data) < shape_end + 8:
+        raise ValueError(f"an array of {len(data)} bytes is too short for {rank} dimensions")
+    *shape, size = Struct(f"<{rank + 1}q").unpack_from(data, HEADER.size)
+    expected = prod(shape) * ((bits + 7) // 8)
+    if min(shape, default=0) < 0 or size != expected or len(data) != shape_end + 8 + size:
+        raise ValueError(
+            f"an array of shape {shape} and type {name} has {size} bytes, expected {expected}; "
+            f"{len(data) - shape_end - 8} are there"
+        )
+    type_ = TensorType(element, shape)
+    return value_of(data[shape_end + 8 :], type_), type_
+
+
+def value_of(content: bytes, type_: TensorType[Attribute]) -> Attribute:
+    """
+    The value of a constant with these elements, as `relay.constant` keeps it: few ones and one
+    that repeats in the attribute, others in a blob. Bools are one byte each.
+    """
+    count = prod(type_.get_shape())
+    width = len(content) // count if count else 1
+    splat = count > 1 and content == content[:width] * count
+    if count > INLINE_ELEMENTS and not splat:
+        return BlobAttr(Blob(content))
+    stored = content[:width] if splat and count > INLINE_ELEMENTS else content
+    element = type_.element_type
+    if is_integer_type(element) and element.width.data == 1:
+        stored = bytes(0xFF if byte else 0 for byte in stored)  # how a dense attribute says true
+    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(stored))
+
+
+class MetadataWriter:
+    """The metadata section of a text that is being written."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = [{"type_key": ""}]
+        self.entries: dict[str, list[int]] = {}
+        self.arrays: list[str] = []
+        self._devices: dict[VirtualDeviceAttr, str] = {}
+
+    def add(self, node: Node) -> int:
+        """Adds an object; returns its index."""
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def entry(self, key: str, index: int) -> str:
+        """Lists an object under `key`; returns the reference to it."""
+        indices = self.entries.setdefault(key, [])
+        indices.append(index)
+        return f"meta[{key}][{len(indices) - 1}]"
+
+    def tree(self, attribute: Attribute) -> int:
+        """Adds an object and those that it refers to; returns its index. See Metadata.tree."""
+        match attribute:
+            case UnitAttr():
+                return 0
+            case StringAttr():
+                return self.add({"type_key": "runtime.String", "repr_str": attribute.data})
+            case IntegerAttr():
+                value = str(cast(IntegerAttr[Any], attribute).value.data)
+                fields = {"dtype": "int32", "span": "0", "value": value}
+                return self.add({"type_key": "IntImm", "attrs": fields})
+            case ArrayAttr():
+                items = [self.tree(item) for item in attribute]
+                return self.add({"type_key": "Array", "data": items})
+            case DictionaryAttr():
+                kind = attribute.data.get("type_key")
+                if not isinstance(kind, StringAttr):
+                    indices = [self.tree(item) for item in attribute.data.values()]
+                    keys = list(attribute.data)
+                    return self.add({"type_key": "Map", "keys": keys, "data": indices})
+                fields = {
+                    name: str(
+                        cast(IntegerAttr[Any], field).value.data
+                        if (kind.data, name) in PLAIN_FIELDS
+                        else self.tree(field)
+                    )
+                    for name, field in attribute.data.items()
+                    if name != "type_key"
+                }
+                return self.add({"type_key": kind.data, "attrs": fields})
+            case _:
+                raise ValueError(f"TVM has no object for {attribute}")
+
+    def virtual_device(self, device: VirtualDeviceAttr) -> str:
+        """Adds a device, once; returns the reference to it."""
+        known = self._devices.get(device)
+        if known is None:
+            fields = {
+                "device_type_int": str(device.device_type.value.data),
+                "memory_scope": str(self.tree(device.memory_scope)),
+                "target": str(self.tree(device.target)),
+                "virtual_device_id": str(device.device_id.value.data),
+            }
+            index = self.add({"type_key": "VirtualDevice", "attrs": fields})
+            known = self._devices[device] = self.entry("VirtualDevice", index)
+        return known
+
+    def constant(self, value: Attribute, type_: TensorType[Attribute]) -> str:
+        """Adds a constant; returns the reference to it."""
+        self.arrays.append(b64encode(array_bytes(value, type_)).decode())
+        fields = {
+            "_checked_type_": "0",
+            "data": str(len(self.arrays) - 1),
+            "span": "0",
+            "virtual_device_": "0",
+        }
+        return self.entry(
+            "relay.Constant", self.add({"type_key": "relay.Constant", "attrs": fields})
+        )
+
+    def text(self) -> str:
+        """The section; nothing when it has no entries."""
+        if not self.entries:
+            return ""
+        lists = [self.add({"type_key": "Array", "data": ids}) for ids in self.entries.values()]
+        root = self.add({"type_key": "Map", "keys": list(self.entries), "data": lists})
+        content = {
+            "root": root,
+            "nodes": self.nodes,
+            "b64ndarrays": self.arrays,
+            "attrs": {"tvm_version": "0.10.0"},
+        }
+        return f"\n#[metadata]\n{json.dumps(content, indent=2)}\n"
+
+
+def array_bytes(value: Attribute, type_: TensorType[Attribute]) -> bytes:
+    """
+    A constant in TVM's format of arrays.
+
+    Raises ValueError when the bytes of a blob are absent, or TVM has no such element type.
+    """
+    shape = type_.get_shape()
+    name = element_type_name(type_.element_type)
+    if name is None:
+        raise ValueError(f"TVM has no arrays with elements of type {type_.element_type}")
+    if isinstance(value, BlobAttr):
+        if value.data.data is None:
+            raise ValueError(f'the bytes of constant "{value.data.key}" are not there')
+        content = bytes(value.data.data)
+    else:
+        assert is_dense(value)
+        content = bytes(value.data.data)
+    boolean = name == "bool"
+    name = "uint1" if boolean else name
+    letters = name.rstrip("0123456789")
+    bits = int(name[len(letters) :])
+    expected = prod(shape) * ((bits + 7) // 8)
+    if len(content) != expected:  # One element stands for all.
+        content *= expected // len(content) if content else 0
+    if boolean:
+        content = bytes(byte & 1 for byte in content)
+    header = HEADER.pack(MAGIC, 0, CPU, 0, len(shape), CODES[letters], bits, 1)
+    return header + Struct(f"<{len(shape) + 1}q").pack(*shape, len(content)) + content

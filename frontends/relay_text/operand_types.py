@@ -1,0 +1,140 @@
+"""
+Types of operands that follow from other operands and attributes of an operator: those of weights and
+statistics, which untyped text leaves out.
+
+Source: what the type relations of Relay's operators assign to operands of unknown type.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute
+
+from xrelay.dialects.shapes import is_tensor_type
+
+Types = Sequence[Attribute | None]
+Properties = Mapping[str, Attribute]
+Rule = Callable[[Types, Properties], Mapping[int, Attribute]]
+
+
+def operand_types(
+    operator: str, operands: Types, properties: Properties
+) -> Iterator[tuple[int, Attribute]]:
+    """The operands whose type is not known yet and follows, with their types."""
+    rule = RULES.get(operator)
+    if rule is None or not operands or not is_tensor_type(operands[0] or _NOTHING):
+        return
+    for index, type_ in rule(operands, properties).items():
+        if index < len(operands) and operands[index] is None:
+            yield index, type_
+
+
+_NOTHING = StringAttr("")
+
+
+def _tensor(type_: Attribute | None) -> TensorType[Attribute]:
+    assert type_ is not None and is_tensor_type(type_)
+    return type_
+
+
+def _integer(properties: Properties, name: str) -> int | None:
+    value = properties.get(name)
+    return value.value.data if isinstance(value, IntegerAttr) else None
+
+
+def _text(properties: Properties, name: str, default: str) -> str:
+    value = properties.get(name)
+    return value.data if isinstance(value, StringAttr) and value.data else default
+
+
+def _integers(properties: Properties, name: str) -> tuple[int, ...] | None:
+    value = properties.get(name)
+    if not isinstance(value, DenseArrayBase):
+        return None
+    return tuple(int(item) for item in value.get_values())
+
+
+def convolution(data_layout: str, kernel_layout: str, *, transposed: bool = False) -> Rule:
+    """The weight of a convolution, from `channels` and `kernel_size`."""
+
+    def rule(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
+        data = _tensor(operands[0])
+        channels, kernel = _integer(properties, "channels"), _integers(properties, "kernel_size")
+        layout = _text(properties, "data_layout", data_layout)
+        order = _text(properties, "kernel_layout", kernel_layout)
+        if channels is None or kernel is None or len(layout) != len(data.get_shape()):
+            return {}
+        inputs = data.get_shape()[layout.index("C")]
+        groups = _integer(properties, "groups") or 1
+        if transposed:
+            sizes = {"I": inputs, "O": channels // groups}
+        else:
+            within = inputs if inputs == DYNAMIC_INDEX else inputs // groups
+            sizes = {"O": channels, "I": within}
+        spatial = iter(kernel)
+        if any(letter not in "OIDHW" for letter in order) or len(order) != len(kernel) + 2:
+            return {}
+        places = {letter: next(spatial) for letter in order if letter not in "OI"}
+        shape = [sizes[letter] if letter in sizes else places[letter] for letter in order]
+        return {1: TensorType(data.element_type, shape)}
+
+    return rule
+
+
+def dense(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
+    """The weight of `nn.dense`, from `units`."""
+    data, units = _tensor(operands[0]), _integer(properties, "units")
+    if units is None or not data.get_shape():
+        return {}
+    return {1: TensorType(data.element_type, [units, data.get_shape()[-1]])}
+
+
+def matmul(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
+    """The second matrix of `nn.matmul`, from `units`."""
+    first, units = _tensor(operands[0]), _integer(properties, "units")
+    if units is None or len(first.get_shape()) < 2:
+        return {}
+    flags = [properties.get(name) for name in ("transpose_a", "transpose_b")]
+    turned = [isinstance(flag, IntegerAttr) and bool(flag.value.data) for flag in flags]
+    depth = first.get_shape()[-2 if turned[0] else -1]
+    shape = [units, depth] if turned[1] else [depth, units]
+    return {1: TensorType(first.element_type, shape)}
+
+
+def along_axis(count: int, default_axis: int) -> Rule:
+    """`count` vectors along `axis` of the data: scales, shifts, statistics, biases."""
+
+    def rule(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
+        data = _tensor(operands[0])
+        axis = _integer(properties, "axis")
+        axis = default_axis if axis is None else axis
+        shape = data.get_shape()
+        if not -len(shape) <= axis < len(shape):
+            return {}
+        vector = TensorType(data.element_type, [shape[axis]])
+        return dict.fromkeys(range(1, count + 1), vector)
+
+    return rule
+
+
+RULES: Mapping[str, Rule] = {
+    "nn.batch_norm": along_axis(4, 1),
+    "nn.bias_add": along_axis(1, 1),
+    "nn.conv1d": convolution("NCW", "OIW"),
+    "nn.conv2d": convolution("NCHW", "OIHW"),
+    "nn.conv2d_transpose": convolution("NCHW", "IOHW", transposed=True),
+    "nn.conv3d": convolution("NCDHW", "OIDHW"),
+    "nn.dense": dense,
+    "nn.group_norm": along_axis(2, 1),
+    "nn.instance_norm": along_axis(2, 1),
+    "nn.layer_norm": along_axis(2, -1),
+    "nn.matmul": matmul,
+    "nn.prelu": along_axis(1, 1),
+}
+"""What to find out, by operator. The first operand is known when a rule is asked."""

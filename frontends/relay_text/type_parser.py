@@ -1,0 +1,157 @@
+"""The types in Relay text."""
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, TypeAttribute
+
+from xrelay.dialects.functional import ForallType, TypeVarType
+from xrelay.frontends.relay_text.cursor import Cursor
+from xrelay.frontends.relay_text.steps import Step
+from xrelay.frontends.relay_text.tokens import Kind
+from xrelay.frontends.relay_text.types import Type, Unknown, compound, element_type_named, resolve
+
+
+class TypeParser:
+    """
+    Reads types at a cursor. A dimension that the metadata section names, a variable or arithmetic
+    with variables, has no number and becomes unknown.
+    """
+
+    def __init__(self, cursor: Cursor):
+        self.cursor = cursor
+        self.scopes: list[tuple[str, ...]] = []
+        """The type parameters of the functions and type definitions around this place."""
+        self._tensors: dict[tuple[tuple[int, ...], str], TensorType[Attribute]] = {}
+        self.used_types: dict[str, tuple[int, int]] = {}
+        """The data types that the text names, with the number of arguments, and where first."""
+
+    def type_params(self) -> tuple[str, ...]:
+        """`[A, B]`, or nothing."""
+        cursor = self.cursor
+        names: list[str] = []
+        if cursor.accept("["):
+            while not cursor.accept("]"):
+                position = cursor.position
+                name = cursor.take(Kind.NAME, "the name of a type parameter")
+                if name in names:
+                    raise cursor.error(f"type parameter {name} is named twice", position)
+                names.append(name)
+                if not cursor.at("]"):
+                    cursor.expect(",")
+        return tuple(names)
+
+    def type_(self) -> Step[Type]:
+        """A type."""
+        cursor = self.cursor
+        kind = cursor.kinds[cursor.index]
+        if kind is Kind.PUNCTUATION and cursor.accept("("):
+            fields = yield self._list(")")
+            return compound("tuple", tuple(fields))
+        if cursor.at("_"):
+            cursor.index += 1
+            return Unknown()
+        if kind is not Kind.NAME:
+            cursor.unexpected("a type")
+        position = cursor.position
+        name = cursor.texts[cursor.index]
+        cursor.index += 1
+        if name == "Tensor":
+            return self._tensor()
+        if name == "fn":
+            return (yield self._function())
+        if name == "ref" and cursor.accept("("):
+            value = yield self.type_()
+            cursor.expect(")")
+            return compound("ref", (value,))
+        if name == "meta":
+            return self._from_metadata()
+        if any(name in scope for scope in self.scopes):
+            return TypeVarType(name)
+        element = element_type_named(name)
+        if element is not None:
+            return self._tensor_type((), name, element)
+        args: list[Type] = []
+        if cursor.accept("["):
+            args = yield self._list("]")
+        self.used_types.setdefault(name, (len(args), position))
+        return compound("@" + name, tuple(args))
+
+    def _list(self, end: str) -> Step[list[Type]]:
+        """Types separated by commas, up to `end`."""
+        cursor = self.cursor
+        found: list[Type] = []
+        while not cursor.accept(end):
+            found.append((yield self.type_()))
+            if not cursor.at(end):
+                cursor.expect(",")
+        return found
+
+    def _function(self) -> Step[Type]:
+        """What follows `fn`: type parameters, parameters and result."""
+        cursor = self.cursor
+        position = cursor.position
+        names = self.type_params()
+        self.scopes.append(names)
+        cursor.expect("(")
+        inputs = yield self._list(")")
+        cursor.expect("->")
+        output = yield self.type_()
+        self.scopes.pop()
+        type_ = compound("fn", (*inputs, output))
+        if not names:
+            return type_
+        known = resolve(type_)
+        if not isinstance(known, Attribute):
+            raise cursor.error("a type with type parameters has an unknown type inside", position)
+        return ForallType(names, known)
+
+    def _tensor(self) -> Type:
+        """What follows `Tensor`: the shape and the element type."""
+        cursor = self.cursor
+        cursor.expect("[")
+        cursor.expect("(")
+        shape: list[int] = []
+        while not cursor.accept(")"):
+            shape.append(self._dimension())
+            if not cursor.at(")"):
+                cursor.expect(",")
+        cursor.expect(",")
+        position = cursor.position
+        name = cursor.take(Kind.NAME, "an element type")
+        element = element_type_named(name)
+        if element is None:
+            raise cursor.error(f"found '{name}', expected an element type", position)
+        cursor.expect("]")
+        return self._tensor_type(tuple(shape), name, element)
+
+    def _tensor_type(self, shape: tuple[int, ...], name: str, element: TypeAttribute) -> Type:
+        known = self._tensors.get((shape, name))
+        if known is None:
+            known = self._tensors[shape, name] = TensorType(element, shape)
+        return known
+
+    def _dimension(self) -> int:
+        cursor = self.cursor
+        if cursor.accept("?"):
+            return DYNAMIC_INDEX
+        if cursor.accept("meta"):
+            self._metadata_entry()
+            return DYNAMIC_INDEX
+        return cursor.take_integer("a dimension: a number or '?'")
+
+    def _from_metadata(self) -> Type:
+        position = self.cursor.position
+        key = self._metadata_entry()
+        if key != "IncompleteType":
+            raise self.cursor.error(f"found meta[{key}], expected a type", position)
+        return Unknown()
+
+    def _metadata_entry(self) -> str:
+        """What follows `meta`: the kind of the entry is returned, its number skipped."""
+        cursor = self.cursor
+        cursor.expect("[")
+        key = cursor.take(Kind.NAME, "the kind of an entry of the metadata section")
+        cursor.expect("]")
+        cursor.expect("[")
+        cursor.take_integer("the number of an entry")
+        cursor.expect("]")
+        return key

@@ -1,0 +1,125 @@
+"""Types and scalar constants as Relay text writes them."""
+
+import struct
+from math import isfinite
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    Signedness,
+    TensorType,
+    TupleType,
+)
+from xdsl.ir import Attribute
+
+from xrelay.dialects.core import RefType, is_dense
+from xrelay.dialects.functional import AdtType, FnType, ForallType, TypeVarType
+from xrelay.dialects.shapes import is_integer_type, is_tensor_type
+from xrelay.frontends.relay_text.errors import RelayPrintError
+from xrelay.frontends.relay_text.steps import Step, run
+from xrelay.frontends.relay_text.types import element_type_name
+
+
+def type_text(type_: Attribute) -> str:
+    """
+    A type in Relay text.
+
+    Raises RelayPrintError for types that Relay does not have.
+    """
+    if is_tensor_type(type_):
+        return _tensor_text(type_)
+    return run(_text(type_))
+
+
+def _tensor_text(type_: TensorType[Attribute]) -> str:
+    name = element_type_name(type_.element_type)
+    if name is None:
+        raise RelayPrintError(f"Relay text has no name for the element type of {type_}")
+    shape = type_.get_shape()
+    if not shape:
+        return name
+    dims = ", ".join("?" if dim == DYNAMIC_INDEX else str(dim) for dim in shape)
+    return f"Tensor[({dims}), {name}]"
+
+
+def _text(type_: Attribute) -> Step[str]:
+    match type_:
+        case TupleType():
+            fields = yield _list(type_.types.data)
+            return f"({fields},)" if len(type_.types) == 1 else f"({fields})"
+        case FnType():
+            inputs = yield _list(type_.inputs)
+            output = yield _text(type_.output)
+            return f"fn ({inputs}) -> {output}"
+        case ForallType():
+            body = yield _text(type_.body)
+            return f"fn [{', '.join(type_.names)}]{body.removeprefix('fn ')}"
+        case RefType():
+            return f"ref({(yield _text(type_.value))})"
+        case TypeVarType():
+            return type_.variable.data
+        case AdtType():
+            args = yield _list(type_.args.data)
+            name = type_.definition.string_value()
+            return f"{name}[{args}]" if args else name
+        case TensorType():
+            return _tensor_text(type_)
+        case _:
+            raise RelayPrintError(f"Relay text has no words for the type {type_}")
+
+
+def _list(types: tuple[Attribute, ...]) -> Step[str]:
+    texts: list[str] = []
+    for type_ in types:
+        texts.append(_tensor_text(type_) if is_tensor_type(type_) else (yield _text(type_)))
+    return ", ".join(texts)
+
+
+def scalar_text(value: Attribute, type_: TensorType[Attribute], *, six_digits: bool) -> str | None:
+    """
+    A constant of rank 0 as a literal: with the fewest digits that read back as the same number,
+    or with six significant ones as TVM prints it. None for element types without literals.
+    """
+    if not is_dense(value) or type_.get_shape():
+        return None
+    (number,) = value.get_values()
+    element = type_.element_type
+    if isinstance(number, tuple):
+        return None
+    if is_integer_type(element):
+        width = element.width.data
+        if width == 1:
+            return "True" if number else "False"
+        if element.signedness.data == Signedness.UNSIGNED or width not in (16, 32, 64):
+            return None
+        return str(number) if width == 32 else f"{number}i{width}"
+    match element:
+        case Float16Type():
+            return _float_text(float(number), "f16", "<e", six_digits)
+        case Float32Type():
+            return _float_text(float(number), "f", "<f", six_digits)
+        case Float64Type():
+            return _float_text(float(number), "f64", "<d", six_digits)
+        case _:
+            return None
+
+
+def _float_text(number: float, suffix: str, code: str, six_digits: bool) -> str:
+    if not isfinite(number):
+        return f"{number}{suffix}"
+    if six_digits:
+        return f"{number:.6g}{suffix}"
+    text = repr(number)
+    if code != "<d":
+        # The fewest digits that give the same number of this width.
+        content = struct.pack(code, number)
+        for digits in range(1, 18):
+            text = f"{number:.{digits}g}"
+            try:
+                if struct.pack(code, float(text)) == content:
+                    break
+            except OverflowError:  # rounded up beyond the largest number
+                continue
+    return text.removesuffix(".0") + suffix

@@ -1,0 +1,237 @@
+"""
+Recorded passes of TVM v0.10.0, compared with the project's.
+
+    python tests/conformance/golden.py FILE… [--roundtrip] [--pass NAME …] [--jobs N] [-v]
+
+A FILE (`.jsonl` or `.jsonl.xz`) has one record a line: {"pass", "source", "options", "before",
+"after"}, where the last two are modules in Relay text. A record agrees when the project's pass makes
+of `before` what `after` is, up to names of values. With --roundtrip a record agrees when both
+modules are the same after they were printed and read again.
+
+Prints a line for each record that does not agree, with its source, for each pass `PASS: N of M agree`
+and last `N of M agree`. The exit code is 0 only when all agree. Records in exceptions.toml, where
+the original is wrong, are counted apart, and so are passes that the project does not have; when such
+a pass is named with --pass, the exit code is 1.
+"""
+
+import argparse
+import json
+import lzma
+import sys
+import tomllib
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+from isomorphism import difference
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from xrelay.frontends.relay_text import print_relay_text, read_relay_text
+from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
+from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
+from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
+from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
+from xrelay.transforms.defuse_ops import DefuseOpsPass
+from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
+from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
+from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.infer_type import InferTypePass
+from xrelay.transforms.simplify_expr import SimplifyExprPass
+from xrelay.transforms.simplify_inference import SimplifyInferencePass
+from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
+
+EXCEPTIONS = Path(__file__).parent / "exceptions.toml"
+CHUNK = 40
+"""Records that a process takes at a time."""
+
+Options = dict[str, Any]
+
+PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
+    "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
+    "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
+    "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
+    "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
+    "DeadCodeElimination": lambda _: [DeadCodeEliminationPass()],
+    "DefuseOps": lambda _: [DefuseOpsPass()],
+    "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
+    "FoldConstant": lambda _: [FoldConstantPass()],
+    "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],
+    "FoldScaleAxis": lambda _: [FoldScaleAxisPass(), FoldConstantPass()],
+    "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",))],
+    "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
+    "InferType": lambda _: [InferTypePass()],
+    "SimplifyExpr": lambda _: [SimplifyExprPass()],
+    "SimplifyInference": lambda _: [SimplifyInferencePass()],
+    "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
+}
+"""What the project runs for a recorded pass and its options."""
+
+
+@dataclass
+class Outcome:
+    """What became of one record; `problem` is None when it agrees."""
+
+    name: str
+    source: str
+    problem: str | None = None
+    missing: bool = False
+    """Whether the project does not have the pass."""
+    excused: str | None = None
+    """The reason in exceptions.toml."""
+
+
+@dataclass
+class Check:
+    """What to do with each record."""
+
+    roundtrip: bool
+    only: frozenset[str]
+    exceptions: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def outcome(self, line: str) -> Outcome | None:
+        """The outcome of a record; None when it is not one of those asked for."""
+        record = json.loads(line)
+        name, source = record["pass"], record["source"]
+        if self.only and name not in self.only:
+            return None
+        found = Outcome(name, source, excused=self.exceptions.get((name, source)))
+        if not self.roundtrip and name not in PASSES:
+            found.missing = True
+            return found
+        try:
+            found.problem = _roundtrip(record) if self.roundtrip else _difference(record)
+        except (DiagnosticException, VerifyException) as error:
+            found.problem = str(error)
+        except Exception:  # noqa: BLE001 A crash is a disagreement; the others still count.
+            found.problem = traceback.format_exc()
+        return found
+
+    def outcomes(self, lines: list[str]) -> list[Outcome]:
+        """The outcomes of some records."""
+        return [found for line in lines if (found := self.outcome(line)) is not None]
+
+
+def _difference(record: dict[str, Any]) -> str | None:
+    """How the pass differs from the record."""
+    context = Context()
+    module = _read(record["before"], "before")
+    for step in PASSES[record["pass"]](record["options"]):
+        step.apply(context, module)
+        module.verify()
+    # The comments of untyped text may state types of another time.
+    expected = _read(record["after"], "after", check_types=record["pass"] == "InferType")
+    return difference(module, expected)
+
+
+def _read(text: str, name: str, *, check_types: bool = False) -> ModuleOp:
+    module = read_relay_text(text, name, check_types=check_types)
+    module.verify()
+    return module
+
+
+def _roundtrip(record: dict[str, Any]) -> str | None:
+    """How what was printed and read again differs."""
+    for name in ("before", "after"):
+        module = _read(record[name], name)
+        for tvm_compatible in (False, True):
+            printed = print_relay_text(module, tvm_compatible=tvm_compatible)
+            again = _read(printed, f"{name}, printed")
+            found = difference(module, again)
+            if found is not None:
+                return f"{name}: {found}"
+            if print_relay_text(again, tvm_compatible=tvm_compatible) != printed:
+                return f"{name}: printing again gives another text"
+    return None
+
+
+def records(path: Path) -> Iterator[str]:
+    """The lines of a file."""
+    opener = lzma.open if path.suffix == ".xz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        yield from file
+
+
+def chunks(paths: list[Path]) -> Iterator[list[str]]:
+    """The lines of files, some at a time."""
+    for path in paths:
+        lines = records(path)
+        while chunk := list(islice(lines, CHUNK)):
+            yield chunk
+
+
+def main() -> int:
+    """Runs the checker."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.strip().partition("\n")[0])
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+    parser.add_argument("--roundtrip", action="store_true", help="print and read again")
+    parser.add_argument("--pass", dest="passes", metavar="NAME", action="append", default=[],
+                        help="only records of this pass (`all` for all)")  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="whole messages")
+    args = parser.parse_args()
+    entries = tomllib.loads(EXCEPTIONS.read_text())["exception"]
+    named = frozenset(args.passes) - {"all"}
+    check = Check(args.roundtrip, named, {(e["pass"], e["source"]): e["reason"] for e in entries})
+    files: list[Path] = args.files
+    for path in files:
+        if not path.is_file():
+            parser.error(f"there is no file '{path}'")
+    if args.jobs > 1:
+        with ProcessPoolExecutor(args.jobs) as pool:
+            outcomes = [o for found in pool.map(check.outcomes, chunks(files)) for o in found]
+    else:
+        outcomes = [o for chunk in chunks(files) for o in check.outcomes(chunk)]
+    return report(outcomes, named, args.verbose)
+
+
+def report(outcomes: list[Outcome], named: frozenset[str], verbose: bool) -> int:
+    """Prints what was found; returns the exit code."""
+    total, agree = Counter[str](), Counter[str]()
+    excused, missing, operators = Counter[str](), Counter[str](), Counter[str]()
+    for outcome in outcomes:
+        if outcome.missing:
+            missing[outcome.name] += 1
+            continue
+        if outcome.problem is not None and outcome.excused is not None:
+            excused[outcome.name] += 1
+            continue
+        total[outcome.name] += 1
+        if outcome.problem is None:
+            agree[outcome.name] += 1
+            continue
+        first = outcome.problem.strip().splitlines()
+        shown = outcome.problem if verbose else first[-1 if first[0].startswith("Trace") else 0]
+        print(f"{outcome.name} {outcome.source}: {shown}")
+        _, unknown, rest = outcome.problem.partition("unknown operator or constructor '")
+        if unknown:
+            operators[rest.partition("'")[0]] += 1
+    if operators:
+        print("records with unknown operators: " + ", ".join(
+            f"{name} {count}" for name, count in operators.most_common()
+        ))  # fmt: skip
+    for name in sorted(total | excused):
+        print(f"{name}: {agree[name]} of {total[name]} agree")
+        if excused[name]:
+            print(f"{name}: {excused[name]} disagree for the reasons in {EXCEPTIONS.name}")
+    for name, count in sorted(missing.items()):
+        print(f"{name}: no such pass yet ({count} records)")
+    print(f"{agree.total()} of {total.total()} agree")
+    return (
+        1 if agree != total or (named and missing) or named - set(total | missing | excused) else 0
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

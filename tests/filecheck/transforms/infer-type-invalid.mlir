@@ -1,0 +1,15 @@
+// RUN: not xrelay-opt -p infer-type %s 2>&1 | filecheck %s
+// RUN: not xrelay-opt -p infer-type --disable-verify %S/inputs/infer-type-conflict.mlir 2>&1 | filecheck %s --check-prefix STATED
+
+func.func @branches(%p: i1, %x: tensor<2xf32>, %y: tensor<2xi32>) {
+  %0 = scf.if %p -> (tensor<2xf32>) {
+    scf.yield %x : tensor<2xf32>
+  } else {
+    scf.yield %y : tensor<2xi32>
+  }
+  func.return
+}
+
+// CHECK: error: scf.if: one body yields tensor<2xf32>, another tensor<2xi32>
+
+// STATED: error: relay.exp %sum: result type is tensor<3xf32>, but the operands give tensor<2xf32>

@@ -1,0 +1,168 @@
+"""
+Whether two modules compute the same in the same way: equal up to the names of values and the order
+of operations without effects. Values that two users share are shared in both; constants are
+compared by their contents.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsTerminator, is_side_effect_free
+
+from xrelay.dialects.adt import ConstructOp, ConstructorOp, TypeDefOp
+from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.functional import ApplyOp, GlobalVarOp, LetOp
+from xrelay.interpreters.arrays import constant_array
+
+NAMED = (ConstantOp, ConstructorOp, GlobalVarOp)
+"""Operations without operands that are the same wherever they stand."""
+
+
+class Different(Exception):
+    """Two modules are not the same; the message says where."""
+
+
+def difference(one: ModuleOp, other: ModuleOp, *, types: bool = True) -> str | None:
+    """What the first difference between two modules is. With `types` result types count."""
+    try:
+        _compare_modules(one, other, types)
+    except Different as found:
+        return str(found)
+    return None
+
+
+def _compare_modules(one: ModuleOp, other: ModuleOp, types: bool) -> None:
+    left, right = _definitions(one), _definitions(other)
+    if list(left) != list(right) and set(left) != set(right):
+        raise Different(f"the modules define {sorted(left)} and {sorted(right)}")
+    for name, op in left.items():
+        counterpart = right[name]
+        if isinstance(op, func.FuncOp) and isinstance(counterpart, func.FuncOp):
+            Comparison(f"@{name}", types).functions(op, counterpart)
+        elif dict(op.properties) != dict(counterpart.properties):
+            raise Different(f"type {name} is defined differently")
+
+
+def _definitions(module: ModuleOp) -> dict[str, Operation]:
+    found: dict[str, Operation] = {}
+    for op in module.body.block.ops:
+        assert isinstance(op, func.FuncOp | TypeDefOp), op.name
+        found[op.sym_name.data] = op
+    return found
+
+
+@dataclass
+class Comparison:
+    """The comparison of two functions."""
+
+    where: str
+    types: bool
+    pairs: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    """The values of the first that stand for values of the second."""
+    taken: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    pending: list[tuple[SSAValue, SSAValue]] = field(default_factory=list)
+
+    def functions(self, one: func.FuncOp, other: func.FuncOp) -> None:
+        self._same("attributes", dict(one.attributes), dict(other.attributes))
+        self._same("attributes of parameters", one.arg_attrs, other.arg_attrs)
+        self._blocks(one.body.block, other.body.block)
+        while self.pending:
+            self._values(*self.pending.pop())
+
+    def _same(self, what: str, left: object, right: object) -> None:
+        if left != right:
+            raise Different(f"{self.where}: {what}: {_short(left)} and {_short(right)}")
+
+    def _pair(self, one: SSAValue, other: SSAValue) -> None:
+        if self.types:
+            self._same(f"type of %{one.name_hint}", one.type, other.type)
+        self.pairs[one], self.taken[other] = other, one
+
+    def _blocks(self, one: Block, other: Block) -> None:
+        self._same("number of parameters", len(one.args), len(other.args))
+        for pair in zip(one.args, other.args, strict=True):
+            self._pair(*pair)
+        left, right = _roots(one), _roots(other)
+        self._same("order of effects", [op.name for op in left], [op.name for op in right])
+        for pair in zip(left, right, strict=True):
+            if pair[0].results and not pair[0].has_trait(IsTerminator):
+                self.pending.append((pair[0].results[0], pair[1].results[0]))
+            else:
+                self._same("operands", len(pair[0].operands), len(pair[1].operands))
+                self.pending.extend(zip(pair[0].operands, pair[1].operands, strict=True))
+
+    def _values(self, one: SSAValue, other: SSAValue) -> None:
+        left, right = one.owner, other.owner
+        if (
+            isinstance(left, NAMED)
+            and isinstance(right, NAMED)
+            or (isinstance(left, ConstructOp) and not left.fields)
+        ):
+            self._operations(left, right)
+            return
+        if one in self.pairs or other in self.taken:
+            if self.pairs.get(one) is not other:
+                raise Different(
+                    f"{self.where}: a value is used by others: {_described(one)} and "
+                    f"{_described(other)}"
+                )
+            return
+        if not isinstance(left, Operation) or not isinstance(right, Operation):
+            raise Different(f"{self.where}: {_described(one)} and {_described(other)}")
+        for pair in zip(left.results, right.results, strict=False):
+            self._pair(*pair)
+        self._operations(left, right)
+
+    def _operations(self, left: Operation, right: object) -> None:
+        assert isinstance(right, Operation)
+        self._same("operation", left.name, right.name)
+        if isinstance(left, ConstantOp) and isinstance(right, ConstantOp):
+            self._same("type of a constant", left.result.type, right.result.type)
+            if not np.array_equal(_bytes(left), _bytes(right)):
+                raise Different(
+                    f"{self.where}: constants: {_short(left.value)} and {_short(right.value)}"
+                )
+            return
+        self._same(f"properties of {left.name}", dict(left.properties), dict(right.properties))
+        self._same(f"attributes of {left.name}", dict(left.attributes), dict(right.attributes))
+        for name, a, b in (
+            ("results", left.results, right.results),
+            ("operands", left.operands, right.operands),
+            ("regions", left.regions, right.regions),
+        ):
+            self._same(f"{name} of {left.name}", len(a), len(b))
+        self.pending.extend(reversed(list(zip(left.operands, right.operands, strict=True))))
+        for pair in zip(left.regions, right.regions, strict=True):
+            self._blocks(pair[0].block, pair[1].block)
+
+
+def _roots(block: Block) -> list[Operation]:
+    """The operations whose order counts: bindings, effects, and the end."""
+    return [
+        op
+        for op in block.ops
+        if isinstance(op, LetOp)
+        or op.has_trait(IsTerminator)
+        or not (op.regions or isinstance(op, func.CallOp | ApplyOp) or is_side_effect_free(op))
+    ]
+
+
+def _bytes(op: ConstantOp) -> np.ndarray:
+    """The elements of a constant, of which a splat may keep one only, as bytes."""
+    array = np.ascontiguousarray(constant_array(op))
+    return array.reshape(-1).view(np.uint8)
+
+
+def _described(value: SSAValue) -> str:
+    owner = value.owner
+    return owner.name if isinstance(owner, Operation) else f"parameter %{value.name_hint}"
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}: {_short(v)}" for k, v in value.items()) + "}"
+    text = str(value) if isinstance(value, Attribute | str | int) else repr(value)
+    return text if len(text) < 300 else text[:300] + "…"

@@ -1,0 +1,73 @@
+"""Relay text nests as deep as it likes: neither reading nor printing recurses in Python."""
+
+import sys
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from xrelay.dialects.functional import LetOp
+from xrelay.frontends.relay_text import RelayTextError, print_relay_text, read_relay_text
+
+DEPTH = 10_000
+TENSOR = "Tensor[(2), float32]"
+
+
+def main(body: str) -> str:
+    return f"def @main(%x: {TENSOR}, %c: bool) {{\n{body}\n}}\n"
+
+
+def nested(depth: int) -> dict[str, str]:
+    """Bodies of functions in which something nests."""
+    return {
+        "lets": "".join(f"let %v{i} = exp(%{f'v{i - 1}' if i else 'x'});\n" for i in range(depth))
+        + f"%v{depth - 1}",
+        "calls": "exp(" * depth + "%x" + ")" * depth,
+        "parentheses": "(" * depth + "%x" + ")" * depth,
+        "branches": "if (%c) {" * depth + "%x" + "} else {exp(%x)}" * depth,
+        "functions": f"fn (%y: {TENSOR}) {{" * depth + "exp(%y)" + "}(%x)" * depth,
+        "lets as values": "let %a = " * depth + "%x" + "; %a" * depth,
+        "braces": "{" * depth + "%x" + "}" * depth,
+        "tuples": "(" * depth + "%x" + ",)" * depth + ".0" * depth,
+        "conditions": "if (" * depth + "%c" + ") {%c} else {%c}" * depth,
+        "untyped functions": "fn (%y) {" * depth + "%y" + "}(%x)" * depth,
+        "curried functions": "fn () {" * depth + "%x" + "}" * depth,
+        "curried calls": "fn () {" * depth + "%x" + "}" * depth + "()" * depth,
+        "operators": "%x" + " + %x" * depth,
+        "operators to the right": "%x + (" * depth + "%x" + ")" * depth,
+        "comments": "/*" * depth + "*/" * depth + "%x",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["lets", "calls", "parentheses", "branches", "functions", "curried functions"]
+)
+def test_deep_nesting(name: str):
+    limit = sys.getrecursionlimit()
+    print_relay_text(read_relay_text(main(nested(DEPTH)[name])))
+    assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize("name", nested(1))
+def test_nesting_prints_and_reads_again(name: str):
+    printed = print_relay_text(read_relay_text(main(nested(1500)[name])))
+    assert print_relay_text(read_relay_text(printed)) == printed
+
+
+def test_matches_nest():
+    text = f"type L {{ C({TENSOR}) }}\ndef @main(%l: L, %x: {TENSOR}) {{\n"
+    text += "match (%l) { C(%y) => {" * 1500 + "%x" + "},}" * 1500 + "}\n"
+    printed = print_relay_text(read_relay_text(text))
+    assert printed.count("match (%l)") == 1500
+
+
+def test_a_missing_end_is_found_below_everything():
+    with pytest.raises(RelayTextError, match="found '}', expected ',' or '\\)'"):
+        read_relay_text(main("(" * DEPTH + "%x"))
+
+
+def lets(module: ModuleOp) -> int:
+    return sum(isinstance(op, LetOp) for op in module.walk())
+
+
+def test_lets_stay_lets():
+    assert lets(read_relay_text(main(nested(100)["lets"]))) == 100

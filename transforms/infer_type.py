@@ -1,0 +1,216 @@
+"""
+`infer-type`: every result has the type that its operands give.
+
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<?x3xf32>       func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32>
+      %0 = relay.exp %x : … -> tensor<?x3xf32>             ──►      %0 = relay.exp %x : … -> tensor<2x3xf32>
+      return %0                                                     return %0
+
+Unknown dimensions are replaced by known ones, and types that are not stated (`none`) by the inferred
+ones: of operators, `relay.fused` and `relay.composite` (parameters and results), function values, the
+results of `scf.if` and `relay.match`, calls, and the results of functions. What a program states
+is kept where inference knows less. Parameters of functions of the module stay as they are.
+
+An operation of another dialect, or a call, that uses a value whose type became more precise gets it
+through a `tensor.cast` to the type that it had.
+
+Source: Relay's InferType.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import func, scf, tensor
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from xrelay.dialects.adt import ConstructOp, MatchOp, pattern_variables
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import CalledBodyOp, YieldOp
+from xrelay.dialects.functional import ClosureOp, FnType, ForallType
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.type_relations import joined, refined
+
+TYPED_BY_OPERANDS = (
+    CalledBodyOp,
+    ClosureOp,
+    ConstructOp,
+    MatchOp,
+    RelayOp,
+    YieldOp,
+    func.ReturnOp,
+    scf.IfOp,
+    scf.YieldOp,
+    tensor.CastOp,
+)
+"""Operations that take operands whose types become more precise."""
+
+
+@dataclass(frozen=True)
+class InferTypePass(ModulePass):
+    """States the most precise types."""
+
+    name = "infer-type"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        TypeInference(op).run()
+
+
+class TypeInference:
+    """The state of inference on one module."""
+
+    def __init__(self, module: ModuleOp):
+        self.functions = {
+            function.sym_name.data: function
+            for function in module.walk()
+            if isinstance(function, func.FuncOp)
+        }
+        self.changed = True
+
+    def run(self) -> None:
+        """Goes through all functions until nothing becomes more precise: calls carry results."""
+        while self.changed:
+            self.changed = False
+            for function in self.functions.values():
+                if not function.is_declaration:
+                    for block in function.body.blocks:
+                        self.sweep(block)
+                    self.state_results(function)
+
+    def state_results(self, function: func.FuncOp) -> None:
+        """The type of a function has the types of what it returns."""
+        last = None if function.body.blocks.last is None else function.body.blocks.last.last_op
+        if not isinstance(last, func.ReturnOp):
+            return
+        inputs = function.function_type.inputs.data
+        type_ = FunctionType.from_lists(inputs, last.arguments.types)
+        if type_ != function.function_type:
+            for stated, found in zip(
+                function.function_type.outputs.data, last.arguments.types, strict=False
+            ):
+                if refined(stated, found) is None:
+                    raise PassFailedException(
+                        f"function @{function.sym_name.data}: result type is {stated}, the body "
+                        f"returns {found}"
+                    )
+            function.function_type = type_
+            self.changed = True
+
+    def sweep(self, block: Block) -> None:
+        """Infers the types in a block from its first operation to its last."""
+        # What is to be done is a stack: operations, each after the blocks inside of it.
+        pending: list[tuple[Operation, bool]] = [(op, False) for op in reversed(list(block.ops))]
+        while pending:
+            op, inside_done = pending.pop()
+            if op.regions and not inside_done:
+                self.enter(op)
+                pending.append((op, True))
+                for region in reversed(op.regions):
+                    for inner in reversed(list(region.blocks)):
+                        pending.extend((each, False) for each in reversed(list(inner.ops)))
+                continue
+            types = self.result_types(op)
+            if types is not None:
+                for result, type_ in zip(op.results, types, strict=True):
+                    self.refine(result, type_, op, "the operands give")
+
+    def enter(self, op: Operation) -> None:
+        """The parameters of bodies have the types of what they stand for."""
+        if isinstance(op, CalledBodyOp):
+            for i, (param, arg) in enumerate(zip(op.block.args, op.args, strict=True)):
+                self.refine(param, arg.type, op, f"parameter {i} has it, its argument")
+        elif isinstance(op, MatchOp):
+            for pattern, region in zip(op.patterns, op.clauses, strict=True):
+                bound = pattern_variables(op, pattern, op.data.type)
+                for arg, (_, type_) in zip(region.block.args, bound, strict=True):
+                    self.refine(arg, type_, op, "the pattern binds")
+
+    def result_types(self, op: Operation) -> Sequence[Attribute] | None:
+        """What the operands and the bodies of an operation say of its results."""
+        match op:
+            case RelayOp():
+                try:
+                    return (op.infer_type(),)
+                except VerifyException as error:
+                    raise PassFailedException(f"{_described(op)}: {error}") from error
+            case CalledBodyOp():
+                return (op.yielded.type,)
+            case ClosureOp():
+                return (self.closure_type(op),)
+            case MatchOp():
+                yielded = [cast(YieldOp, region.block.last_op).value.type for region in op.clauses]
+                return (self.common(op, yielded),)
+            case scf.IfOp() if op.results:
+                ends = [region.block.last_op for region in op.regions]
+                rows = [end.operands for end in ends if isinstance(end, scf.YieldOp)]
+                return [
+                    self.common(op, [value.type for value in column])
+                    for column in zip(*rows, strict=True)
+                ]
+            case func.CallOp():
+                callee = self.functions.get(op.callee.string_value())
+                return None if callee is None else callee.function_type.outputs.data
+            case _:
+                return None
+
+    def closure_type(self, op: ClosureOp) -> Attribute:
+        """The type of a function value: the parameters as stated, the result of the body."""
+        type_ = FnType([param.type for param in op.params], op.yielded.type)
+        names = tuple(name.data for name in op.type_params or ())
+        whole = ForallType(names, type_) if names else type_
+        if op.recursive:
+            self.refine(op.block.args[0], whole, op, "the body gives")
+        return whole
+
+    def common(self, op: Operation, types: Sequence[Attribute]) -> Attribute:
+        """The type of values that come from one of several bodies."""
+        result = types[0]
+        for type_ in types[1:]:
+            both = joined(result, type_)
+            if both is None:
+                raise PassFailedException(
+                    f"{_described(op)}: one body yields {result}, another {type_}"
+                )
+            result = both
+        return result
+
+    def refine(self, value: SSAValue, found: Attribute, op: Operation, says: str) -> None:
+        """Gives a value a type that knows what its type and another one know."""
+        stated = value.type
+        if stated == found:
+            return
+        type_ = refined(stated, found)
+        if type_ is None:
+            raise PassFailedException(
+                f"{_described(op)}: result type is {stated}, but {says} {found}"
+            )
+        if type_ == stated:
+            return
+        self.changed = True
+        new = Rewriter.replace_value_with_new_type(value, type_)
+        for use in tuple(new.uses):
+            user = use.operation
+            if isinstance(user, TYPED_BY_OPERANDS) and not isinstance(user, func.CallOp):
+                continue
+            if is_tensor_type(type_) and is_tensor_type(stated):
+                if isinstance(user, tensor.ExtractOp):
+                    continue
+                cast_op = tensor.CastOp(new, stated)
+                block = user.parent
+                assert block is not None
+                block.insert_op_before(cast_op, user)
+                user.operands[use.index] = cast_op.dest
+            else:
+                raise PassFailedException(
+                    f"{_described(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
+                )
+
+
+def _described(op: Operation) -> str:
+    """An operation in messages: its name, and that of its result."""
+    hint = op.results[0].name_hint if op.results else None
+    return f"{op.name} %{hint}" if hint else op.name
