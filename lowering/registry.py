@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.adt import ADT_OPS
 from xrelay.dialects.bitserial import BitSerialConv2DOp, BitSerialDenseOp
 from xrelay.dialects.conv import Conv1DOp, Conv2DTransposeOp
 from xrelay.dialects.conv_packed import CONV_PACKED_OPS
@@ -18,14 +19,18 @@ from xrelay.dialects.core import (
     YieldOp,
 )
 from xrelay.dialects.dense import ContribDensePackOp
+from xrelay.dialects.device import DEVICE_OPS
 from xrelay.dialects.dyn import DYN_OPS
 from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn_select import DYN_SELECT_OPS
+from xrelay.dialects.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
 from xrelay.dialects.loss import LOSS_OPS
+from xrelay.dialects.memory import MEMORY_OPS
 from xrelay.dialects.norm import L2NormalizeOp
 from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
 from xrelay.dialects.sort import ArgwhereOp
 from xrelay.dialects.sparse_coordinates import SparseFillEmptyRowsOp
+from xrelay.dialects.vm import VM_OPS
 from xrelay.dialects.winograd import WINOGRAD_OPS
 from xrelay.lowering import (
     adaptive_pool,
@@ -147,17 +152,22 @@ REWRITTEN: dict[type[Operation], str] = {
         "legalize",
     ),
     **dict.fromkeys(QNN_PRODUCT_OPS, "legalize-quantized-products"),
+    LetOp: "to-graph-normal-form",
 }
 """Operators that a pass of the CPU pipeline replaces by others, and its name."""
 
 CELL = "a cell that changes is no tensor"
 DATA_DEPENDENT = "the shape of the result depends on data"
+FUNCTIONS = "functions and data types are no tensors"
+PLACEMENT = "programs for one processor have one memory, which the code generator plans"
 
 INTERPRETER_ONLY: dict[type[Operation], str] = {
     **dict.fromkeys((RefCreateOp, RefReadOp, RefWriteOp), CELL),
     ArgwhereOp: DATA_DEPENDENT,
     SparseFillEmptyRowsOp: DATA_DEPENDENT,
     **dict.fromkeys((*DYN_OPS, *DYN_IMAGE_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),
+    **dict.fromkeys((ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, *ADT_OPS), FUNCTIONS),
+    **dict.fromkeys((*DEVICE_OPS, *MEMORY_OPS, *VM_OPS), PLACEMENT),
 }
 """Operators without code, and why."""
 
