@@ -1,11 +1,13 @@
 """The composites that have strategies, and whether these are worth it."""
 
+from dataclasses import replace
+
 from xdsl.ir import Operation
 
 from xrelay.dialects.core import CompositeOp
-from xrelay.lowering.attention import NAME
+from xrelay.lowering.attention import NAME, cut_of
 from xrelay.lowering.attention_code import ATTENTION
-from xrelay.lowering.attention_cost import inlined_seconds, team_seconds
+from xrelay.lowering.attention_cost import attention_of, inlined_seconds, team_seconds
 from xrelay.lowering.strategy import Site
 
 
@@ -18,4 +20,7 @@ def is_better_inlined(site: Site) -> bool:
     """Whether the operators of a composite do better on their own."""
     if all(each.refusal(site) is not None for each in ATTENTION):
         return True
+    if cut_of(attention_of(site), site.target, site.threads).key_blocks > 1:
+        # Blocks of keys round otherwise: bits must not depend on the number of threads.
+        site = replace(site, threads=1)
     return inlined_seconds(site) < team_seconds(site)

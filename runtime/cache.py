@@ -116,7 +116,10 @@ class ObjectCache:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with whole_file(path) as temporary, temporary.open("wb") as file:
+            with (
+                whole_file(path, private=True) as temporary,
+                temporary.open("wb") as file,
+            ):
                 for part in parts:
                     file.write(part)
             self._make_room()
@@ -136,7 +139,7 @@ class ObjectCache:
                 prefix = file.read(_PREFIX)
                 text = file.read(_header_length(prefix))
             return Signature.from_json(_header(prefix, text)["signature"])
-        except (OSError, _Damaged) as error:
+        except (OSError, ModelError, _Damaged) as error:
             logger.info("cannot read %s: %s", entry.path, error)
             return None
 
@@ -188,18 +191,23 @@ def object_cache() -> ObjectCache | None:
 
         folder = user_cache_dir("xrelay", appauthor=False)
     path = Path(folder).expanduser()
-    if not _is_private(path):
+    if not _is_private_folder(path):
         logger.info("others may write to %s: it is not used", path)
         return None
     return ObjectCache(path, limit)
 
 
-def _is_private(folder: Path) -> bool:
+def _is_private_folder(folder: Path) -> bool:
     """Whether nobody else can put code into a folder that is run from it."""
     try:
         status = folder.stat()
     except OSError:
         return True  # It will be made, or writing to it fails.
+    return is_private(status)
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Whether a file or folder can be changed by nobody else."""
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
@@ -273,8 +281,11 @@ def _header(prefix: bytes, text: bytes) -> dict[str, Any]:
 def _read(path: Path) -> tuple[ModelCode, dict[str, str | None]]:
     """A compiled model, and the digests of the files that it depends on."""
     with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
+        status = os.fstat(file.fileno())
+        if not status.st_size:
             raise _Damaged("it is empty")
+        if not is_private(status):
+            raise _Damaged("others may have written it")
         # Populated at once: page faults one by one cost more than the check.
         flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
         content = memoryview(mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ))

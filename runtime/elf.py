@@ -71,6 +71,7 @@ class _Memory:
     base: int
     places: dict[int, int]
     """The offsets of sections, by number."""
+    sizes: dict[int, int]
     slots: dict[int, int] = field(default_factory=dict[int, int])
     """The offsets of jumps to symbols, by the number of the symbol."""
 
@@ -83,6 +84,12 @@ class LoadedObject:
     """
 
     def __init__(self, code: bytes):
+        try:
+            self._load(code)
+        except (struct.error, LookupError, ArithmeticError, ValueError, OSError) as error:
+            raise UnknownObjectError(f"damage: {error}") from error
+
+    def _load(self, code: bytes) -> None:
         sections = _sections(code)
         symbols = _symbols(sections)
         relocations = _relocations(sections)
@@ -208,7 +215,8 @@ def _lay_out(sections: Sequence[_Section], wanted: Sequence[int]) -> tuple[_Memo
     for i, section in used:
         block[places[i] : places[i] + len(section.content)] = bytes(section.content)
     base = ctypes.addressof(ctypes.c_char.from_buffer(block))
-    return _Memory(block, base, places, slots), writable
+    sizes = {i: section.size for i, section in used}
+    return _Memory(block, base, places, sizes, slots), writable
 
 
 def _function(library: ctypes.CDLL, name: str) -> int:
@@ -229,6 +237,8 @@ def _relocate(
     for number, slot in memory.slots.items():
         memory.block[slot : slot + _SLOT] = _JUMP + struct.pack("<Q", values[number] or 0)
     for section, offset, number, type_, addend in relocations:
+        if offset + (8 if type_ == _ABSOLUTE_64 else 4) > memory.sizes[section]:
+            raise UnknownObjectError("a relocation outside of its section")
         place = memory.places[section] + offset
         value = values[number]
         assert value is not None

@@ -20,11 +20,11 @@ def _umask() -> int:
 
 
 @contextmanager
-def whole_file(path: Path) -> Generator[Path]:
+def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
     """
     An empty temporary file beside `path` that takes its place when the block ends, and is removed
     when an exception ends it. What exists and is no regular file, a device or a pipe, is written
-    to directly.
+    to directly. Nobody else may read or write a `private` file.
 
     Raises OSError that names `path`.
     """
@@ -42,7 +42,7 @@ def whole_file(path: Path) -> Generator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o600 if private else 0o666 & ~_umask())
         temporary.replace(place)
     except BaseException:
         with suppress(FileNotFoundError):

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from xrelay.runtime.cache import HOST_PREFIX, object_cache
+from xrelay.runtime.cache import HOST_PREFIX, is_private, object_cache
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.files import whole_file
 
@@ -42,13 +42,14 @@ def host() -> Host:
         return _read(path)
     except FileNotFoundError:
         pass  # It is written now.
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
+        # A description that another version wrote has other fields.
         logger.info("%s is written anew, it cannot be read: %s", path, error)
     found = _ask()
     text = json.dumps(asdict(found))
     with suppress(OSError):  # A folder that cannot be written to keeps nothing.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with whole_file(path) as temporary:
+        with whole_file(path, private=True) as temporary:
             temporary.write_text(f"{_digest(text)}\n{text}")
     return found
 
@@ -66,7 +67,10 @@ def _ask() -> Host:
 
 
 def _read(path: Path) -> Host:
-    digest, _, text = path.read_text().partition("\n")
+    with path.open() as file:
+        if not is_private(os.fstat(file.fileno())):
+            raise ValueError("others may have written it")
+        digest, _, text = file.read().partition("\n")
     if digest != _digest(text):
         raise ValueError("its contents differ")
     return Host(**json.loads(text))

@@ -126,8 +126,8 @@ _WAITING = """
   i64, i32, ptr, %xrelay.job,                               ; 0 threads, 1 process, 2 stamps, 3 job
   %xrelay.word, %xrelay.word, %xrelay.word, %xrelay.word,   ; 4 epoch, 5 arrived, 6 generation, 7 sleepers
   [64 x i8], [64 x i8],                                     ; 8 mutex, 9 condition
-  i64, [56 x i8],                                           ; 10 workers
-  [0 x %xrelay.seat]                                        ; 12 seats
+  i64, i64, [48 x i8],                                      ; 10 workers, 11 time of the last barrier
+  [0 x %xrelay.seat]                                        ; 13 seats
 }
 %xrelay.time = type { i64, i64 }
 
@@ -236,13 +236,23 @@ release:
   br label %clear
 clear:
   %seat = phi i64 [ 0, %release ], [ %seat.next, %clear ]
-  %counters = getelementptr %xrelay.team, ptr %team, i64 0, i32 12, i64 %seat, i32 4
+  %counters = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %seat, i32 4
   store %xrelay.counters zeroinitializer, ptr %counters, align 64
   %seat.next = add i64 %seat, 1
   %cleared = icmp eq i64 %seat.next, %threads
   br i1 %cleared, label %let.go, label %clear
 let.go:
   %new = add i32 %old, 1
+  %stamps.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 2
+  %stamps = load ptr, ptr %stamps.at
+  %profiled = icmp ne ptr %stamps, null
+  br i1 %profiled, label %time, label %open
+time:
+  %now = call i64 @xrelay.now()
+  %time.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 11
+  store i64 %now, ptr %time.at
+  br label %open
+open:
   call void @xrelay.announce(ptr %team, ptr %generation, i32 %new)
   br label %done
 wait:
@@ -272,7 +282,7 @@ share:
   %end = udiv i64 %end.scaled, %threads
   %size.wide = sub i64 %end, %first
   %size = trunc i64 %size.wide to i32
-  %counter = getelementptr %xrelay.team, ptr %team, i64 0, i32 12, i64 %owner, i32 4, i64 %loop
+  %counter = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %owner, i32 4, i64 %loop
   %seen = load atomic i32, ptr %counter monotonic, align 4
   %open = icmp ult i32 %seen, %size
   br i1 %open, label %take, label %next.owner
@@ -296,7 +306,8 @@ none:
   ret i64 %tasks
 }
 
-; Notes the time after so many steps.
+; Notes the time after so many steps: that of the barrier behind them, which others may have left
+; long ago.
 define void @xrelay_stamp(ptr %team, i64 %step) nounwind {
   %alone = icmp eq ptr %team, null
   br i1 %alone, label %done, label %look
@@ -309,6 +320,19 @@ note:
   %place = getelementptr i64, ptr %stamps, i64 %step
   %now = call i64 @xrelay.now()
   store i64 %now, ptr %place
+  %start = icmp eq i64 %step, 0
+  br i1 %start, label %done, label %compare
+compare:
+  ; A thread alone meets no barrier: what stands there is older than the step before.
+  %time.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 11
+  %time = load i64, ptr %time.at
+  %before = sub i64 %step, 1
+  %previous.at = getelementptr i64, ptr %stamps, i64 %before
+  %previous = load i64, ptr %previous.at
+  %met = icmp sge i64 %time, %previous
+  br i1 %met, label %replace, label %done
+replace:
+  store i64 %time, ptr %place
   br label %done
 done:
   ret void
@@ -395,7 +419,7 @@ start:
   %fits = icmp ult i64 %less, $THREADS
   br i1 %fits, label %allocate, label %fail
 allocate:
-  %end = getelementptr %xrelay.team, ptr null, i64 0, i32 12, i64 %threads
+  %end = getelementptr %xrelay.team, ptr null, i64 0, i32 13, i64 %threads
   %bytes = ptrtoint ptr %end to i64
   %more = add i64 %bytes, 63
   %size = and i64 %more, -64
@@ -419,7 +443,7 @@ test:
   br i1 %complete, label %created, label %launch
 launch:
   %thread = add i64 %workers, 1
-  %seat = getelementptr %xrelay.team, ptr %team, i64 0, i32 12, i64 %thread
+  %seat = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %thread
   store ptr %team, ptr %seat
   %number = getelementptr %xrelay.seat, ptr %seat, i64 0, i32 1
   store i64 %thread, ptr %number
@@ -461,7 +485,7 @@ test:
   br i1 %complete, label %release, label %join
 join:
   %thread = add i64 %joined, 1
-  %handle.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 12, i64 %thread, i32 2
+  %handle.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %thread, i32 2
   %handle = load i64, ptr %handle.at
   %error = call i32 @pthread_join(i64 %handle, ptr null)
   br label %test

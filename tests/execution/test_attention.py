@@ -220,3 +220,32 @@ def test_an_exported_layer_is_two_kernels(target: str, causal: bool, opset: int)
         inputs["mask"] = np.where(np.arange(20) < 13, 0, -1e9).astype(np.float32)[None, None, None]
     (expected,) = ReferenceEvaluator(proto).run(None, inputs)
     np.testing.assert_allclose(model.run(inputs)["output"], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "native"])
+def test_bits_do_not_depend_on_threads_where_keys_come_in_blocks(target: str) -> None:
+    """The choice between one kernel and several would change them."""
+    heads, rows, keys, depth = 1, 128, 2100, 64
+    shapes = {"q": [heads, rows, depth], "k": [heads, depth, keys], "v": [heads, keys, depth]}
+    nodes = [
+        helper.make_node("MatMul", ["q", "k"], ["scores"]),
+        helper.make_node("Mul", ["scores", "scale"], ["scaled"]),
+        helper.make_node("Softmax", ["scaled"], ["weights"]),
+        helper.make_node("MatMul", ["weights", "v"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "attention",
+        [helper.make_tensor_value_info(name, 1, shape) for name, shape in shapes.items()],
+        [helper.make_tensor_value_info("y", 1, [heads, rows, depth])],
+        [numpy_helper.from_array(np.float32(0.125), "scale")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    rng = np.random.default_rng(0)
+    inputs = {name: rng.standard_normal(s).astype(np.float32) for name, s in shapes.items()}
+    results = [
+        xrelay.compile(model, target=target, threads=threads, cache=False).run(inputs)["y"]
+        for threads in (1, 2, 3)
+    ]
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])

@@ -364,3 +364,16 @@ def test_home_in_the_name_of_the_folder(tmp_path: Path, monkeypatch: pytest.Monk
     cache = object_cache()
     assert cache is not None
     assert cache.folder == tmp_path / "kept"
+
+
+def test_entries_that_others_may_write_are_not_used(
+    folder: Path, place: Path, messages: Messages
+) -> None:
+    xrelay.compile(folder / "conv.onnx")
+    (entry,) = entries(place)
+    assert entry.stat().st_mode & 0o777 == 0o600
+    entry.chmod(0o666)
+    messages()
+    xrelay.compile(folder / "conv.onnx")
+    assert "others may have written it" in messages()
+    assert entry.stat().st_mode & 0o777 == 0o600

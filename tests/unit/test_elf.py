@@ -1,6 +1,8 @@
 """The loader of object files, beside LLVM's."""
 
 import ctypes
+import hashlib
+import json
 import logging
 import math
 import platform
@@ -182,6 +184,21 @@ def test_what_is_not_known_is_said(kind: str, message: str) -> None:
         LoadedObject(damaged(kind))
 
 
+def test_damage_is_either_said_or_stays_within_the_code() -> None:
+    """No other exception, whatever byte changes, so that LLVM can have a try."""
+    code = compiled(IR)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place in rng.integers(0, len(code), 400):
+        changed = bytearray(code)
+        changed[place] ^= 1 << int(rng.integers(8))
+        try:
+            LoadedObject(bytes(changed))
+        except UnknownObjectError:
+            refused += 1
+    assert refused
+
+
 def test_unknown_functions_are_named() -> None:
     text = "declare void @no_such_function()\ndefine void @f() {\n call void @no_such_function()\n ret void\n}"
     with pytest.raises(UnknownObjectError, match="function 'no_such_function'"):
@@ -235,6 +252,12 @@ def test_llvm_is_asked_for_the_processor_once(folder: Path) -> None:
     kept.write_text(text.replace("x86_64", "x86_65"))
     assert ask() == ["True", expected]
     assert kept.read_text() == text
+    other = json.dumps({"triple": "x86_64", "registers": 16})
+    kept.write_text(f"{hashlib.sha256(other.encode()).hexdigest()}\n{other}")
+    assert ask() == ["True", expected]
+    kept.chmod(0o666)
+    assert ask() == ["True", expected]
+    assert kept.stat().st_mode & 0o777 == 0o600
     cache = object_cache()
     assert cache is not None
     assert cache.clear() == len(text)
