@@ -132,7 +132,9 @@ STRATEGIES: dict[type[Operation], Strategy] = {
 }
 """Operators with loops of their own."""
 
-STRUCTURE: frozenset[type[Operation]] = frozenset({CompositeOp, FusedOp, YieldOp})
+STRUCTURE: frozenset[type[Operation]] = frozenset(
+    {CompositeOp, FusedOp, YieldOp, RefCreateOp, RefReadOp, RefWriteOp}
+)
 """Operators that hold a part of a program together."""
 
 REWRITTEN: dict[type[Operation], str] = {
@@ -156,13 +158,11 @@ REWRITTEN: dict[type[Operation], str] = {
 }
 """Operators that a pass of the CPU pipeline replaces by others, and its name."""
 
-CELL = "a cell that changes is no tensor"
 DATA_DEPENDENT = "the shape of the result depends on data"
 FUNCTIONS = "functions and data types are no tensors"
 PLACEMENT = "programs for one processor have one memory, which the code generator plans"
 
 INTERPRETER_ONLY: dict[type[Operation], str] = {
-    **dict.fromkeys((RefCreateOp, RefReadOp, RefWriteOp), CELL),
     ArgwhereOp: DATA_DEPENDENT,
     SparseFillEmptyRowsOp: DATA_DEPENDENT,
     **dict.fromkeys((*DYN_OPS, *DYN_IMAGE_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),

@@ -45,7 +45,7 @@ from xrelay.dialects.functional import LetOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float
 from xrelay.interpreters.arrays import element_type_of
-from xrelay.lowering.registry import INTERPRETER_ONLY, RULES, STRATEGIES
+from xrelay.lowering.registry import INTERPRETER_ONLY, RULES, STRATEGIES, STRUCTURE
 from xrelay.transforms.legalize import RULES as LEGAL
 from xrelay.transforms.legalize_convolutions import LEGALIZED
 from xrelay.transforms.legalize_quantized_products import REPLACED
@@ -1021,8 +1021,7 @@ for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE, vision_cas
 )
 def test_every_operator_has_code_and_a_case(op: type[Operation]):
     # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`, or replaced.
-    program = {core.FusedOp, core.CompositeOp, core.YieldOp}
-    program |= {*LEGALIZED, *LEGAL, *REPLACED}
+    program = {*STRUCTURE, *LEGALIZED, *LEGAL, *REPLACED}
     if op is LetOp:
         return  # `to-graph-normal-form` erases it.
     if op in INTERPRETER_ONLY:

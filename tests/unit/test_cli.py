@@ -433,7 +433,7 @@ def test_ops_lists_what_has_no_code_with_the_reason(cmd: Command) -> None:
     assert result.code == 0
     rows = [line for line in result.out.splitlines() if line.startswith("| ")][2:]
     assert (
-        "| ref_create | opaque | value |  | yes | none: a cell that changes is no tensor |  |"
+        "| argwhere | opaque | condition |  | yes | none: the shape of the result depends on data |  |"
         in rows
     )
     assert all("| none: " in row for row in rows)

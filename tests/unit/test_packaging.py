@@ -158,7 +158,7 @@ def test_wheel_passes_lit_tests_with_the_stock_tool(installed: Path, tmp_path: P
     suite = tmp_path / "suite"
     source = ROOT / "tests" / "filecheck"
     shutil.copytree(source, suite, ignore=shutil.ignore_patterns("Output"))
-    tests = list(suite.glob("*/*.mlir"))
+    tests = [*suite.glob("*/*.mlir"), *suite.glob("*/*.relay")]
     lit = Path(sys.executable).with_name("lit")
     report = run_installed(installed, tmp_path, lit, "-v", suite)
     assert report.count("PASS: ") == len(tests) > 5
