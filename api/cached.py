@@ -13,7 +13,7 @@ import hashlib
 import logging
 import mmap
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache as memoized
 from importlib.metadata import version
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, cast
 from xrelay.collector import collector_paused
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.cache import ObjectCache, file_digest, object_cache
 from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
@@ -70,7 +70,11 @@ def compile_model(
     """
     records = tuning if isinstance(tuning, TuningRecords) else read_records(Path(tuning))
     options = CompileOptions(threads, target, profile, winograd, records)
-    _processor(options)  # An unknown one is refused before the model is read.
+    given = cast(object, shapes)
+    if given is not None and not isinstance(given, Mapping):
+        raise CompileError(
+            f"shapes is a {type(given).__name__}, expected a mapping from inputs to their dimensions"
+        )
     place = cache_place(model, shapes, options) if cache else None
 
     @collector_paused()

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.lowering.target import NATIVE
+from xrelay.lowering.target import NATIVE, TARGETS
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 from xrelay.runtime.support import MAX_THREADS
 
@@ -39,5 +40,11 @@ class CompileOptions:
     """What was measured; decides between implementations before priorities and estimates do."""
 
     def __post_init__(self) -> None:
+        threads = cast(object, self.threads)
+        if isinstance(threads, bool) or not isinstance(threads, int):
+            raise CompileError(f"threads is {threads!r}, expected a whole number")
         if not 1 <= self.threads <= MAX_THREADS:
             raise CompileError(f"threads is {self.threads}, expected 1 to {MAX_THREADS}")
+        if self.target not in (NATIVE, *TARGETS):
+            known = ", ".join((NATIVE, *TARGETS))
+            raise CompileError(f"unknown target '{self.target}', known targets are {known}")

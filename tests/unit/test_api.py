@@ -443,3 +443,18 @@ def test_modules_survive_the_pipeline(folder: Path) -> None:
         each.apply(context(), module)
         module.verify()
     assert isinstance(module, ModuleOp)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"threads": 2.5}, "threads is 2.5, expected a whole number"),
+        ({"threads": "2"}, "threads is '2', expected a whole number"),
+        ({"threads": True}, "threads is True, expected a whole number"),
+        ({"target": "armv8"}, "unknown target 'armv8', known targets are native, x86-64"),
+        ({"shapes": [1, 3]}, "shapes is a list, expected a mapping"),
+    ],
+)
+def test_arguments_of_other_types(folder: Path, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(xrelay.CompileError, match=message):
+        xrelay.compile(folder / "conv.onnx", **arguments)
