@@ -248,7 +248,7 @@ def test_code_that_llvm_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*args: Any) -> None:
         raise ModelError("LLVM does not accept the generated code")
 
-    monkeypatch.setattr("xrelay.runtime.code.emit_object", refuse)
+    monkeypatch.setattr("xrelay.runtime.llvm.emit_object", refuse)
     with pytest.raises(ModelError):
         backend.prepare(relu_model())
 
