@@ -111,9 +111,11 @@ def _slice_step(
     # Backwards, everything is mirrored.
     ahead = b.select(forward, b.index(b.sub(place, first)), b.index(b.sub(first, place)))
     room = b.select(forward, b.index(b.sub(last, first)), b.index(b.sub(first, last)))
-    size = b.select(forward, stride, b.index(b.sub(0, stride)))
-    # Larger steps than the axis is long take one element; none is taken for a step of 0.
-    size = b.index(b.smaller(size, max(dim, 1)))
+    # Larger steps than the axis is long take one element (the least number has no opposite); none is
+    # taken for a step of 0.
+    longest = max(dim, 1)
+    backwards = b.sub(0, b.larger(stride, -longest))
+    size = b.select(forward, b.index(b.smaller(stride, longest)), b.index(backwards))
     positive = b.compare_integers(size, "sgt", zero)
     divisor = b.select(positive, size, b.index(1))
     quotient = b.insert(arith.DivSIOp(ahead, divisor)).result
