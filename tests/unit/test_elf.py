@@ -284,4 +284,4 @@ def test_a_load_needs_no_llvm(folder: Path) -> None:
     values = np.exp(np.ones(5, np.float32))
     assert [text.split(None, 1)[0] for text in texts] == ["True", "False"]
     for text in texts:
-        np.testing.assert_allclose(eval(text.split(None, 1)[1]), values, rtol=1e-6)
+        np.testing.assert_allclose(json.loads(text.split(None, 1)[1]), values, rtol=1e-6)
