@@ -16,11 +16,11 @@ the softmax (scale, mask, weights of rows that are masked as a whole), moves of 
 second product. All other operators of the body are evaluated on demand, so that the reshapes,
 slices and transposes that cut heads out of a projection cost nothing.
 
-The keys may be more than a cache holds. Then, unless something is computed from the weights, they come in blocks (`key_blocks`), and the
-softmax is computed along the way: with each row go the largest score so far, the sum of the exponentials
-and the sum of the weighted values, both relative to that score (M. Milakov and N. Gimelshein, Online
-normalizer calculation for softmax, 2018, arXiv:1805.02867; T. Dao et al., FlashAttention, 2022,
-arXiv:2205.14135).
+The keys may be more than a cache holds. Then, unless something is computed from the weights, they
+come in blocks (`key_blocks`), and the softmax is computed along the way: with each row go the
+largest score so far, the sum of the exponentials and the sum of the weighted values, both relative
+to that score (M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, 2018,
+arXiv:1805.02867; T. Dao et al., FlashAttention, 2022, arXiv:2205.14135).
 """
 
 from collections.abc import Iterator, Sequence
