@@ -72,6 +72,12 @@ def _defuse_ops() -> type[ModulePass]:
     return DefuseOpsPass
 
 
+def _dynamic_to_static() -> type[ModulePass]:
+    from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
+
+    return DynamicToStaticPass
+
+
 def _eliminate_common_subexpr() -> type[ModulePass]:
     from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
 
@@ -181,6 +187,7 @@ XRELAY_UNIVERSE = Universe(
         "cpu-pipeline": _cpu_pipeline,
         "dead-code-elimination": _dead_code_elimination,
         "defuse-ops": _defuse_ops,
+        "dynamic-to-static": _dynamic_to_static,
         "eliminate-common-subexpr": _eliminate_common_subexpr,
         "fold-constant": _fold_constant,
         "fold-explicit-padding": _fold_explicit_padding,

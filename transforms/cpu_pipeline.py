@@ -16,6 +16,7 @@ from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
+from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
@@ -35,6 +36,8 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
     return (
         # `let` of Relay programs only names values; patterns of several operators look through none.
         ToGraphNormalFormPass(),
+        # Code is generated for known shapes.
+        DynamicToStaticPass(),
         # 1. Nothing later looks at what has no effect (unused statistics, masks of dropout).
         DeadCodeEliminationPass(),
         # 2. Batch normalisation becomes a scale and a shift, to be folded into convolutions. Layer,

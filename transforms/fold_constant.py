@@ -1,5 +1,6 @@
 """
 `fold-constant`: operators whose operands are constants are computed once, by the interpreter.
+So are shapes that types state (`relay.shape_of`, `relay.ndarray_size`).
 
     %0 = relay.constant dense<4.0> : tensor<f32>
     %1 = relay.sqrt %0 : (tensor<f32>) -> tensor<f32>   ──►   %1 = relay.constant dense<2.0> : tensor<f32>
@@ -33,8 +34,10 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
 )
+from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.arrays import Array, constant_array, constant_op
 from xrelay.interpreters.relay import register_relay
+from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
 
 
 def _interpreter() -> Interpreter:
@@ -56,6 +59,13 @@ class FoldOperator(RewritePattern):
             return
         if isinstance(op, TupleOp | AnnotationOp) or is_kept(op):
             return
+        if isinstance(op, ShapeOfOp | NdarraySizeOp) and has_static_type(op.data):
+            # What is asked is part of the type, whatever the elements are.
+            (data,) = op.operands
+            shape = np.broadcast_to(np.zeros((), np.int8), shape_of(data))
+            (result,) = self.interpreter.run_op(op, (shape,))
+            self._replace(op, result, rewriter)
+            return
         if isinstance(op, TupleGetItemOp) and isinstance(op.tuple_value.owner, TupleOp):
             fields = op.tuple_value.owner.fields
             rewriter.replace(op, (), (fields[op.index.value.data],))
@@ -66,12 +76,15 @@ class FoldOperator(RewritePattern):
         (result,) = self.interpreter.run_op(op, tuple(values))
         if byte_size(result) > max(self.max_bytes, sum(map(byte_size, values))):
             return
-        sources = dict.fromkeys(op.operands)
+        self._replace(op, result, rewriter)
+
+    def _replace(self, op: Operation, result: Any, rewriter: PatternRewriter) -> None:
+        sources = tuple(dict.fromkeys(op.operands))
         new = _constants(result)
         for constant in new:
             constant.location = op.location
         rewriter.replace(op, new)
-        erase_unused(tuple(sources), rewriter)
+        erase_unused(sources, rewriter)
 
 
 def constant_value(value: SSAValue) -> Any:
@@ -100,16 +113,6 @@ def _constants(value: Any) -> list[Operation]:
         return [constant_op(cast(Array, value))]
     parts = [_constants(field) for field in cast(tuple[Any, ...], value)]
     return [*(op for part in parts for op in part), TupleOp([part[-1] for part in parts])]
-
-
-def erase_unused(values: tuple[SSAValue, ...], rewriter: PatternRewriter) -> None:
-    """Erases the constants and tuples among the owners of values that nothing uses any more."""
-    for value in values:
-        op = value.owner
-        if isinstance(op, ConstantOp | TupleOp) and not value.uses:
-            operands = tuple(dict.fromkeys(op.operands))
-            rewriter.erase(op)
-            erase_unused(operands, rewriter)
 
 
 @dataclass(frozen=True)

@@ -113,10 +113,14 @@ class TypeInference:
                     for inner in reversed(list(region.blocks)):
                         pending.extend((each, False) for each in reversed(list(inner.ops)))
                 continue
-            types = self.result_types(op)
-            if types is not None:
-                for result, type_ in zip(op.results, types, strict=True):
-                    self.refine(result, type_, op, "the operands give")
+            self.settle(op)
+
+    def settle(self, op: Operation) -> None:
+        """States the types of an operation's results, once those of its operands are known."""
+        types = self.result_types(op)
+        if types is not None:
+            for result, type_ in zip(op.results, types, strict=True):
+                self.refine(result, type_, op, "the operands give")
 
     def enter(self, op: Operation) -> None:
         """The parameters of bodies have the types of what they stand for."""
@@ -136,7 +140,7 @@ class TypeInference:
                 try:
                     return (op.infer_type(),)
                 except VerifyException as error:
-                    raise PassFailedException(f"{_described(op)}: {error}") from error
+                    raise PassFailedException(f"{described(op)}: {error}") from error
             case CalledBodyOp():
                 return (op.yielded.type,)
             case ClosureOp():
@@ -173,7 +177,7 @@ class TypeInference:
             both = joined(result, type_)
             if both is None:
                 raise PassFailedException(
-                    f"{_described(op)}: one body yields {result}, another {type_}"
+                    f"{described(op)}: one body yields {result}, another {type_}"
                 )
             result = both
         return result
@@ -186,7 +190,7 @@ class TypeInference:
         type_ = refined(stated, found)
         if type_ is None:
             raise PassFailedException(
-                f"{_described(op)}: result type is {stated}, but {says} {found}"
+                f"{described(op)}: result type is {stated}, but {says} {found}"
             )
         if type_ == stated:
             return
@@ -206,11 +210,11 @@ class TypeInference:
                 user.operands[use.index] = cast_op.dest
             else:
                 raise PassFailedException(
-                    f"{_described(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
+                    f"{described(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
                 )
 
 
-def _described(op: Operation) -> str:
+def described(op: Operation) -> str:
     """An operation in messages: its name, and that of its result."""
     hint = op.results[0].name_hint if op.results else None
     return f"{op.name} %{hint}" if hint else op.name

@@ -41,6 +41,7 @@ from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.defuse_ops import DefuseOpsPass
+from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
@@ -64,6 +65,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
     "DeadCodeElimination": lambda _: [DeadCodeEliminationPass()],
     "DefuseOps": lambda _: [DefuseOpsPass()],
+    "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
     "FoldConstant": lambda _: [FoldConstantPass()],
     "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],

@@ -1,0 +1,57 @@
+// RUN: xdsl-opt -p dynamic-to-static %s | filecheck %s
+// RUN: xdsl-opt -p dynamic-to-static,dynamic-to-static %s | filecheck %s
+
+// Shapes that become known make those known that follow from them, all in one run.
+func.func @chain(%x: tensor<2x3x4xf32>, %y: tensor<8x3xf32>) -> tensor<?x?xf32> {
+  %s = relay.shape_of %y : (tensor<8x3xf32>) -> tensor<2xi32>
+  %r = relay.dyn.reshape %x, %s : (tensor<2x3x4xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  %e = relay.exp %r : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %s2 = relay.shape_of %e : (tensor<?x?xf32>) -> tensor<2xi32>
+  %z = relay.dyn.ones %s2 {dtype = f32} : (tensor<2xi32>) -> tensor<?x?xf32>
+  %a = relay.add %z, %e : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %a : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: func.func @chain(
+// CHECK-SAME:  -> tensor<8x3xf32> {
+// CHECK-NEXT:   %[[R:.*]] = relay.reshape %{{.*}} {newshape = array<i64: 8, 3>} : (tensor<2x3x4xf32>) -> tensor<8x3xf32>
+// CHECK-NEXT:   %[[E:.*]] = relay.exp %[[R]] : (tensor<8x3xf32>) -> tensor<8x3xf32>
+// CHECK-NEXT:   %[[Z:.*]] = relay.ones {{.*}} : tensor<8x3xf32>
+// CHECK-NEXT:   %[[A:.*]] = relay.add %[[Z]], %[[E]]
+// CHECK-NEXT:   func.return %[[A]] : tensor<8x3xf32>
+
+// In branches, and through calls to functions that come later.
+func.func @branches(%p: i1, %x: tensor<6xf32>) -> tensor<?x?xf32> {
+  %s = relay.constant dense<[2, 3]> : tensor<2xi64>
+  %0 = scf.if %p -> (tensor<?x?xf32>) {
+    %1 = relay.dyn.reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+    scf.yield %1 : tensor<?x?xf32>
+  } else {
+    %1 = func.call @callee(%x) : (tensor<6xf32>) -> tensor<?x?xf32>
+    scf.yield %1 : tensor<?x?xf32>
+  }
+  func.return %0 : tensor<?x?xf32>
+}
+
+func.func @callee(%x: tensor<6xf32>) -> tensor<?x?xf32> {
+  %s = relay.constant dense<[2, 3]> : tensor<2xi64>
+  %0 = relay.dyn.reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  func.return %0 : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: func.func @branches(
+// CHECK-NEXT:   %[[I:.*]] = scf.if %{{.*}} -> (tensor<2x3xf32>) {
+// CHECK-NEXT:     relay.reshape
+// CHECK:          func.call @callee(%{{.*}}) : (tensor<6xf32>) -> tensor<2x3xf32>
+// CHECK:        func.return %[[I]] : tensor<2x3xf32>
+
+// What is not known stays, and so do shapes of unknown dimensions.
+func.func @unknown(%x: tensor<6xf32>, %s: tensor<2xi64>, %u: tensor<?x3xf32>) -> (tensor<?x?xf32>, tensor<2xi32>) {
+  %0 = relay.dyn.reshape %x, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  %1 = relay.shape_of %u : (tensor<?x3xf32>) -> tensor<2xi32>
+  func.return %0, %1 : tensor<?x?xf32>, tensor<2xi32>
+}
+
+// CHECK-LABEL: func.func @unknown(
+// CHECK-NEXT:   relay.dyn.reshape %{{.*}} -> tensor<?x?xf32>
+// CHECK-NEXT:   relay.shape_of %{{.*}} : (tensor<?x3xf32>) -> tensor<2xi32>

@@ -1,0 +1,71 @@
+"""
+`dynamic-to-static`: operators whose shapes turn out to be known become those with fixed shapes.
+
+    %s = relay.shape_of %y : (tensor<8x3xf32>) -> tensor<2xi32>
+    %r = relay.dyn.reshape %x, %s : … -> tensor<?x?xf32>
+        ──►   %r = relay.reshape %x newshape [8, 3] : (tensor<2x3x4xf32>) -> tensor<8x3xf32>
+
+One way through the module does it: types are inferred as `infer-type` does, what depends on constants
+and known shapes only is computed as `fold-constant` does, and a `relay.dyn.*` operator whose shape
+operands have become constants is replaced, so that the operators after it know their shapes.
+
+Leaves alone: operators whose shape operands are not known, and modules without any such operator.
+
+Source: Relay's DynamicToStatic.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from xrelay.dialects.constants import constant_numbers
+from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.transforms.fold_constant import FoldOperator
+from xrelay.transforms.infer_type import TypeInference, described
+from xrelay.transforms.rewriting import erase_unused
+
+
+class ShapeResolution(TypeInference):
+    """Type inference that also computes shapes and fixes the operators that take them."""
+
+    def __init__(self, module: ModuleOp, max_bytes: int):
+        super().__init__(module)
+        self.fold = FoldOperator(max_bytes)
+
+    def settle(self, op: Operation) -> None:
+        super().settle(op)
+        rewriter = PatternRewriter(op)
+        if not isinstance(op, DynamicOp):
+            self.fold.match_and_rewrite(op, rewriter)
+            return
+        numbers = [constant_numbers(value) for value in op.deciding]
+        known = [each for each in numbers if each is not None]
+        if len(known) < len(numbers):
+            return
+        try:
+            static = op.specialised(op.kept, known)
+        except VerifyException as error:
+            raise PassFailedException(f"{described(op)}: {error}") from error
+        static.location = op.location
+        sources = tuple(dict.fromkeys(op.operands))
+        rewriter.replace(op, static)
+        erase_unused(sources, rewriter)
+
+
+@dataclass(frozen=True)
+class DynamicToStaticPass(ModulePass):
+    """Replaces `relay.dyn.*` operators whose shape operands are known."""
+
+    name = "dynamic-to-static"
+
+    max_bytes: int = 1 << 20
+    """As in `fold-constant`: the size up to which results of constants are always computed."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if any(isinstance(each, DynamicOp) for each in op.walk()):
+            ShapeResolution(op, self.max_bytes).run()
