@@ -26,7 +26,7 @@ lit: $(VENV)/installed-test
 	PYTHONHASHSEED=1 $(BIN)/lit --quiet tests/filecheck
 
 unit: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
@@ -39,6 +39,7 @@ types: $(VENV)/installed-test
 GOLDEN ?= tests/conformance/data/golden.jsonl.xz
 
 conformance: $(VENV)/installed-test
+	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -m extensive tests/execution
 	$(BIN)/python tests/conformance/strategies.py
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2

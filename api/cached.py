@@ -59,7 +59,7 @@ def compile_model(
     """
     Compiles a model into machine code in this process.
 
-    `model` is the path of an `.onnx` or `.mlir` file, an ONNX ModelProto, or an xDSL module (left
+    `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
     unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
     together; the results are the same bits for any number. `target` names a CPU: "native",
     "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
@@ -200,6 +200,8 @@ def _side_files(path: Path) -> Iterator[str]:
     data of an ONNX model. These are found in its bytes without parsing it; what only looks like
     one makes the entry depend on a file that does not exist.
     """
+    if path.suffix == ".relay":
+        return
     if path.suffix == ".mlir":
         yield f"{path.name}.weights.npz"
         return

@@ -66,7 +66,8 @@ def read_model(
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
-    are read from the `.weights.npz` beside it) or a module, which is copied.
+    are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
+    which is copied.
 
     Raises DiagnosticException that says what is wrong with the file.
     """
@@ -78,17 +79,18 @@ def read_model(
         return model.clone(), "model"
     if isinstance(model, str | Path):
         path = Path(model)
-        if path.suffix == ".mlir":
+        reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
+        if reader is not None:
             if shapes:
                 raise CompileError(f"shapes apply to ONNX models; '{path}' states its own")
-            return read_mlir(path), path.stem
+            return reader(path), path.stem
         name = path.stem
     elif type(model).__name__ == "ModelProto":
         name = model.graph.name or "model"
     else:
         raise CompileError(
-            f"the model is a {type(model).__name__}, expected the path of an .onnx or .mlir file, "
-            "an onnx.ModelProto or an xDSL module"
+            f"the model is a {type(model).__name__}, expected the path of an .onnx, .mlir or "
+            ".relay file, an onnx.ModelProto or an xDSL module"
         )
     from xrelay.frontends.onnx import import_model
 
@@ -103,10 +105,7 @@ def read_mlir(path: Path) -> ModuleOp:
     """
     from xrelay.runtime.weights import read_weights, weights_path
 
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise CompileError(f"cannot read '{path}': {error.strerror}") from error
+    content = read_bytes(path)
     try:
         module = parse_program(content, str(path), context())
         module.verify()
@@ -120,6 +119,49 @@ def read_mlir(path: Path) -> ModuleOp:
     return module
 
 
+def read_relay(path: Path) -> ModuleOp:
+    """
+    A module from a file in TVM's text format, verified.
+
+    Raises DiagnosticException (RelayTextError) with the place in the file.
+    """
+    module = parse_relay(read_bytes(path), str(path))
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise CompileError(f"'{path}' does not verify: {error}") from error
+    except RecursionError as error:
+        raise CompileError(f"'{path}' nests too deeply") from error
+    return module
+
+
+def parse_relay(content: bytes, name: str) -> ModuleOp:
+    """
+    The module in a Relay text that may be damaged.
+
+    Raises DiagnosticException (RelayTextError, CompileError).
+    """
+    from xrelay.frontends.relay_text import read_relay_text
+
+    return read_relay_text(decoded(content, name), name)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file; raises CompileError when it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CompileError(f"cannot read '{path}': {error.strerror}") from error
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text in a file; raises CompileError when it is none."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise CompileError(f"cannot read '{name}': it is not a text file") from error
+
+
 def parse_program(
     content: bytes, name: str, ctx: Context, *, implicit_module: bool = True
 ) -> ModuleOp:
@@ -129,10 +171,7 @@ def parse_program(
     Raises ParseError or VerifyException as the parser does, CompileError where that would raise
     something else or would not end.
     """
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise CompileError(f"cannot read '{name}': it is not a text file") from error
+    text = decoded(content, name)
     check_strings(text, name)
     try:
         return Parser(ctx, text, name).parse_module(implicit_module)

@@ -42,8 +42,6 @@ from xrelay.interpreters.dense import DenseFunctions
 from xrelay.interpreters.device import DeviceFunctions
 from xrelay.interpreters.dilate import DilateFunctions
 from xrelay.interpreters.dyn import DynFunctions
-from xrelay.interpreters.dyn_image import DynImageFunctions
-from xrelay.interpreters.dyn_select import DynSelectFunctions
 from xrelay.interpreters.einsum import EinsumFunctions
 from xrelay.interpreters.functional import FunctionalFunctions
 from xrelay.interpreters.image import ImageFunctions
@@ -120,8 +118,6 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     ReorderFunctions,
     SortFunctions,
     DynFunctions,
-    DynImageFunctions,
-    DynSelectFunctions,
     EinsumFunctions,
     QuantizeFunctions,
     SparseCoordinateFunctions,

@@ -41,7 +41,7 @@ from xrelay.lowering.norm import channel_shape
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position
 from xrelay.lowering.rearrange import moves_along_row
-from xrelay.lowering.registry import INTERPRETER_ONLY, RULES, STRATEGIES, explain_selection
+from xrelay.lowering.registry import RULES, STRATEGIES, explain_selection, why_no_code
 from xrelay.lowering.reshape import reshaped_position
 from xrelay.lowering.strategy import Selection, Sink, Site
 from xrelay.lowering.target import Target
@@ -220,7 +220,7 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
     missing = [op for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
     if missing:
         names = dict.fromkeys(op.name for op in missing)
-        reasons = dict.fromkeys(filter(None, (INTERPRETER_ONLY.get(type(op)) for op in missing)))
+        reasons = dict.fromkeys(filter(None, (why_no_code(type(op)) for op in missing)))
         why = f": {'; '.join(reasons)}" if reasons else ""
         raise DiagnosticException(f"no kernel code for {', '.join(names)}{why}")
     used: list[Selection] = []

@@ -155,6 +155,10 @@ REWRITTEN: dict[type[Operation], str] = {
     ),
     **dict.fromkeys(QNN_PRODUCT_OPS, "legalize-quantized-products"),
     LetOp: "to-graph-normal-form",
+    **dict.fromkeys(
+        (*DYN_OPS, *DYN_IMAGE_OPS, *DYN_SELECT_OPS),
+        "dynamic-to-static where the shape operands are known",
+    ),
 }
 """Operators that a pass of the CPU pipeline replaces by others, and its name."""
 
@@ -165,7 +169,6 @@ PLACEMENT = "programs for one processor have one memory, which the code generato
 INTERPRETER_ONLY: dict[type[Operation], str] = {
     ArgwhereOp: DATA_DEPENDENT,
     SparseFillEmptyRowsOp: DATA_DEPENDENT,
-    **dict.fromkeys((*DYN_OPS, *DYN_IMAGE_OPS, *DYN_SELECT_OPS), DATA_DEPENDENT),
     **dict.fromkeys((ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, *ADT_OPS), FUNCTIONS),
     **dict.fromkeys((*DEVICE_OPS, *MEMORY_OPS, *VM_OPS), PLACEMENT),
 }
@@ -178,6 +181,13 @@ class Lowering:
 
     text: str
     has_code: bool = True
+
+
+def why_no_code(op: type[Operation]) -> str | None:
+    """Why there are no kernels for an operator, None where nothing is known of it."""
+    if op in REWRITTEN:
+        return f"replaced by {REWRITTEN[op]}"
+    return INTERPRETER_ONLY.get(op)
 
 
 def how_lowered(op: type[Operation]) -> Lowering:

@@ -69,7 +69,7 @@ examples:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="an .onnx or .mlir file, or a saved .so")
+    parser.add_argument("model", help="an .onnx, .mlir or .relay file, or a saved .so")
     parser.add_argument(
         "--input",
         action="append",
@@ -101,7 +101,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="an .onnx or .mlir file")
+    parser.add_argument("model", help="an .onnx, .mlir or .relay file")
     parser.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="a .mlir, .ll, .o or .so file"
     )
@@ -115,7 +115,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="an .onnx or .mlir file")
+    parser.add_argument("model", help="an .onnx, .mlir or .relay file")
     parser.add_argument("--opt-level", type=int, default=2, help="of fuse-ops (default 2)")
     parser.add_argument("--max-depth", type=int, default=256, help="of fuse-ops (default 256)")
     parser.add_argument(
@@ -143,7 +143,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="an .onnx or .mlir file")
+    parser.add_argument("model", help="an .onnx, .mlir or .relay file")
     parser.add_argument(
         "-o",
         "--output",

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xrelay.collector import collector_paused
-from xrelay.compiler import parse_program, supplied_weights
+from xrelay.compiler import parse_program, parse_relay, supplied_weights
 from xrelay.runtime.files import whole_file
 from xrelay.tools.deep import with_deep_stack
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
@@ -46,16 +46,7 @@ class XRelayOptMain(xDSLOptMain):
     @collector_paused()
     def read_relay(self, stream: IO[bytes]) -> ModuleOp:
         """The module in a Relay text."""
-        from xrelay.frontends.relay_text import read_relay_text
-
-        name = self.get_input_name()
-        try:
-            text = stream.read().decode()
-        except UnicodeDecodeError as error:
-            raise CommandFailed(
-                f"cannot read '{name}': it is not a text file", BAD_INPUT
-            ) from error
-        return read_relay_text(text, name)
+        return parse_relay(stream.read(), self.get_input_name())
 
     def read_onnx(self, stream: IO[bytes]) -> ModuleOp:
         """The ONNX model in the input file. (External data need a folder to be looked up in.)"""

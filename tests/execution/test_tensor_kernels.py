@@ -4,9 +4,11 @@ runs here, and for the processor itself, with one thread and with two.
 """
 
 import re
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
+from _pytest.mark import ParameterSet
 from graphs import Graph
 from kernel_cases import Case
 from tensor_cases import TABLES
@@ -14,19 +16,26 @@ from vector_functions import targets_here
 
 CASES: dict[str, Case] = {name: case for table in TABLES for name, case in table.cases.items()}
 TARGETS = ("x86-64", "x86-64-v3", "native")
-EVERYWHERE = [name for name in CASES if not re.search(r"-(u?int|float64|bool)", name)]
-"""Cases for each target; those of other dtypes take turns."""
+ONE_DTYPE = [name for name in CASES if not re.search(r"-(u?int|float64|bool)", name)]
+"""Cases of f32 and no dtype."""
 
 
-@pytest.mark.parametrize(
-    ("name", "target", "threads"),
-    [
-        (name, target, 1 + (i + j) % 2)
-        for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS))
-        if name in EVERYWHERE or i % len(TARGETS) == j
-    ]
-    + [(name, "x86-64-v3", 2 - i % 2) for i, name in enumerate(CASES) if name in EVERYWHERE],
-)
+def places() -> Iterator[ParameterSet]:
+    """
+    The cases with targets and threads, which take turns. Extensive: cases of f32 for the other
+    targets, and with another number of threads.
+    """
+    for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS)):
+        if i % len(TARGETS) == j:
+            yield pytest.param(name, target, 1 + i % 2)
+        elif name in ONE_DTYPE:
+            yield pytest.param(name, target, 1 + (i + j) % 2, marks=pytest.mark.extensive)
+    for i, name in enumerate(CASES):
+        if name in ONE_DTYPE:
+            yield pytest.param(name, "x86-64-v3", 2 - i % 2, marks=pytest.mark.extensive)
+
+
+@pytest.mark.parametrize(("name", "target", "threads"), list(places()))
 def test_agrees_with_the_interpreter(name: str, target: str, threads: int, graph: Graph):
     if target not in ("native", *targets_here()):
         pytest.skip(f"this processor cannot run code for {target}")

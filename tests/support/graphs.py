@@ -17,12 +17,18 @@ from xrelay.lowering.program import entry_function, lower_function
 from xrelay.options import CompileOptions
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.model import Model
+from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 
-LEGALIZATION = (LegalizePass(), LegalizeQuantizedProductsPass(), LegalizeConvolutionsPass())
+LEGALIZATION = (
+    DynamicToStaticPass(),
+    LegalizePass(),
+    LegalizeQuantizedProductsPass(),
+    LegalizeConvolutionsPass(),
+)
 """The passes that replace operators without kernels."""
 
 BITS = -1

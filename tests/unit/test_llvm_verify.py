@@ -12,6 +12,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+import dyn_cases
 import image_cases
 import nn_cases
 import numpy as np
@@ -191,7 +192,13 @@ def accept(text: str) -> None:
 def test_every_operator_has_an_example() -> None:
     """Or a case of tests/execution/test_kernels.py, for which LLVM makes code that runs."""
     names = {op.name for op in (*examples(), *INTERPRETER_ONLY, *nn_cases.COVERED)}
-    for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE, vision_cases.TABLE):
+    for table in (
+        dyn_cases.TABLE,
+        image_cases.TABLE,
+        qnn_cases.TABLE,
+        random_cases.TABLE,
+        vision_cases.TABLE,
+    ):
         names |= {op.name for op in table.covered}
     names |= {op.name for op in (RefCreateOp, RefReadOp, RefWriteOp)}  # See REFERENCES.
     without = {op.name for op in Relay.operations if issubclass(op, RelayOp)} - names
