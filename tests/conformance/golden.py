@@ -36,6 +36,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
+from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
 from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -57,7 +58,16 @@ CHUNK = 40
 
 Options = dict[str, Any]
 
+
+
+def _annotate_target(options: Options) -> list[ModulePass]:
+    operators = [f"{t}:{name}" for t, names in options["target_ops"].items() for name in names]
+    non_call_ops = options["annotate_non_call_ops"]
+    return [AnnotateTargetPass(tuple(options["targets"]), non_call_ops, tuple(operators))]
+
+
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
+    "AnnotateTarget": _annotate_target,
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
