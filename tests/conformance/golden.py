@@ -48,6 +48,7 @@ from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
+from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
@@ -81,6 +82,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",))],
     "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
     "InferType": lambda _: [InferTypePass()],
+    "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
     "SimplifyExpr": lambda _: [SimplifyExprPass()],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
