@@ -154,9 +154,7 @@ class _Creator:
                 op, f"ends a region of compiler '{op.compiler.data}' that no compiler_begin begins"
             )
         if part.compiler != op.compiler.data:
-            raise self.error(
-                op, f"is for compiler '{op.compiler.data}' and ends {self.text(part)}"
-            )
+            raise self.error(op, f"is for compiler '{op.compiler.data}' and ends {self.text(part)}")
         self.part_of[op] = part
         if part.ends is None:
             part.ends = (op, op)
@@ -201,9 +199,7 @@ class _Creator:
         return str(CompilerRegion(part.id, part.compiler, self.function.sym_name.data))
 
     def error(self, op: Operation, message: str) -> DiagnosticException:
-        return DiagnosticException(
-            f"{describe(op)} in @{self.function.sym_name.data} {message}"
-        )
+        return DiagnosticException(f"{describe(op)} in @{self.function.sym_name.data} {message}")
 
     def finished(self) -> CompilerRegionSet:
         """The regions, without inputs that are outputs of the same region."""
@@ -235,9 +231,7 @@ class _Creator:
 _Border = TypeVar("_Border", bound=Operation)
 
 
-def _chain(
-    first: _Border, last: _Border, following: dict[_Border, _Border]
-) -> Iterator[_Border]:
+def _chain(first: _Border, last: _Border, following: dict[_Border, _Border]) -> Iterator[_Border]:
     while first is not last:
         yield first
         first = following[first]

@@ -116,7 +116,5 @@ class AnnotateTargetPass(ModulePass):
         targets = Targets.of(self.targets, self.operators)
         for function in op.walk():
             if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
-                plan = plan_annotation(
-                    function, targets, non_call_ops=self.annotate_non_call_ops
-                )
+                plan = plan_annotation(function, targets, non_call_ops=self.annotate_non_call_ops)
                 annotate(function, plan)
