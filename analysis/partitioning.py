@@ -1,0 +1,179 @@
+"""
+What the function of each compiler region takes and returns, and in which order all is computed.
+
+- A region is computed where the first value leaves it, after all that its outputs need: so the order of
+  the program changes where an operand of a later output comes from behind that place.
+- Its parameters are its inputs in the order in which they are reached from there: one for each value,
+  however often it enters. Its results are the values that leave it, in the order of its ends.
+- A region whose operations are in several blocks is computed in the outermost of them, which asks for
+  operations without effects, and for inputs that are there.
+
+One walk over the program, depth first. Source: Relay's PartitionGraph.
+"""
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, describe
+from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
+from xrelay.analysis.scopes import in_evaluation_order
+from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+
+
+def source_of(value: SSAValue) -> SSAValue:
+    """The value itself, without the borders of regions that it passed."""
+    while isinstance(value.owner, CompilerAnnotationOp):
+        value = value.owner.data
+    return value
+
+
+@dataclass(eq=False)
+class PartitionedRegion:
+    """A region that becomes a function."""
+
+    region: CompilerRegion
+    home: Block
+    """Where it is computed."""
+    params: dict[SSAValue, CompilerBeginOp] = field(default_factory=dict[SSAValue, CompilerBeginOp])
+    """The values that enter, in the order of the parameters, with the first begin of each."""
+    sources: dict[CompilerBeginOp, SSAValue] = field(
+        default_factory=dict[CompilerBeginOp, SSAValue]
+    )
+    """The value that each begin is for."""
+    body: list[Operation] = field(default_factory=list[Operation])
+    """What moves into the function, in order."""
+    dead: list[Operation] = field(default_factory=list[Operation])
+    """What no output needs and comes after the place of the call, in order."""
+
+
+@dataclass
+class Partition:
+    """The functions to be made of a function's regions."""
+
+    function: func.FuncOp
+    regions: list[PartitionedRegion] = field(default_factory=list[PartitionedRegion])
+    order: dict[Operation | PartitionedRegion, int] = field(
+        default_factory=dict[Operation | PartitionedRegion, int]
+    )
+    """When each operation that stays, and each region, is computed."""
+
+
+@dataclass
+class _Walk:
+    """The walk over one function."""
+
+    partition: Partition
+    dependencies: Dependencies
+    of: dict[Operation, PartitionedRegion]
+    state: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """1 while what comes before an operation is visited, 2 when it was."""
+    computed: dict[PartitionedRegion, bool] = field(default_factory=dict[PartitionedRegion, bool])
+    """False while what the outputs of a region need is visited, True when it was."""
+
+    def run(self) -> Partition:
+        for op in in_evaluation_order(self.partition.function):
+            self.visit(op)
+        return self.partition
+
+    def visit(self, start: Operation) -> None:
+        if start in self.state:
+            return
+        path = [(start, iter(self.dependencies.direct(start)))]
+        self.state[start] = 1
+        while path:
+            op, before = path[-1]
+            other = next(before, None)
+            if other is None:
+                following = self.outputs(op)
+                if following:
+                    path[-1] = (op, iter(following))
+                else:
+                    path.pop()
+                    self.finish(op)
+            elif other not in self.state:
+                self.state[other] = 1
+                path.append((other, iter(self.dependencies.direct(other))))
+            elif self.state[other] == 1 or self.is_pending(op, other):
+                raise DiagnosticException(
+                    f"{describe(other)} in @{self.partition.function.sym_name.data} needs its own "
+                    "results, through " + ", ".join(describe(each) for each, _ in path[::-1])
+                )
+
+    def outputs(self, op: Operation) -> list[Operation]:
+        """What the outputs of a region are computed by, for its first end."""
+        if not isinstance(op, CompilerEndOp) or self.of[op] in self.computed:
+            return []
+        self.computed[self.of[op]] = False
+        return [value.op for value in self.of[op].region.results if isinstance(value, OpResult)]
+
+    def is_pending(self, user: Operation, op: Operation) -> bool:
+        """Whether `op` is an output of a region whose other outputs need it."""
+        return isinstance(op, CompilerEndOp) and not self.computed[self.of[op]]
+
+    def finish(self, op: Operation) -> None:
+        self.state[op] = 2
+        partitioned, order = self.of.get(op), self.partition.order
+        if partitioned is None:
+            order[op] = len(order)
+        elif isinstance(op, CompilerEndOp):
+            if not self.computed[partitioned]:
+                self.computed[partitioned] = True
+                self.partition.regions.append(partitioned)
+                order[partitioned] = len(order)
+        elif partitioned in self.computed and self.computed[partitioned]:
+            if keeps_place(op):
+                raise DiagnosticException(
+                    f"{describe(op)} of {partitioned.region} has effects that come after the "
+                    "outputs of the region"
+                )
+            partitioned.dead.append(op)
+        elif isinstance(op, CompilerBeginOp):
+            source = partitioned.sources[op] = source_of(op.data)
+            partitioned.params.setdefault(source, op)
+        else:
+            partitioned.body.append(op)
+
+
+def _place(region: CompilerRegion) -> PartitionedRegion:
+    """A region and the block where it can be computed."""
+    block = region.ops[0].parent
+    for op in region.ops:
+        if op.parent is not block and encloses(op.parent, block):
+            block = op.parent
+    assert block is not None
+    for op in region.ops:
+        if op.parent is block:
+            continue
+        if not encloses(block, op.parent):
+            raise DiagnosticException(
+                f"{describe(op)} of {region} is in a block that neither contains nor is within "
+                "the other blocks of the region"
+            )
+        if keeps_place(op):
+            raise DiagnosticException(
+                f"{describe(op)} of {region} has effects and is in a branch, outside of which "
+                "other operations of the region are"
+            )
+        if isinstance(op, CompilerBeginOp) and not encloses(block_of(op.data), block):
+            raise DiagnosticException(
+                f"{describe(op)} of {region} takes a value of a branch, outside of which other "
+                "operations of the region are"
+            )
+    return PartitionedRegion(region, block)
+
+
+def plan_partition(function: func.FuncOp) -> Partition:
+    """
+    The functions to be made of a function's regions, in the order in which they are reached.
+
+    Raises DiagnosticException for malformed annotations, for regions that need their own results, and
+    for those that no single place can compute.
+    """
+    found = compiler_regions(function)
+    of: dict[Operation, PartitionedRegion] = {}
+    for region in found.regions:
+        of.update(dict.fromkeys(region.ops, _place(region)))
+    return _Walk(Partition(function), Dependencies.of_function(function), of).run()
