@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TupleType
@@ -24,16 +25,17 @@ from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, described
-from xrelay.compiler import run_passes
+from xrelay.compiler import read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.memory_plan import Lifetime, plan_memory
 from xrelay.lowering.program import entry_function, ports
-from xrelay.options import CompileError, CompileOptions, Progress, silent
-from xrelay.runtime.model import Model
+from xrelay.lowering.target import named_target
+from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
-from xrelay.runtime.signature import TensorSpec
+from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
@@ -45,6 +47,9 @@ from xrelay.transforms.outline_default_regions import outline_default_regions
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 CompileNative = Callable[[ModuleOp], Model]
 """xrelay's own compiler, for a module with one function `main`."""
@@ -79,7 +84,7 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
         MergeCompositePass(names),
         AnnotateTargetPass(names),
         MergeCompilerRegionsPass(),
-        PartitionGraphPass(),
+        PartitionGraphPass(bind_constants=all(each.bind_constants for each in backends)),
     )
 
 
@@ -110,6 +115,8 @@ class PartitionedCompiler:
 
     module: ModuleOp
     """Partitioned; it is used up."""
+    name: str
+    """The name of the model."""
     backends: Sequence[Backend]
     options: CompileOptions
     native: CompileNative
@@ -139,18 +146,26 @@ class PartitionedCompiler:
         for arg in block.args:
             self.places[arg] = self.new_slots(arg.type)
         taken = [slot for arg in block.args for slot in self.places[arg]]
-        for slot, port in zip(taken, inputs, strict=True):
-            spec = self.slots[slot].spec
-            self.slots[slot] = Slot(TensorSpec(port.name, spec.shape, spec.dtype))
         returned: list[int] = []
         for op in block.ops:
             if isinstance(op, func.ReturnOp):
                 returned = [slot for value in op.arguments for slot in self.places[value]]
             else:
                 self.visit(op, functions)
-        workspace = self.plan(frozenset(returned))
-        named = [(port.name, slot) for port, slot in zip(outputs, returned, strict=True)]
-        return PartitionedModel(taken, named, self.slots, self.constants, self.steps, workspace)
+        target = named_target(self.options.target)
+        signature = Signature(
+            symbol_name(self.name),
+            tuple(map(tensor_spec, inputs)),
+            tuple(map(tensor_spec, outputs)),
+            constant_bytes=0,
+            workspace_bytes=self.plan(frozenset(returned)),
+            target=target.name,
+            features=(),
+            threads=self.options.threads,
+        )
+        return PartitionedModel(
+            signature, taken, returned, self.slots, self.constants, self.steps
+        )
 
     def new_slots(self, type_: Attribute) -> tuple[int, ...]:
         """Slots for the tensors of a type."""
@@ -251,3 +266,29 @@ def as_program(function: func.FuncOp) -> ModuleOp:
     main.sym_visibility = None
     main.attributes.clear()
     return ModuleOp([main])
+
+
+def compile_partitioned(
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    options: CompileOptions,
+    backends: Sequence[str | Backend],
+    native: CompileNative,
+    *,
+    fallback: bool = False,
+    progress: Progress = silent,
+) -> PartitionedModel:
+    """
+    A model of which backends run parts, see `xrelay.compile`. `native` compiles the rest.
+
+    Raises DiagnosticException for what a user can mend.
+    """
+    found = find_backends(backends)
+    if options.profile:
+        raise CompileError("profile is for models that run in one engine, not with backends")
+    progress("read the model")
+    module, name = read_model(model, shapes)
+    require_weights(module)
+    partition(module, found, progress)
+    compiler = PartitionedCompiler(module, name, found, options, native, fallback, progress)
+    return compiler.run()

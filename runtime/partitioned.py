@@ -14,7 +14,7 @@ import numpy.typing as npt
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.model import check_inputs
-from xrelay.runtime.signature import TensorSpec
+from xrelay.runtime.signature import Signature, TensorSpec
 
 logger = logging.getLogger("xrelay.backends")
 
@@ -60,26 +60,22 @@ class PartitionedModel:
 
     def __init__(
         self,
+        signature: Signature,
         inputs: Sequence[int],
-        outputs: Sequence[tuple[str, int]],
+        outputs: Sequence[int],
         slots: Sequence[Slot],
         constants: Mapping[int, Array],
         steps: Sequence[RegionStep],
-        workspace_bytes: int,
     ):
-        """`inputs` and `outputs` name slots. Several outputs may be the same one."""
-        self.inputs = tuple(slots[slot].spec for slot in inputs)
-        """What the model takes."""
-        self.outputs = tuple(
-            TensorSpec(name, slots[slot].spec.shape, slots[slot].spec.dtype)
-            for name, slot in outputs
-        )
-        """What the model returns."""
+        """
+        `inputs` and `outputs` are the slots of what the signature names. Several outputs may be the
+        same one.
+        """
+        self.signature = signature
         self.steps = tuple(steps)
         """The regions in the order in which they run."""
         self._inputs, self._outputs, self._slots = tuple(inputs), tuple(outputs), tuple(slots)
         self._constants = dict(constants)
-        self._workspace_bytes = workspace_bytes
         self._idle: deque[npt.NDArray[np.uint8]] = deque()
         """Workspaces that no run uses."""
 
@@ -91,12 +87,12 @@ class PartitionedModel:
         engine fails.
         """
         arrays: dict[int, Array] = dict(self._constants)
-        arrays.update(zip(self._inputs, check_inputs(self.inputs, inputs), strict=True))
+        arrays.update(zip(self._inputs, check_inputs(self.signature.inputs, inputs), strict=True))
         given = frozenset(arrays)
         try:
             workspace = self._idle.pop()
         except IndexError:
-            workspace = aligned_bytes(self._workspace_bytes)
+            workspace = aligned_bytes(self.signature.workspace_bytes)
         try:
             for step in self.steps:
                 self._run_step(step, arrays, workspace)
@@ -104,9 +100,9 @@ class PartitionedModel:
             self._idle.append(workspace)
         results: dict[str, Array] = {}
         seen = set(given)
-        for name, slot in self._outputs:
+        for spec, slot in zip(self.signature.outputs, self._outputs, strict=True):
             # What the caller has, or got before, is not given out a second time.
-            results[name] = arrays[slot].copy() if slot in seen else arrays[slot]
+            results[spec.name] = arrays[slot].copy() if slot in seen else arrays[slot]
             seen.add(slot)
         return results
 
