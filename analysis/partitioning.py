@@ -37,6 +37,8 @@ class PartitionedRegion:
     region: CompilerRegion
     home: Block
     """Where it is computed."""
+    time: int = 0
+    """When it is computed: before the operations with a greater number in `Partition.order`."""
     params: dict[SSAValue, CompilerBeginOp] = field(default_factory=dict[SSAValue, CompilerBeginOp])
     """The values that enter, in the order of the parameters, with the first begin of each."""
     sources: dict[CompilerBeginOp, SSAValue] = field(
@@ -55,10 +57,8 @@ class Partition:
 
     function: func.FuncOp
     regions: list[PartitionedRegion] = field(default_factory=list[PartitionedRegion])
-    order: dict[Operation | PartitionedRegion, int] = field(
-        default_factory=dict[Operation | PartitionedRegion, int]
-    )
-    """When each operation that stays, and each region, is computed."""
+    order: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """When each operation that stays is computed."""
 
 
 @dataclass
@@ -72,6 +72,8 @@ class _Walk:
     """1 while what comes before an operation is visited, 2 when it was."""
     computed: dict[PartitionedRegion, bool] = field(default_factory=dict[PartitionedRegion, bool])
     """False while what the outputs of a region need is visited, True when it was."""
+    time: int = 0
+    """How many operations were visited."""
 
     def run(self) -> Partition:
         for op in in_evaluation_order(self.partition.function):
@@ -115,15 +117,16 @@ class _Walk:
 
     def finish(self, op: Operation) -> None:
         self.state[op] = 2
-        partitioned, order = self.of.get(op), self.partition.order
+        self.time += 1
+        partitioned = self.of.get(op)
         if partitioned is None:
-            order[op] = len(order)
+            self.partition.order[op] = self.time
         elif isinstance(op, CompilerEndOp):
             if not self.computed[partitioned]:
                 self.computed[partitioned] = True
                 self.partition.regions.append(partitioned)
-                order[partitioned] = len(order)
-        elif partitioned in self.computed and self.computed[partitioned]:
+                partitioned.time = self.time
+        elif self.computed.get(partitioned):
             if keeps_place(op):
                 raise DiagnosticException(
                     f"{describe(op)} of {partitioned.region} has effects that come after the "
