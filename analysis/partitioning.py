@@ -17,17 +17,10 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, describe
+from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, describe, source_of
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.scopes import in_evaluation_order
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
-
-
-def source_of(value: SSAValue) -> SSAValue:
-    """The value itself, without the borders of regions that it passed."""
-    while isinstance(value.owner, CompilerAnnotationOp):
-        value = value.owner.data
-    return value
+from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 
 
 @dataclass(eq=False)
@@ -160,7 +153,7 @@ def _place(region: CompilerRegion) -> PartitionedRegion:
                 f"{describe(op)} of {region} has effects and is in a branch, outside of which "
                 "other operations of the region are"
             )
-        if isinstance(op, CompilerBeginOp) and not encloses(block_of(op.data), block):
+        if isinstance(op, CompilerBeginOp) and not encloses(block_of(source_of(op.data)), block):
             raise DiagnosticException(
                 f"{describe(op)} of {region} takes a value of a branch, outside of which other "
                 "operations of the region are"
