@@ -20,7 +20,7 @@ Which operands of a function get `compiler_begin` and `compiler_end`, and for wh
 One walk over the program. Source: Relay's AnnotateTarget.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -28,8 +28,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from xrelay.analysis.compilers import DEFAULT, Targets
 from xrelay.analysis.scopes import in_evaluation_order
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.adt import ConstructOp
+from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
     CalledBodyOp,

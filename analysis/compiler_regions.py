@@ -27,7 +27,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.scopes import in_evaluation_order
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 
 
 @dataclass(eq=False)
@@ -67,6 +67,13 @@ def describe(op: Operation) -> str:
     """An operation in messages."""
     hint = op.results[0].name_hint if op.results else None
     return f"{op.name} %{hint}" if hint else op.name
+
+
+def source_of(value: SSAValue) -> SSAValue:
+    """The value itself, without the borders of regions that it passed."""
+    while isinstance(value.owner, CompilerAnnotationOp):
+        value = value.owner.data
+    return value
 
 
 def outside_operands(op: Operation) -> Iterator[SSAValue]:

@@ -17,17 +17,10 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, describe
+from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, describe, source_of
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.scopes import in_evaluation_order
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
-
-
-def source_of(value: SSAValue) -> SSAValue:
-    """The value itself, without the borders of regions that it passed."""
-    while isinstance(value.owner, CompilerAnnotationOp):
-        value = value.owner.data
-    return value
+from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 
 
 @dataclass(eq=False)
@@ -37,6 +30,8 @@ class PartitionedRegion:
     region: CompilerRegion
     home: Block
     """Where it is computed."""
+    time: int = 0
+    """When it is computed: before the operations with a greater number in `Partition.order`."""
     params: dict[SSAValue, CompilerBeginOp] = field(default_factory=dict[SSAValue, CompilerBeginOp])
     """The values that enter, in the order of the parameters, with the first begin of each."""
     sources: dict[CompilerBeginOp, SSAValue] = field(
@@ -55,10 +50,8 @@ class Partition:
 
     function: func.FuncOp
     regions: list[PartitionedRegion] = field(default_factory=list[PartitionedRegion])
-    order: dict[Operation | PartitionedRegion, int] = field(
-        default_factory=dict[Operation | PartitionedRegion, int]
-    )
-    """When each operation that stays, and each region, is computed."""
+    order: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """When each operation that stays is computed."""
 
 
 @dataclass
@@ -72,6 +65,8 @@ class _Walk:
     """1 while what comes before an operation is visited, 2 when it was."""
     computed: dict[PartitionedRegion, bool] = field(default_factory=dict[PartitionedRegion, bool])
     """False while what the outputs of a region need is visited, True when it was."""
+    time: int = 0
+    """How many operations were visited."""
 
     def run(self) -> Partition:
         for op in in_evaluation_order(self.partition.function):
@@ -115,15 +110,16 @@ class _Walk:
 
     def finish(self, op: Operation) -> None:
         self.state[op] = 2
-        partitioned, order = self.of.get(op), self.partition.order
+        self.time += 1
+        partitioned = self.of.get(op)
         if partitioned is None:
-            order[op] = len(order)
+            self.partition.order[op] = self.time
         elif isinstance(op, CompilerEndOp):
             if not self.computed[partitioned]:
                 self.computed[partitioned] = True
                 self.partition.regions.append(partitioned)
-                order[partitioned] = len(order)
-        elif partitioned in self.computed and self.computed[partitioned]:
+                partitioned.time = self.time
+        elif self.computed.get(partitioned):
             if keeps_place(op):
                 raise DiagnosticException(
                     f"{describe(op)} of {partitioned.region} has effects that come after the "
@@ -157,7 +153,7 @@ def _place(region: CompilerRegion) -> PartitionedRegion:
                 f"{describe(op)} of {region} has effects and is in a branch, outside of which "
                 "other operations of the region are"
             )
-        if isinstance(op, CompilerBeginOp) and not encloses(block_of(op.data), block):
+        if isinstance(op, CompilerBeginOp) and not encloses(block_of(source_of(op.data)), block):
             raise DiagnosticException(
                 f"{describe(op)} of {region} takes a value of a branch, outside of which other "
                 "operations of the region are"

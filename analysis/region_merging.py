@@ -37,6 +37,7 @@ from xrelay.analysis.compiler_regions import (
     CompilerRegionSet,
     compiler_regions,
     describe,
+    source_of,
 )
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.scopes import in_evaluation_order
@@ -243,8 +244,8 @@ class _Merger:
             if keeps_place(op):
                 return f"one is in a branch, and {describe(op)} has effects"
         for begin in region.inputs:
-            if not encloses(block_of(begin.data), other.home):
-                return f"one is in a branch, where {describe(begin)} has its operand"
+            if not encloses(block_of(source_of(begin.data)), other.home):
+                return f"one is in a branch, where the operand of {describe(begin)} is computed"
         return ""
 
 

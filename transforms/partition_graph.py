@@ -23,7 +23,6 @@ Leaves alone: all that is in no region.
 Source: Relay's PartitionGraph.
 """
 
-import re
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -44,6 +43,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.compiler_regions import describe
 from xrelay.analysis.compilers import DEFAULT, REGISTRY
+from xrelay.analysis.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
@@ -85,12 +85,6 @@ def is_bound(value: SSAValue) -> bool:
     return isinstance(owner, ConstantOp)
 
 
-def sanitized(name: str) -> str:
-    """A name of letters, digits and underscores, which does not begin with a digit."""
-    name = re.sub(r"[^0-9A-Za-z_]", "_", name)
-    return f"_{name}" if name[:1].isdigit() else name
-
-
 @dataclass
 class _Outliner:
     """Moves the regions of one function into functions."""
@@ -108,7 +102,6 @@ class _Outliner:
         replaced: dict[SSAValue, SSAValue] = {}
         made: list[func.FuncOp] = []
         for partitioned in self.partition.regions:
-            time = order.pop(partitioned)
             function, call = self.outline(partitioned, replaced)
             made.append(function)
             new: list[Operation] = [call]
@@ -122,7 +115,7 @@ class _Outliner:
                 replaced[value] = output
             for op in new:
                 op.location = partitioned.region.ops[0].location
-                order[op] = time
+                order[op] = partitioned.time
             last = partitioned.home.last_op
             assert last is not None
             self.rewriter.insert(new, InsertPoint.before(last))
@@ -179,11 +172,7 @@ class _Outliner:
         """`tvmgen_<module>_<compiler>_<function>_<number>`, of letters, digits and underscores."""
         region = partitioned.region
         words = ("tvmgen", self.mod_name, region.compiler, region.function, str(region.id))
-        base = name = sanitized("_".join(filter(None, words)))
-        count = 0
-        while name in self.symbols:
-            count += 1
-            name = f"{base}_{count}"
+        name = unused_name(sanitized("_".join(filter(None, words))), self.symbols)
         self.symbols.add(name)
         return name
 
@@ -300,15 +289,13 @@ class PartitionGraphPass(ModulePass):
             )
         ).rewrite_module(op)
         partitions: dict[Operation, Partition] = {}
-        symbols: set[str] = set()
         for each in op.walk():
-            symbol = each.properties.get("sym_name")
-            if isinstance(symbol, StringAttr):
-                symbols.add(symbol.data)
             if isinstance(each, func.FuncOp):
                 partition = plan_partition(each)
                 if partition.regions:
                     partitions[each] = partition
-        outline = OutlineRegions(partitions, self.mod_name, self.bind_constants, symbols, [])
+        outline = OutlineRegions(
+            partitions, self.mod_name, self.bind_constants, module_symbols(op), []
+        )
         PatternRewriteWalker(outline, apply_recursively=False).rewrite_module(op)
         op.body.block.add_ops(map(hand_over, outline.made))

@@ -50,8 +50,10 @@ from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
+from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
@@ -91,8 +93,12 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",))],
     "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
     "InferType": lambda _: [InferTypePass()],
+    "Inline": lambda _: [InlinePass()],
     "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
     "PartitionGraph": lambda o: [PartitionGraphPass(o["mod_name"], o["bind_constants"])],
+    "RemoveUnusedFunctions": lambda o: [
+        RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
+    ],
     "SimplifyExpr": lambda _: [SimplifyExprPass()],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
