@@ -40,7 +40,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger("xrelay.cache")
 
 _PACKAGES = (
-    *("analysis", "backends", "dialects", "frontends", "interpreters", "lowering", "runtime", "transforms"),
+    *(
+        "analysis",
+        "backends",
+        "dialects",
+        "frontends",
+        "interpreters",
+        "lowering",
+        "runtime",
+        "transforms",
+    ),
 )
 """The packages whose sources decide what machine code a model becomes, beside `xrelay` itself."""
 _LIBRARIES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")
@@ -118,13 +127,8 @@ def compile_model(
     if backends:
         from xrelay.partitioned import compile_partitioned
 
-        def native(program: ModuleOp) -> Model:
-            return compile_model(
-                program, threads=threads, target=target, cache=cache, winograd=winograd, tuning=records
-            )
-
         return compile_partitioned(
-            model, shapes, options, backends, native, fallback=fallback, progress=progress
+            model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
         )
     place = cache_place(model, shapes, options) if cache else None
 

@@ -25,7 +25,8 @@ from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, described
-from xrelay.compiler import read_model, require_weights, run_passes, tensor_spec
+from xrelay.cached import cache_place, load_or_compile
+from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.lowering.elements import leaf_types
@@ -139,9 +140,7 @@ class PartitionedCompiler:
         inputs, outputs = ports(main)
         outline_default_regions(self.module, main)
         self.module.verify()
-        functions = {
-            op.sym_name.data: op for op in self.module.ops if isinstance(op, func.FuncOp)
-        }
+        functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, func.FuncOp)}
         block = main.body.block
         for arg in block.args:
             self.places[arg] = self.new_slots(arg.type)
@@ -163,9 +162,7 @@ class PartitionedCompiler:
             features=(),
             threads=self.options.threads,
         )
-        return PartitionedModel(
-            signature, taken, returned, self.slots, self.constants, self.steps
-        )
+        return PartitionedModel(signature, taken, returned, self.slots, self.constants, self.steps)
 
     def new_slots(self, type_: Attribute) -> tuple[int, ...]:
         """Slots for the tensors of a type."""
@@ -268,27 +265,52 @@ def as_program(function: func.FuncOp) -> ModuleOp:
     return ModuleOp([main])
 
 
+def compile_partition(
+    module: ModuleOp,
+    name: str,
+    backends: Sequence[Backend],
+    options: CompileOptions,
+    *,
+    cache: bool = True,
+    fallback: bool = False,
+    progress: Progress = silent,
+) -> PartitionedModel:
+    """
+    The model that a partitioned module, which is used up, describes. `cache` is about the code of
+    what no backend takes.
+
+    Raises DiagnosticException for what a user can mend.
+    """
+    if options.profile:
+        raise CompileError("profile is for models that run in one engine, not with backends")
+
+    def native(program: ModuleOp) -> Model:
+        place = cache_place(program, None, options) if cache else None
+        return load_or_compile(place, lambda: compile_code(program, name, options), silent)
+
+    return PartitionedCompiler(module, name, backends, options, native, fallback, progress).run()
+
+
 def compile_partitioned(
     model: str | Path | ModelProto | ModuleOp,
     shapes: Shapes | None,
     options: CompileOptions,
     backends: Sequence[str | Backend],
-    native: CompileNative,
     *,
+    cache: bool = True,
     fallback: bool = False,
     progress: Progress = silent,
 ) -> PartitionedModel:
     """
-    A model of which backends run parts, see `xrelay.compile`. `native` compiles the rest.
+    A model of which backends run parts, see `xrelay.compile`.
 
     Raises DiagnosticException for what a user can mend.
     """
     found = find_backends(backends)
-    if options.profile:
-        raise CompileError("profile is for models that run in one engine, not with backends")
     progress("read the model")
     module, name = read_model(model, shapes)
     require_weights(module)
     partition(module, found, progress)
-    compiler = PartitionedCompiler(module, name, found, options, native, fallback, progress)
-    return compiler.run()
+    return compile_partition(
+        module, name, found, options, cache=cache, fallback=fallback, progress=progress
+    )

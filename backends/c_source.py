@@ -194,7 +194,9 @@ class CFunction:
             self.element(op.data, ["n", f"({channel})", "row", "column"]),
             self.element(op.weight, ["o", "c", "r", "s"]),
         )
-        self.emit(f"    {self.element(op.result, ['n', 'o', 'y', 'x'])} += {terms[0]} * {terms[1]};")
+        self.emit(
+            f"    {self.element(op.result, ['n', 'o', 'y', 'x'])} += {terms[0]} * {terms[1]};"
+        )
         self.emit("}" * len(lengths))
 
 

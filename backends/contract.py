@@ -18,7 +18,7 @@ from zlib import crc32
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, f16, f32, f64, i1, i8, i32, i64
+from xdsl.dialects.builtin import FunctionType, ModuleOp, f16, f32, f64, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
@@ -31,7 +31,18 @@ from xrelay.backends.regions import (
     nested,
     region_outputs,
 )
-from xrelay.dialects import binary, conv, core, dense, norm, pool, reduction, reshape, transform, unary
+from xrelay.dialects import (
+    binary,
+    conv,
+    core,
+    dense,
+    norm,
+    pool,
+    reduction,
+    reshape,
+    transform,
+    unary,
+)
 from xrelay.interpreters.arrays import constant_op, type_of
 from xrelay.interpreters.relay import interpret
 
@@ -106,7 +117,7 @@ def unsupported(function: func.FuncOp, backend: Backend) -> str | None:
     """Why a backend would not get such a region; None when it would."""
     structure = (core.ConstantOp, core.TupleOp, core.TupleGetItemOp, core.CompositeOp)
     for op in function.body.block.ops:
-        if isinstance(op, structure) or isinstance(op, func.ReturnOp):
+        if isinstance(op, (*structure, func.ReturnOp)):
             continue
         answer = backend.supports(op, op.operand_types)
         if isinstance(answer, No):
@@ -132,7 +143,9 @@ def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
         backend.optimize(module)
         run = compile_region(backend, function, RegionOptions(threads))
     except Exception as error:
-        raise ContractBroken(f"{case.name}: {described(function)} does not compile: {error}") from error
+        raise ContractBroken(
+            f"{case.name}: {described(function)} does not compile: {error}"
+        ) from error
     for number, wanted in enumerate(expected):
         given = inputs if not number else [a[::-1].copy() if a.ndim else a for a in inputs]
         kept = [array.copy() for array in given]
@@ -140,7 +153,9 @@ def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
         try:
             returned = run(given, outputs)
         except Exception as error:
-            raise ContractBroken(f"{case.name}: {described(function)} does not run: {error}") from error
+            raise ContractBroken(
+                f"{case.name}: {described(function)} does not run: {error}"
+            ) from error
         for i, (before, after) in enumerate(zip(kept, given, strict=True)):
             if before.tobytes() != after.tobytes():
                 raise ContractBroken(f"{case.name}: input {i} is changed")
@@ -157,8 +172,7 @@ def difference(found: Array, expected: Array) -> str | None:
     """How a result differs, beyond rounding; None when it does not."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return (
-            f"is {found.dtype}{list(found.shape)}, "
-            f"expected {expected.dtype}{list(expected.shape)}"
+            f"is {found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
         )
     tolerance = TOLERANCES.get(expected.dtype.name)
     if tolerance is None:
@@ -315,9 +329,7 @@ SAMPLES: dict[str, Callable[[str, RegionBuilder], list[SSAValue]]] = {
     "nn.batch_flatten": lambda dtype, b: [
         b.op(reshape.BatchFlattenOp(b.input(b.array(dtype, 2, 3, 4))))
     ],
-    "reshape": lambda dtype, b: [
-        b.op(reshape.ReshapeOp(b.input(b.array(dtype, 2, 6)), [3, -1]))
-    ],
+    "reshape": lambda dtype, b: [b.op(reshape.ReshapeOp(b.input(b.array(dtype, 2, 6)), [3, -1]))],
     "transpose": lambda dtype, b: [
         b.op(transform.TransposeOp(b.input(b.array(dtype, 2, 3, 4)), [2, 0, 1]))
     ],

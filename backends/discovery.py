@@ -33,7 +33,9 @@ def find_backend(text: str) -> Backend:
     try:
         found: object = entry.load()
     except Exception as error:
-        raise BackendError(f"backend '{name}' cannot be loaded from {entry.value}: {error}") from error
+        raise BackendError(
+            f"backend '{name}' cannot be loaded from {entry.value}: {error}"
+        ) from error
     if not isclass(found) or not issubclass(found, Backend):
         raise BackendError(f"backend '{name}': {entry.value} is no subclass of xrelay's Backend")
     try:

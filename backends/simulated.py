@@ -35,7 +35,6 @@ from xrelay.backends.base import (
     No,
     PatternEntry,
     Support,
-    Yes,
 )
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.regions import (
@@ -129,7 +128,9 @@ def read_costs(path: Path) -> Costs:
     known = {*_NUMBERS, "dtypes", "operators", "composites"}
     for name in data:
         if name not in known:
-            raise BackendError(f"'{path}': unknown entry '{name}', expected {', '.join(sorted(known))}")
+            raise BackendError(
+                f"'{path}': unknown entry '{name}', expected {', '.join(sorted(known))}"
+            )
     numbers = [_number(path, name, data.get(name)) for name in _NUMBERS]
     operators: dict[str, OperatorCost] = {}
     for name, entry in _table(path, "operators", data.get("operators", {})).items():

@@ -79,9 +79,15 @@ class PartitionedModel:
         self._idle: deque[npt.NDArray[np.uint8]] = deque()
         """Workspaces that no run uses."""
 
-    def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+    def run(
+        self,
+        inputs: Mapping[str, npt.ArrayLike],
+        *,
+        after_step: Callable[[RegionStep], None] | None = None,
+    ) -> dict[str, Array]:
         """
-        Runs the model on named arrays and returns named arrays.
+        Runs the model on named arrays and returns named arrays. `after_step` is told of each step
+        when it is done.
 
         Raises ModelError that names the input, what was found and what is expected, and when an
         engine fails.
@@ -96,6 +102,8 @@ class PartitionedModel:
         try:
             for step in self.steps:
                 self._run_step(step, arrays, workspace)
+                if after_step is not None:
+                    after_step(step)
         finally:
             self._idle.append(workspace)
         results: dict[str, Array] = {}

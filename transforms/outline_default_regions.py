@@ -37,41 +37,48 @@ from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 class Segments:
     """The operations of a block in an order in which those to be outlined stand together."""
 
-    block: Block
     order: list[list[Operation]] = field(default_factory=list[list[Operation]])
     """Segments of operations that become a function, and others alone."""
-    inside: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    """The number of the segment of each operation that goes into a function."""
+    inside: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
+    )
+    """The segment of each operation that goes into a function."""
 
     @classmethod
     def of(cls, block: Block) -> "Segments":
         """Sorts the operations of a block. Takes time in proportion to their operands."""
-        found = cls(block)
+        found = cls()
         waits = {op: _producers(op, block) for op in block.ops}
         users: dict[Operation, list[Operation]] = {}
         for op, producers in waits.items():
             for producer in producers:
                 users.setdefault(producer, []).append(op)
         left = {op: len(producers) for op, producers in waits.items()}
-        ready: tuple[deque[Operation], deque[Operation]] = deque(), deque()
+        ready: dict[str, deque[Operation]] = {
+            "free": deque(),
+            "outlined": deque(),
+            "other": deque(),
+        }
+        segment: list[Operation] = []
 
         def add(op: Operation) -> None:
-            ready[0 if _is_outlined(op) else 1].append(op)
+            kind = _kind(op)
+            if kind == "free" and any(found.inside.get(p) is segment for p in waits[op]):
+                kind = "other"  # It stands after the call that the segment becomes.
+            ready[kind].append(op)
 
         for op, count in left.items():
             if not count:
                 add(op)
-        segment: list[Operation] = []
-        while ready[0] or ready[1]:
-            if ready[0]:
-                op = ready[0].popleft()
-                found.inside[op] = len(found.order)
+        while queue := next(filter(None, ready.values()), None):
+            op = queue.popleft()
+            if queue is ready["outlined"]:
+                found.inside[op] = segment
                 segment.append(op)
             else:
-                if segment:
+                if queue is ready["other"] and segment:
                     found.order.append(segment)
                     segment = []
-                op = ready[1].popleft()
                 found.order.append([op])
             for user in users.get(op, ()):
                 left[user] -= 1
@@ -95,17 +102,26 @@ def _producers(op: Operation, block: Block) -> set[Operation]:
     return found
 
 
-def _is_outlined(op: Operation) -> bool:
-    """Whether an operation goes into a function; tuples go where their one user goes."""
-    while isinstance(op, TupleOp):
-        user = op.result.get_user_of_unique_use()
+def _kind(op: Operation) -> str:
+    """
+    Whether an operation is "outlined", costs nothing and is "free" to stand anywhere, or is an
+    "other" one, which ends a segment. Tuples go where their one user goes.
+    """
+    tuple_or_user = op
+    while isinstance(tuple_or_user, TupleOp):
+        user = tuple_or_user.result.get_user_of_unique_use()
         if user is None:
-            return False
-        op = user
-    if isinstance(op, TupleGetItemOp):
-        source = op.tuple_value.owner
-        return isinstance(source, Operation) and _is_outlined(source)
-    return not isinstance(op, func.CallOp | ConstantOp) and not op.has_trait(IsTerminator)
+            return "free"
+        tuple_or_user = user
+    if isinstance(tuple_or_user, TupleGetItemOp):
+        source = tuple_or_user.tuple_value.owner
+        outlined = isinstance(source, Operation) and _kind(source) == "outlined"
+        return "outlined" if outlined else "free"
+    if isinstance(op, ConstantOp):
+        return "free"
+    if isinstance(tuple_or_user, func.CallOp) or tuple_or_user.has_trait(IsTerminator):
+        return "free" if isinstance(op, TupleOp) else "other"
+    return "outlined"
 
 
 def _own_tuples(block: Block) -> None:
@@ -124,8 +140,7 @@ class _Outlining:
 
     ops: list[Operation]
     name: str
-    number: int
-    inside: dict[Operation, int]
+    inside: dict[Operation, list[Operation]]
     inputs: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Values from outside, and what they are inside: parameters and copies of constants."""
 
@@ -157,7 +172,7 @@ class _Outlining:
         for op in self.ops:
             for result in op.results:
                 users = (_top(use.operation, op.parent) for use in result.uses)
-                if any(self.inside.get(user) != self.number for user in users):
+                if any(self.inside.get(user) is not self.ops for user in users):
                     yield result
 
     def is_outside(self, value: SSAValue, body: Block) -> bool:
@@ -212,12 +227,10 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[fun
     segments = Segments.of(block)
     last = block.last_op
     assert last is not None
-    taken = {
-        op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)
-    }
+    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     created: list[func.FuncOp] = []
     number = 0
-    for place, ops in enumerate(segments.order):
+    for ops in segments.order:
         if ops[0] not in segments.inside:
             if ops[0] is not last:
                 ops[0].detach()
@@ -228,7 +241,7 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[fun
             number += 1
             name = f"{DEFAULT}_{function.sym_name.data}_{number}"
         number += 1
-        made = _Outlining(ops, name, place, segments.inside).run(last)
+        made = _Outlining(ops, name, segments.inside).run(last)
         module.body.block.add_op(made)
         created.append(made)
     for op in list(block.ops):
