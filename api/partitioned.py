@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TupleType
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -190,7 +190,7 @@ class PartitionedCompiler:
 
     def item(self, op: TupleGetItemOp) -> tuple[int, ...]:
         """The slots of one field of a tuple."""
-        types = cast(TupleType, op.tuple_value.type).types.data
+        types = op.tuple_value.type.types.data
         counts = [len(leaf_types(type_)) for type_ in types]
         index = op.index.value.data
         start = sum(counts[:index])

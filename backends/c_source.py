@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TupleType, f32
@@ -126,7 +125,7 @@ class CFunction:
                 self.names[op.result] = tuple(n for field in op.fields for n in self.names[field])
                 return
             case core.TupleGetItemOp():
-                types = cast(TupleType, op.tuple_value.type).types.data
+                types = op.tuple_value.type.types.data
                 counts = [leaf_count(type_) for type_ in types]
                 index = op.index.value.data
                 start = sum(counts[:index])

@@ -393,7 +393,7 @@ def _constant_operand(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
 
 
 def _special(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
-    numbers = np.float32([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, 3e38])
+    numbers = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, 3e38], np.float32)
     value = b.op(one(b.input(numbers)))
     return [value, b.op(two(value, b.input(numbers[::-1].copy())))]
 

@@ -1,6 +1,8 @@
 """Regions run by ONNX Runtime on the CPU."""
 
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
@@ -26,12 +28,11 @@ class OnnxRuntimeBackend(Backend):
     def __init__(self, argument: str = ""):
         super().__init__(argument)
         try:
-            import onnxruntime
+            self.engine: Any = import_module("onnxruntime")
         except ImportError as error:
             raise BackendError(
                 "backend 'onnxruntime' needs the package onnxruntime, which is not installed"
             ) from error
-        self.engine = onnxruntime
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
         reason = reason_not_exported(op)
@@ -46,8 +47,8 @@ class OnnxRuntimeBackend(Backend):
         settings.add_session_config_entry("session.force_spinning_stop", "1")
         model = export_model(function).SerializeToString()
         session = self.engine.InferenceSession(model, settings, ["CPUExecutionProvider"])
-        inputs = [each.name for each in session.get_inputs()]
-        outputs = [each.name for each in session.get_outputs()]
+        inputs: list[str] = [each.name for each in session.get_inputs()]
+        outputs: list[str] = [each.name for each in session.get_outputs()]
 
         def run(arrays: Sequence[Array], results: Sequence[Array]) -> None:
             binding = session.io_binding()

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from xdsl.dialects import func
@@ -28,13 +29,12 @@ class OpenVinoBackend(Backend):
     def __init__(self, argument: str = ""):
         super().__init__(argument)
         try:
-            import openvino
+            self.engine: Any = import_module("openvino")
         except ImportError as error:
             raise BackendError(
                 "backend 'openvino' needs the package openvino, which is not installed"
             ) from error
-        self.engine = openvino
-        self.core = openvino.Core()
+        self.core: Any = self.engine.Core()
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
         reason = reason_not_exported(op)

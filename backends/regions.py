@@ -102,7 +102,10 @@ def flattened(values: Sequence[Any]) -> list[Array]:
     """The arrays in values that may be tuples, from the left."""
     flat: list[Array] = []
     for value in values:
-        flat.extend(flattened(value) if isinstance(value, tuple) else (value,))
+        if isinstance(value, tuple):
+            flat.extend(flattened(cast(tuple[Any, ...], value)))
+        else:
+            flat.append(value)
     return flat
 
 
@@ -114,12 +117,13 @@ def compile_region(
 
     Raises what the backend raises, and BackendError for what is no region or no result.
     """
-    region_inputs(function), region_outputs(function)
-    made: object = backend.compile(function, options)
+    for type_ in (*function.function_type.inputs, *function.function_type.outputs):
+        tuple(leaf_tensors(type_))  # Refuses what is no tensor of known shape.
+    made = backend.compile(function, options)
     if isinstance(made, ObjectFile):
         return object_function(made.content, made.symbol)
-    if not callable(made):
+    if not callable(cast(object, made)):
         raise BackendError(
             f"it returns a {type(made).__name__}, expected a callable or an ObjectFile"
         )
-    return cast(CompiledRegion, made)
+    return made

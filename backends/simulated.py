@@ -131,16 +131,16 @@ def read_costs(path: Path) -> Costs:
             raise BackendError(
                 f"'{path}': unknown entry '{name}', expected {', '.join(sorted(known))}"
             )
-    numbers = [_number(path, name, data.get(name)) for name in _NUMBERS]
+    flops, bandwidth, launch = (_number(path, name, data.get(name)) for name in _NUMBERS)
     operators: dict[str, OperatorCost] = {}
     for name, entry in _table(path, "operators", data.get("operators", {})).items():
         fields = _table(path, f"operators.{name}", entry)
         for key in fields:
             if key not in ("flops", "bytes"):
                 raise BackendError(f"'{path}': unknown entry '{key}' of operator '{name}'")
-        flops, size = fields.get("flops"), fields.get("bytes")
+        speed, size = fields.get("flops"), fields.get("bytes")
         operators[name] = OperatorCost(
-            None if flops is None else _number(path, f"operators.{name}.flops", flops),
+            None if speed is None else _number(path, f"operators.{name}.flops", speed),
             None if size is None else int(_number(path, f"operators.{name}.bytes", size)),
         )
     composites: dict[str, tuple[str, ...]] = {}
@@ -148,7 +148,9 @@ def read_costs(path: Path) -> Costs:
         composites[name] = _names(path, f"composites.{name}", entry)
     dtypes = data.get("dtypes")
     return Costs(
-        *numbers,
+        flops,
+        bandwidth,
+        launch,
         None if dtypes is None else frozenset(_names(path, "dtypes", dtypes)),
         operators,
         composites,
