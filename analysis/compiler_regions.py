@@ -158,7 +158,9 @@ class _Creator:
         part = self.open_region(op.data)
         if part is None:
             raise self.error(
-                op, f"ends a region of compiler '{op.compiler.data}' that no compiler_begin begins"
+                op,
+                f"in @{self.function.sym_name.data} ends a region of compiler "
+                f"'{op.compiler.data}' that no compiler_begin begins",
             )
         if part.compiler != op.compiler.data:
             raise self.error(op, f"is for compiler '{op.compiler.data}' and ends {self.text(part)}")
@@ -206,7 +208,7 @@ class _Creator:
         return str(CompilerRegion(part.id, part.compiler, self.function.sym_name.data))
 
     def error(self, op: Operation, message: str) -> DiagnosticException:
-        return DiagnosticException(f"{describe(op)} in @{self.function.sym_name.data} {message}")
+        return DiagnosticException(f"{describe(op)} {message}")
 
     def finished(self) -> CompilerRegionSet:
         """The regions, without inputs that are outputs of the same region."""

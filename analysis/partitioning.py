@@ -11,10 +11,12 @@ What the function of each compiler region takes and returns, and in which order 
 One walk over the program, depth first. Source: Relay's PartitionGraph.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, describe, source_of
@@ -51,7 +53,7 @@ class Partition:
     function: func.FuncOp
     regions: list[PartitionedRegion] = field(default_factory=list[PartitionedRegion])
     order: dict[Operation, int] = field(default_factory=dict[Operation, int])
-    """When each operation that stays is computed."""
+    """When each operation that stays in its block is computed."""
 
 
 @dataclass
@@ -61,6 +63,7 @@ class _Walk:
     partition: Partition
     dependencies: Dependencies
     of: dict[Operation, PartitionedRegion]
+    """The region of each operation that is in one."""
     state: dict[Operation, int] = field(default_factory=dict[Operation, int])
     """1 while what comes before an operation is visited, 2 when it was."""
     computed: dict[PartitionedRegion, bool] = field(default_factory=dict[PartitionedRegion, bool])
@@ -112,7 +115,7 @@ class _Walk:
         self.state[op] = 2
         self.time += 1
         partitioned = self.of.get(op)
-        if partitioned is None:
+        if partitioned is None or _moves_along(op, self.of):
             self.partition.order[op] = self.time
         elif isinstance(op, CompilerEndOp):
             if not self.computed[partitioned]:
@@ -133,7 +136,17 @@ class _Walk:
             partitioned.body.append(op)
 
 
-def _place(region: CompilerRegion) -> PartitionedRegion:
+def _moves_along(op: Operation, of: Mapping[Operation, object]) -> bool:
+    """Whether `op` is in a branch of an operation of its region."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(op, CompilerBeginOp | CompilerEndOp):
+        if of.get(parent) is of[op]:
+            return True
+        parent = parent.parent_op()
+    return False
+
+
+def _place(region: CompilerRegion, of: Mapping[Operation, CompilerRegion]) -> PartitionedRegion:
     """A region and the block where it can be computed."""
     block = region.ops[0].parent
     for op in region.ops:
@@ -141,7 +154,8 @@ def _place(region: CompilerRegion) -> PartitionedRegion:
             block = op.parent
     assert block is not None
     for op in region.ops:
-        if op.parent is block:
+        _check_captures(op, region, of)
+        if op.parent is block or _moves_along(op, of):
             continue
         if not encloses(block, op.parent):
             raise DiagnosticException(
@@ -161,6 +175,25 @@ def _place(region: CompilerRegion) -> PartitionedRegion:
     return PartitionedRegion(region, block)
 
 
+def _check_captures(
+    op: Operation, region: CompilerRegion, of: Mapping[Operation, CompilerRegion]
+) -> None:
+    """Refuses control flow in a region of which a branch uses a value from outside."""
+    if op.has_trait(IsolatedFromAbove):
+        return
+    for inner in (inner for part in op.regions for inner in part.walk()):
+        for value in inner.operands:
+            owner = value.owner
+            if isinstance(owner, Operation) and of.get(owner) is region:
+                continue
+            if not any(encloses(b, block_of(value)) for part in op.regions for b in part.blocks):
+                what = describe(owner) if isinstance(owner, Operation) else "a parameter"
+                raise DiagnosticException(
+                    f"{describe(inner)} within {describe(op)} of {region} uses {what} from "
+                    "outside, which has to enter by compiler_begin"
+                )
+
+
 def plan_partition(function: func.FuncOp) -> Partition:
     """
     The functions to be made of a function's regions, in the order in which they are reached.
@@ -171,5 +204,5 @@ def plan_partition(function: func.FuncOp) -> Partition:
     found = compiler_regions(function)
     of: dict[Operation, PartitionedRegion] = {}
     for region in found.regions:
-        of.update(dict.fromkeys(region.ops, _place(region)))
+        of.update(dict.fromkeys(region.ops, _place(region, found.of)))
     return _Walk(Partition(function), Dependencies.of_function(function), of).run()

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, i32
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -41,7 +41,6 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.compiler_regions import describe
 from xrelay.analysis.compilers import DEFAULT, REGISTRY
 from xrelay.analysis.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
@@ -153,7 +152,6 @@ class _Outliner:
         for op in partitioned.body:
             op.detach()
             block.add_op(op)
-        check_closed(partitioned, block)
         returned = results
         if len(results) > 1:
             packed = TupleOp(results)
@@ -199,25 +197,6 @@ def bound(value: SSAValue, block: Block) -> SSAValue:
     copy = owner.clone(copies)
     block.add_op(copy)
     return copy.results[0]
-
-
-def check_closed(partitioned: PartitionedRegion, block: Block) -> None:
-    """Refuses control flow in a region of which a branch uses a value from outside."""
-    for op in partitioned.body:
-        if not op.regions:
-            continue
-        for inner in op.walk():
-            for value in inner.operands:
-                owner = value.owner
-                outer = owner if isinstance(owner, Block) else owner.parent
-                while outer is not None and outer is not block:
-                    outer = outer.parent_block()
-                if outer is None:
-                    what = describe(value.op) if isinstance(value, OpResult) else "a parameter"
-                    raise DiagnosticException(
-                        f"{describe(inner)} within {describe(op)} of {partitioned.region} uses "
-                        f"{what} from outside, which has to enter by compiler_begin"
-                    )
 
 
 @dataclass(frozen=True)
