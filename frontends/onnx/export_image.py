@@ -8,7 +8,9 @@ from xrelay.dialects import image, pool, regions, sampling, upsampling
 from xrelay.dialects.layout import Layout
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import INT64, EmitterTable, OutputGraph, Tensor, dtype_of
+from xrelay.frontends.onnx.export_indexing import in_range
 from xrelay.frontends.onnx.export_layout import change_layout
+from xrelay.frontends.onnx.export_numbers import rounded
 
 _METHODS = {image.NEAREST: "nearest", image.LINEAR: "linear", image.CUBIC: "cubic"}
 _ROUNDINGS = {
@@ -25,11 +27,13 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
     mode, method = op.coordinate_transformation_mode.data, _METHODS[op.method.data]
     rounding, dtype = _ROUNDINGS[op.rounding], dtype_of(op.result.type, "the result")
     data, shape, axes = graph.tensor(op.data), graph.shape(op.data), op.axes
-    if method != "nearest" and (data.dtype.kind in "iub" or dtype != data.dtype):
-        raise NotExpressible(
-            f"'method' is \"{op.method.data}\" from {data.dtype} to {dtype}: ONNX leaves open how "
-            "integers are rounded, and has no dtype of the result"
-        )
+    if dtype != data.dtype:
+        raise NotExpressible(f"'out_dtype' is {dtype}, ONNX's Resize keeps {data.dtype}")
+    if method != "nearest" and data.dtype.kind in "iub":
+        raise NotExpressible(f"ONNX leaves open how the {data.dtype} elements are rounded")
+    outside = op.extrapolation_value.value.data
+    if mode == image.CROPPING and rounded(outside, data.dtype) != outside:
+        raise NotExpressible(f"'extrapolation_value' is {outside}, which is no {data.dtype}")
     if mode == "tf_half_pixel_for_nn":
         # Half a pixel more than half_pixel has: rounded down, it is what that has to the nearest.
         if method != "nearest" or rounding != "floor":
@@ -44,6 +48,8 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
         numbers = [0.0] * 2 * spatial if op.roi is None else list(op.roi.get_values())
         whole = [0, 0, *numbers[:spatial], 1, 1, *numbers[spatial:]]
         region = graph.constant(np.array(whole, np.float32))
+    if 0 in graph.result_shape(op):
+        return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
     moved = graph.transpose(data, axes)
     sizes = graph.integers([shape[axes[0]], shape[axes[1]], *op.size.get_values()])
     cubic = method == "cubic"
@@ -58,10 +64,10 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
         nearest_mode=rounding if method == "nearest" else None,
         cubic_coeff_a=op.cubic_alpha.value.data if cubic else None,
         exclude_outside=1 if cubic and op.cubic_exclude.value.data else None,
-        extrapolation_value=op.extrapolation_value.value.data if crops else None,
+        extrapolation_value=outside if crops else None,
     )
     order = [axes.index(axis) for axis in range(len(axes))]
-    return graph.cast(graph.transpose(result, order), dtype)
+    return graph.transpose(result, order)
 
 
 def _repeated(
@@ -95,6 +101,8 @@ def upsample(graph: OutputGraph, op: pool.UpsamplingOp) -> Tensor:
 def upsample_volumes(graph: OutputGraph, op: upsampling.Upsampling3DOp) -> Tensor:
     """Gather of the nearest elements; Resize where these are interpolated."""
     layout, canonical = op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout")
+    if 0 in graph.result_shape(op):
+        return graph.filled(graph.scalar(0, graph.tensor(op.data).dtype), graph.result_shape(op))
     data, shape = change_layout(
         graph, graph.tensor(op.data), graph.shape(op.data), layout, canonical
     )
@@ -138,8 +146,12 @@ def grid_sample(graph: OutputGraph, op: sampling.GridSampleOp) -> Tensor:
 
 def roi_align(graph: OutputGraph, op: regions.RoiAlignOp) -> Tensor:
     """RoiAlign, which takes the images of regions as another input."""
+    if op.mode.data != "avg":
+        raise NotExpressible(f"'mode' is \"{op.mode.data}\", which ONNX weights differently")
     layout, canonical = Layout.parse(op.layout.data, "layout"), Layout.parse("NCHW", "layout")
-    data, _ = change_layout(graph, graph.tensor(op.data), graph.shape(op.data), layout, canonical)
+    data, shape = change_layout(
+        graph, graph.tensor(op.data), graph.shape(op.data), layout, canonical
+    )
     rois = graph.tensor(op.rois)
     boxes = graph.slice(rois, [1], [5], [1])
     numbers = graph.node("Squeeze", graph.slice(rois, [0], [1], [1]), graph.integers([1]))
@@ -148,8 +160,8 @@ def roi_align(graph: OutputGraph, op: regions.RoiAlignOp) -> Tensor:
         "RoiAlign",
         data,
         boxes,
-        graph.cast(numbers, INT64),
-        mode=op.mode.data,
+        in_range(graph, graph.cast(numbers, INT64), shape[0]),
+        mode="avg",
         output_height=height,
         output_width=width,
         sampling_ratio=max(op.sample_ratio.value.data, 0),
@@ -157,8 +169,8 @@ def roi_align(graph: OutputGraph, op: regions.RoiAlignOp) -> Tensor:
         coordinate_transformation_mode="output_half_pixel",
     )
     lengths = layout.lengths(graph.result_shape(op))
-    shape = [lengths[name] for name in canonical.names]
-    return change_layout(graph, result, shape, canonical, layout)[0]
+    targets = [lengths[name] for name in canonical.names]
+    return change_layout(graph, result, targets, canonical, layout)[0]
 
 
 IMAGE_EMITTERS: EmitterTable = {

@@ -18,7 +18,7 @@ from xrelay.frontends.onnx.export_graph import (
     Tensor,
     dtype_of,
 )
-from xrelay.frontends.onnx.export_numbers import rounded
+from xrelay.frontends.onnx.export_numbers import as_i64, rounded
 
 
 def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip") -> Tensor:
@@ -26,16 +26,10 @@ def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip
     known = graph.known(indices)
     if known is not None and bool(np.all((known >= 0) & (known < length))):
         return graph.cast(indices, INT64)
-    if indices.dtype == np.uint64:  # of which i64 does not hold all
-        limit = graph.scalar(length, indices.dtype)
-        indices = (
-            graph.node("Mod", indices, limit)
-            if mode == "wrap"
-            else graph.node("Min", indices, limit)
-        )
-    indices = graph.cast(indices, INT64)
     if mode == "wrap":
-        return graph.node("Mod", indices, graph.scalar(length, INT64))
+        wide = indices if indices.dtype == np.uint64 else graph.cast(indices, INT64)
+        return graph.cast(graph.node("Mod", wide, graph.scalar(length, wide.dtype)), INT64)
+    indices = as_i64(graph, indices, length)
     return graph.node("Clip", indices, graph.scalar(0, INT64), graph.scalar(length - 1, INT64))
 
 
@@ -85,7 +79,7 @@ def gather(graph: OutputGraph, op: indexing.GatherOp) -> Tensor:
 
 def _numbers_last(graph: OutputGraph, indices: Tensor, rank: int) -> Tensor:
     """Indices [M, Y...] as ONNX has them: [Y..., M]."""
-    return graph.transpose(graph.cast(indices, INT64), [*range(1, rank), 0])
+    return graph.transpose(as_i64(graph, indices, 2**62), [*range(1, rank), 0])
 
 
 def gather_nd(graph: OutputGraph, op: transform.GatherNDOp) -> Tensor:
@@ -97,11 +91,7 @@ def gather_nd(graph: OutputGraph, op: transform.GatherNDOp) -> Tensor:
     nothing = _nothing(graph, data.dtype, graph.result_shape(op))
     if nothing is not None:
         return nothing
-    indices = graph.tensor(op.indices)
-    rank = op.indices.type.get_num_dims()
-    if indices.dtype == np.uint64:
-        indices = graph.node("Min", indices, graph.scalar(2**62, indices.dtype))
-    indices = _numbers_last(graph, indices, rank)
+    indices = _numbers_last(graph, graph.tensor(op.indices), op.indices.type.get_num_dims())
     last = [length - 1 for length in shape[batch : batch + count]]
     indices = graph.node("Max", indices, graph.scalar(0, INT64))
     indices = graph.node("Min", indices, graph.integers(last))
@@ -133,7 +123,7 @@ def scatter(reduction: str | None) -> Emitter:
 
     def emit(graph: OutputGraph, op: indexing.ElementScatterOp) -> Tensor:
         data, updates = graph.tensor(op.data), graph.tensor(op.updates)
-        indices = graph.cast(graph.tensor(op.indices), INT64)
+        indices = as_i64(graph, graph.tensor(op.indices), 2**62)
         if 0 in op.indices.type.get_shape():
             return data
         axis = op.normalized_axis
@@ -163,6 +153,11 @@ def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
     whole = graph.filled(graph.tensor(op.default_value), shape)
     if not count:
         return whole
+    known = graph.known(graph.tensor(op.sparse_indices))
+    if known is None or not bool(np.all((known >= 0) & (known < np.array(shape)))):
+        raise NotExpressible(
+            "'sparse_indices' is not a constant in range: ONNX has no such scatter"
+        )
     places = graph.reshape(graph.cast(graph.tensor(op.sparse_indices), INT64), [count, len(shape)])
     values = graph.node("Expand", graph.tensor(op.sparse_values), graph.integers([count]))
     return graph.node("ScatterND", whole, places, values)
@@ -174,9 +169,9 @@ def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
     indices = graph.tensor(op.indices)
     if not depth:
         return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
-    if indices.dtype == np.uint64:
-        indices = graph.node("Min", indices, graph.scalar(depth, indices.dtype))
-    indices = graph.cast(indices, INT64)
+    indices = as_i64(graph, indices, depth)
+    if not op.indices.type.get_num_dims():  # OneHot takes no scalars
+        indices = graph.reshape(indices, [1])
     negative = graph.node("Less", indices, graph.scalar(0, INT64))
     indices = graph.node("Where", negative, graph.scalar(depth, INT64), indices)
     values = [
@@ -184,7 +179,10 @@ def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
         for value in (op.off_value, op.on_value)
     ]
     both = graph.node("Concat", *values, axis=0)
-    return graph.node("OneHot", indices, graph.scalar(depth, INT64), both, axis=op.normalized_axis)
+    inputs = indices, graph.scalar(depth, INT64), both
+    if not op.indices.type.get_num_dims():
+        return graph.reshape(graph.node("OneHot", *inputs, axis=-1), [depth])
+    return graph.node("OneHot", *inputs, axis=op.normalized_axis)
 
 
 def sliding_window(graph: OutputGraph, op: reorder.SlidingWindowOp) -> Tensor:
@@ -208,7 +206,7 @@ def reverse_sequence(graph: OutputGraph, op: reorder.ReverseSequenceOp) -> Tenso
         raise NotExpressible(f"'seq_axis' and 'batch_axis' are both {batch}")
     if 0 in shape:
         return graph.tensor(op.data)
-    lengths = graph.cast(graph.tensor(op.seq_lengths), INT64)
+    lengths = as_i64(graph, graph.tensor(op.seq_lengths), shape[sequence])
     # A sequence of one element is reversed as one of none is.
     lengths = graph.node(
         "Clip", lengths, graph.scalar(1, INT64), graph.scalar(shape[sequence], INT64)

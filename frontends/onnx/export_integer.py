@@ -53,7 +53,6 @@ def quotient(graph: OutputGraph, lhs: Tensor, rhs: Tensor) -> Tensor:
 
 def remainder(graph: OutputGraph, lhs: Tensor, rhs: Tensor, *, truncating: bool) -> Tensor:
     """What division rounded towards zero, or down, leaves; of integers 0 for a divisor of 0."""
-    fmod = 1 if truncating else 0
     if lhs.dtype.kind not in "iu":
         if truncating:
             return graph.node("Mod", lhs, rhs, fmod=1)
@@ -62,7 +61,10 @@ def remainder(graph: OutputGraph, lhs: Tensor, rhs: Tensor, *, truncating: bool)
     if not _is_safe(graph, rhs):
         # By 1, 0 is left, as relay has it by 0 and by -1.
         _, _, rhs = _usual(graph, rhs)
-    return graph.node("Mod", lhs, rhs, fmod=fmod)
+    if truncating and lhs.dtype.kind == "i":
+        # Engines may compute fmod in floating point, which is not exact for large integers.
+        return graph.node("Sub", lhs, graph.node("Mul", graph.node("Div", lhs, rhs), rhs))
+    return graph.node("Mod", lhs, rhs)
 
 
 def _operands(graph: OutputGraph, op: Operation) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,8 @@
 import numpy as np
 
 from xrelay.dialects import dense, einsum
+from xrelay.dialects.shapes import tuple_fields
+from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     INT32,
     EmitterTable,
@@ -58,6 +60,11 @@ def packed_product(graph: OutputGraph, op: dense.ContribDensePackOp) -> Tensor:
 def sum_of_products(graph: OutputGraph, op: einsum.EinsumOp) -> Tensor:
     """Einsum."""
     equation = op.equation.data.replace(" ", "")
+    terms = equation.partition("->")[0].split(",")
+    ranks = [field.get_num_dims() for field in tuple_fields(op.data, "'data'")]
+    dots = {rank - len(term) + 3 for term, rank in zip(terms, ranks, strict=True) if "..." in term}
+    if len(dots) > 1:
+        raise NotExpressible(f"'...' in 'equation' \"{equation}\" stands for {sorted(dots)} axes")
     return graph.node("Einsum", *graph.tensors(op.data), equation=equation)
 
 

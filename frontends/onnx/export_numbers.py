@@ -6,7 +6,14 @@ import numpy as np
 from xdsl.dialects.builtin import FloatAttr
 
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.export_graph import FLOAT32, FLOAT64, DType
+from xrelay.frontends.onnx.export_graph import (
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    DType,
+    OutputGraph,
+    Tensor,
+)
 
 
 def computing_dtype(dtype: DType) -> DType:
@@ -28,6 +35,8 @@ def real_attribute(number: FloatAttr, dtype: DType, what: str) -> float:
 
 def rounded(number: float, dtype: DType) -> int | float:
     """A number as an element of a dtype; integers are the nearest ones, and saturate."""
+    if dtype.kind == "b":
+        return round(number) >= 1
     if dtype.kind not in "iu":
         return number
     if isnan(number):
@@ -36,3 +45,10 @@ def rounded(number: float, dtype: DType) -> int | float:
     if isinf(number):
         return info.max if number > 0 else info.min
     return min(max(round(number), info.min), info.max)
+
+
+def as_i64(graph: OutputGraph, tensor: Tensor, limit: int) -> Tensor:
+    """Integers as i64; those of u64 are at most `limit` then, which i64 would not hold all of."""
+    if tensor.dtype == np.uint64:
+        tensor = graph.node("Min", tensor, graph.scalar(limit, tensor.dtype))
+    return graph.cast(tensor, INT64)

@@ -34,7 +34,7 @@ from xrelay.frontends.onnx.tensors import Array
 def _constant(graph: OutputGraph, value: SSAValue, what: str) -> Array:
     known = graph.known(graph.tensor(value))
     if known is None:
-        raise NotExpressible(f"'{what}' is not a constant")
+        raise NotExpressible(f"its {what.replace('_', ' ')} is not a constant")
     return known
 
 
@@ -43,7 +43,7 @@ def _zero_point(graph: OutputGraph, value: SSAValue, dtype: DType, what: str) ->
     zero = _constant(graph, value, what)
     info = np.iinfo(dtype)
     if not bool(np.all((zero >= info.min) & (zero <= info.max))):
-        raise NotExpressible(f"'{what}' has numbers that {dtype} cannot hold")
+        raise NotExpressible(f"its {what.replace('_', ' ')} has numbers that {dtype} cannot hold")
     return zero.astype(dtype)
 
 
@@ -149,8 +149,7 @@ def _clamped(graph: OutputGraph, data: Tensor, dtype: DType) -> Tensor:
 
 def _ratio(graph: OutputGraph, scale: SSAValue, new_scale: SSAValue, axis: int, rank: int) -> Array:
     """The ratio of two scales, in f64, shaped to broadcast along an axis."""
-    old = _constant(graph, scale, "input_scale").astype(np.float64)
-    new = _constant(graph, new_scale, "output_scale").astype(np.float64)
+    old, new = (_constant(graph, each, "scale").astype(np.float64) for each in (scale, new_scale))
     if not (
         bool(np.all(np.isfinite(old) & (old >= 0))) and bool(np.all(np.isfinite(new) & (new > 0)))
     ):

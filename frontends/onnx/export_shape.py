@@ -18,10 +18,11 @@ from xrelay.frontends.onnx.export_graph import (
     Exported,
     OutputGraph,
     Tensor,
+    accepts,
     dtype_of,
 )
 from xrelay.frontends.onnx.export_layout import change_layout
-from xrelay.frontends.onnx.export_numbers import rounded
+from xrelay.frontends.onnx.export_numbers import as_i64, computing_dtype, rounded
 
 # Shapes
 
@@ -65,7 +66,7 @@ def shape_of(graph: OutputGraph, op: like.ShapeOfOp) -> Tensor:
     shape, dtype = op.data.type.get_shape(), dtype_of(op.result.type, "the result")
     if DYNAMIC_INDEX in shape:
         return graph.cast(graph.node("Shape", graph.tensor(op.data)), dtype)
-    return graph.constant(np.array(shape, dtype))
+    return graph.constant(np.array(shape, np.int64).astype(dtype))
 
 
 def size_of(graph: OutputGraph, op: like.NdarraySizeOp) -> Tensor:
@@ -146,9 +147,14 @@ def full_like(graph: OutputGraph, op: like.FullLikeOp) -> Tensor:
 
 
 def arange(graph: OutputGraph, op: creation.ArangeOp) -> Tensor:
-    """Range."""
-    numbers = graph.node("Range", *map(graph.tensor, op.operands))
-    return graph.cast(numbers, dtype_of(op.result.type, "the result"))
+    """Range; of dtypes that it does not take, in a wider one."""
+    numbers = list(map(graph.tensor, op.operands))
+    dtype = numbers[0].dtype
+    if not accepts("Range", dtype):
+        wide = INT64 if dtype.kind in "iu" and dtype.itemsize < 8 else computing_dtype(dtype)
+        numbers = [graph.cast(number, wide) for number in numbers]
+    made = graph.cast(graph.node("Range", *numbers), dtype)
+    return graph.cast(made, dtype_of(op.result.type, "the result"))
 
 
 def meshgrid(graph: OutputGraph, op: reorder.MeshgridOp) -> Exported:
@@ -355,7 +361,7 @@ def space_to_batch(graph: OutputGraph, op: rearrange.SpaceToBatchNDOp) -> Tensor
 
 def trilu(graph: OutputGraph, op: reorder.TriluOp) -> Tensor:
     """Trilu."""
-    diagonal = graph.cast(graph.tensor(op.k), INT64)
+    diagonal = as_i64(graph, graph.tensor(op.k), 2**31)
     return graph.node(
         "Trilu", graph.tensor(op.data), diagonal, upper=int(bool(op.upper.value.data))
     )

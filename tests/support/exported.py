@@ -5,19 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnxruntime
-from graphs import Graph, Output, leaves
-from onnx import ModelProto, checker
+from graphs import Graph
+from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
+from xrelay.frontends.onnx.exporter import reason_not_exported
 from xrelay.interpreters.arrays import Array
 
 NO_KERNEL = (
     onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented,
     onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph,
+    onnxruntime.capi.onnxruntime_pybind11_state.Fail,
 )
 """What onnxruntime raises for operators and dtypes that it cannot run."""
 
