@@ -1,6 +1,7 @@
 """Resizing of images and volumes, with the sizes of the results as operands."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import isfinite
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from xrelay.dialects.image import Resize2DOp
 from xrelay.dialects.shapes import (
     integer,
     is_float,
+    is_tensor_type,
     real,
     string,
     tensor_type,
@@ -108,7 +110,7 @@ class DynResize2DOp(DynamicOp):
         known = constant_numbers(self.size)
         size = [1, 1] if known is None else _lengths(known)
         # Refuses layouts and methods that the operator has not.
-        static = type_of_result(lambda data: self._static(data, size, [0.0] * 4), [self.data])
+        static = type_of_result(partial(self._static, size=size, roi=[0.0] * 4), [self.data])
         return static if known is not None else _resized(static, self.layout, "HW")
 
 
@@ -175,7 +177,7 @@ class DynUpsampling3DOp(DynamicOp):
             if type_.get_num_dims() != 0 or not is_float(type_.element_type):
                 raise VerifyException(f"'{name}' is {type_}, expected a scalar of floating point")
         # Refuses layouts and methods that the operator has not.
-        static = type_of_result(lambda data: self._static(data, [1.0] * 3), [self.data])
+        static = type_of_result(partial(self._static, scales=[1.0] * 3), [self.data])
         return _resized(static, self.layout, "DHW")
 
 
@@ -188,7 +190,7 @@ def _lengths(numbers: Sequence[Number]) -> list[int]:
 
 def _resized(type_: Attribute, layout: StringAttr, spatial: str) -> Attribute:
     """A type of this layout without knowledge of the spatial axes."""
-    assert isinstance(type_, TensorType)
+    assert is_tensor_type(type_)
     shape = zip(type_.get_shape(), layout.data, strict=True)
     lengths = [UNKNOWN if letter in spatial else length for length, letter in shape]
     return TensorType(type_.element_type, lengths)
