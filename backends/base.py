@@ -83,6 +83,9 @@ class Backend(ABC):
     bind_constants: ClassVar[bool] = True
     """Whether constants are in its regions; they are parameters otherwise."""
 
+    special_numbers: ClassVar[bool] = True
+    """Whether NaN, infinities and -0 come out as IEEE 754 has them."""
+
     def __init__(self, argument: str = ""):
         """
         `argument` is what follows the colon in `name:argument`, the file of a configuration for

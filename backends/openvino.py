@@ -18,13 +18,19 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
+from xrelay.backends.regions import static_tensors
 from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
+
+EXACT_DTYPES = frozenset({"bool", "float16", "float32", "int32"})
+INDICES = "int64"
 
 
 class OpenVinoBackend(Backend):
     """Runs what ONNX can express, in f32. Inputs and outputs share the memory of the arrays."""
 
     name = "openvino"
+    # The maximum of NaN and 0 is 0 there.
+    special_numbers = False
 
     def __init__(self, argument: str = ""):
         super().__init__(argument)
@@ -37,6 +43,17 @@ class OpenVinoBackend(Backend):
         self.core: Any = self.engine.Core()
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        results, operands = static_tensors(op.result_types), static_tensors(types)
+        if isinstance(results, No):
+            return results
+        if isinstance(operands, No):
+            return operands
+        # Indices may be i64. The engine computes f64 in f32 and i64 in i32, and small integers
+        # saturate where they should wrap around.
+        given, made = ({tensor.dtype.name for tensor in each} for each in (operands, results))
+        known = EXACT_DTYPES if INDICES in made else {*EXACT_DTYPES, INDICES}
+        for dtype in sorted((given | made) - known):
+            return No(f"{dtype} is not computed as such by the engine")
         reason = reason_not_exported(op)
         return Yes() if reason is None else No(reason)
 
@@ -46,7 +63,9 @@ class OpenVinoBackend(Backend):
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",
         }
-        model = self.core.read_model(export_model(function).SerializeToString())
+        model = self.core.read_model(
+            export_model(function, function.sym_name.data).SerializeToString()
+        )
         compiled = self.core.compile_model(model, "CPU", settings)
         idle = deque[Any]()
         """Requests that no run uses."""

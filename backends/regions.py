@@ -8,6 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
+from xrelay.analysis.compilers import No
 from xrelay.backends.base import (
     Backend,
     BackendError,
@@ -54,6 +55,14 @@ def leaf_tensors(type_: Attribute) -> Iterator[RegionTensor]:
     if not type_.has_static_shape():
         raise BackendError(f"{type_} has an unknown dimension; regions need static shapes")
     yield RegionTensor(type_.get_shape(), dtype_of(type_.element_type))
+
+
+def static_tensors(types: Sequence[Attribute]) -> Sequence[RegionTensor] | No:
+    """The tensors in some types, or why they are not what goes into regions."""
+    try:
+        return [leaf for type_ in types for leaf in leaf_tensors(type_)]
+    except BackendError as error:
+        return No(str(error))
 
 
 def region_inputs(function: func.FuncOp) -> tuple[RegionTensor, ...]:

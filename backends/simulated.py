@@ -38,11 +38,11 @@ from xrelay.backends.base import (
 )
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.regions import (
-    leaf_tensors,
     operator_name,
     region_inputs,
     region_operators,
     region_outputs,
+    static_tensors,
 )
 from xrelay.lowering.cost import operation_count
 
@@ -91,7 +91,9 @@ class SimulatedBackend(NumpyBackend):
         cost = self.costs.operators.get(name)
         if cost is None:
             return No("it is not among the operators in the file")
-        tensors = [leaf for type_ in (*types, *op.result_types) for leaf in leaf_tensors(type_)]
+        tensors = static_tensors((*types, *op.result_types))
+        if isinstance(tensors, No):
+            return tensors
         for tensor in tensors:
             if self.costs.dtypes is not None and tensor.dtype.name not in self.costs.dtypes:
                 return No(f"{tensor.dtype} is not among the dtypes in the file")
