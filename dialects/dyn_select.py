@@ -90,10 +90,8 @@ class DynPadOp(DynamicOp):
                 f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
                 '"constant", "edge" and "reflect"'
             )
-        if self.pad_val.type != TensorType(data.element_type, []):
-            raise VerifyException(
-                f"'pad_val' is {self.pad_val.type}, expected a scalar with the dtype of 'data'"
-            )
+        if self.pad_val.type.get_num_dims() != 0:
+            raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
         return with_shape(data, [UNKNOWN] * data.get_num_dims())
 
 
