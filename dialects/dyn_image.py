@@ -15,7 +15,6 @@ from xrelay.dialects.dyn_base import UNKNOWN, Number
 from xrelay.dialects.shapes import (
     element_type,
     integer,
-    is_float,
     ranked,
     real,
     string,
@@ -221,8 +220,8 @@ class DynUpsampling3DOp(RelayOp):
             axes, ("scale_d", "scale_h", "scale_w"), self.scales, strict=True
         ):
             type_ = tensor_type(value, f"'{name}'")
-            if type_.get_num_dims() != 0 or not is_float(type_.element_type):
-                raise VerifyException(f"'{name}' is {type_}, expected a scalar of floating point")
+            if type_.get_num_dims() != 0:
+                raise VerifyException(f"'{name}' is {type_}, expected a scalar")
             known = constant_numbers(value)
             if known is None or shape[axis] == UNKNOWN:
                 shape[axis] = UNKNOWN

@@ -820,7 +820,7 @@ func.func @reshape_7(%x: tensor<2x0xf32>) {
 
 // -----
 
-// CHECK: 6 elements of 'data' do not divide into 'newshape' [4, -1]
+// CHECK: 'data' [2, 3] does not divide into 'newshape' [4, -1]
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "reshape_8"
 func.func @reshape_8(%x: tensor<2x3xf32>) {
