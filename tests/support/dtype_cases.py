@@ -152,7 +152,9 @@ def factors(g: Graph, pair: str) -> None:
 
 @OPERANDS.each((dense.MatmulOp,), ("float32", "float16", "int8"))
 def batches_times_a_matrix(g: Graph, dtype: str) -> None:
-    for batch, (flip_a, flip_b) in product(((3,), (2, 3), (1, 1)), product((False, True), repeat=2)):
+    for batch, (flip_a, flip_b) in product(
+        ((3,), (2, 3), (1, 1)), product((False, True), repeat=2)
+    ):
         a, b = ((9, 5) if flip_a else (5, 9)), ((17, 9) if flip_b else (9, 17))
         left, right = g.input(g.small(dtype, *batch, *a)), g.input(g.small(dtype, *b))
         g.show(dense.MatmulOp(left, right, transpose_a=flip_a, transpose_b=flip_b))
