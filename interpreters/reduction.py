@@ -119,7 +119,7 @@ class ReductionFunctions(InterpreterFunctions):
         if not is_float(data.dtype):
             # Narrow integers have no room for the count.
             wide = total.astype(np.uint64 if data.dtype.kind == "u" else np.int64)
-            return (narrow(truncated_quotient(wide, wide.dtype.type(count)), data.dtype),)
+            return (narrow(truncated_quotient(wide, np.asarray(count, wide.dtype)), data.dtype),)
         return (narrow(total / total.dtype.type(count), data.dtype),)
 
     @impl(reduction.VarianceOp)
