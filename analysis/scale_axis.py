@@ -188,6 +188,8 @@ class _Walk:
         """Scales operand 1."""
         if op.weight.type.element_type != op.result.type.element_type:
             self.refuse(op, "has a weight of another type")
+        if op.data.type.element_type != op.result.type.element_type:
+            self.refuse(op, "has data of another type")
         if self.constant_weights and not becomes_constant(op.operands[1]):
             self.refuse(op, "has a weight that is not constant")
         shape = () if self.scale.axis is None else shape

@@ -56,8 +56,9 @@ from xrelay.dialects.windows import (
 class ConvolutionOp(RelayOp, ABC):
     """
     What the convolutions share: `data` and `weight`, whose channels are divided into `groups`.
-    `channels` and `kernel_size`, when given, must agree with `weight`. Products are summed in
-    `out_dtype`, by default the dtype of `data`.
+    `channels` and `kernel_size`, when given, must agree with `weight`. Both operands, which may
+    differ in dtype, are converted to `out_dtype` (by default the dtype of `data`) by the rules of
+    `relay.cast`, and products are summed in it.
     """
 
     IMAGE_LAYOUT: ClassVar[str]
@@ -120,10 +121,7 @@ class ConvolutionOp(RelayOp, ABC):
 
     def sum_type(self) -> Attribute:
         """The element type of the result."""
-        dtype, other = self.data.type.element_type, self.weight.type.element_type
-        if dtype != other:
-            raise VerifyException(f"'data' has elements of type {dtype}, 'weight' of {other}")
-        return element_type(self.out_dtype or dtype, "out_dtype")
+        return element_type(self.out_dtype or self.data.type.element_type, "out_dtype")
 
     def require_weight(self, out_channels: int, kernel: Sequence[int]) -> None:
         """Raises unless `channels` and `kernel_size` agree with what `weight` has."""

@@ -36,7 +36,6 @@ from xrelay.dialects.shapes import (
     boolean,
     integer,
     integer_tensor,
-    is_float,
     normalize_axis,
     ranked,
     string,
@@ -90,17 +89,15 @@ class DynPadOp(DynamicOp):
                 f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
                 '"constant", "edge" and "reflect"'
             )
-        if self.pad_val.type != TensorType(data.element_type, []):
-            raise VerifyException(
-                f"'pad_val' is {self.pad_val.type}, expected a scalar with the dtype of 'data'"
-            )
+        if self.pad_val.type.get_num_dims() != 0:
+            raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
         return with_shape(data, [UNKNOWN] * data.get_num_dims())
 
 
 @irdl_op_definition
 class DynUpsamplingOp(DynamicOp):
     """
-    `relay.nn.upsampling` with the scales as operands: floating-point scalars.
+    `relay.nn.upsampling` with the scales as operands: scalars, numbers of any dtype.
 
     Source: Relay's `dyn.nn.upsampling`.
     """
@@ -157,10 +154,8 @@ class DynUpsamplingOp(DynamicOp):
 
     def unknown_type(self) -> Attribute:
         for name, value in (("scale_h", self.scale_h), ("scale_w", self.scale_w)):
-            if value.type.get_num_dims() != 0 or not is_float(value.type.element_type):
-                raise VerifyException(
-                    f"'{name}' is {value.type}, expected a scalar of floating point"
-                )
+            if value.type.get_num_dims() != 0:
+                raise VerifyException(f"'{name}' is {value.type}, expected a scalar")
         ranked(self.data, "'data'", 4)
         # Refuses layouts and methods that the operator has not.
         type_of_result(partial(self._static, height=1.0, width=1.0), [self.data])

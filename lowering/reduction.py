@@ -335,7 +335,11 @@ def reduce_axes(
     def finish(coords: Sequence[Index], value: SSAValue) -> None:
         lanes = lanes_of(value)
         if divisor is not None:
-            value = average(b, value, b.constant(kind.compute, divisor, lanes), kind)
+            # Narrow integers have no room for the divisor.
+            exact = sum_kind(kind)
+            value = convert(b, value, kind, exact)
+            value = average(b, value, b.constant(exact.compute, divisor, lanes), exact)
+            value = convert(b, value, exact, kind)
         own = dict(zip(kept, coords, strict=True))
         full: list[Index] = [own.get(axis, 0) for axis in out_axes]
         sink(at(out_shape, full, lanes), convert(b, value, kind, source))
@@ -402,8 +406,9 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, reduction.ReductionOp)
         axes, kind = op.reduced_axes, wide(element_of(op.data))
-        # For no elements: 0 / 0 is NaN.
         count = prod(shape_of(op.data)[axis] for axis in axes)
+        if not kind.is_float:
+            count = max(1, count)  # For no elements: 0, where floating point has NaN.
         reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
 
     return (Implementation("loops", emit),)

@@ -30,8 +30,8 @@ from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import boolean, int_array
 from xrelay.dialects.transform import PadOp
 from xrelay.dialects.windows import expand_padding
-from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.numerics import lowest
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.numerics import convert, lowest
 from xrelay.transforms.rewriting import Emitter, apply_rule, known_array
 
 WindowOp = Conv2DOp | MaxPool2DOp | AvgPool2DOp
@@ -59,7 +59,9 @@ def absorbed_pad(op: WindowOp, emit: Emitter) -> SSAValue | None:
     pad_value = known_array(pad.pad_val)
     if pad_value is None or any(any(pair) for pair in pad.widths[:2]):
         return None
-    if not may_absorb(op, pad_value):
+    if any(min(pair) < 0 for pair in pad.widths):
+        return None
+    if not may_absorb(op, convert(pad_value, dtype_of(pad.data.type.element_type))):
         return None
     (top, bottom), (left, right) = pad.widths[2:]
     before = expand_padding(op.padding.get_values())
