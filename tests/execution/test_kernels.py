@@ -499,11 +499,11 @@ def pad(g: Graph, dtype: str) -> None:
     g.show(transform.PadOp(g.input(g.numbers(dtype)), value, []), BITS)
 
 
-@cases((pool.UpsamplingOp,), ("float16", "float32", "int8", "bool"))
+@cases((upsampling.UpsamplingOp,), ("float16", "float32", "int8", "bool"))
 def upsampling(g: Graph, dtype: str) -> None:
     x = g.input(g.numbers(dtype, 2, 3, 5, 7))
     for scales in ((2, 2), (1, 3), (3, 1), (1.5, 2.3), (0.5, 0.4), (1, 1), (0.01, 1)):
-        g.show(pool.UpsamplingOp(x, *scales), BITS)
+        g.show(upsampling.UpsamplingOp(x, *scales), BITS)
 
 
 @cases(
