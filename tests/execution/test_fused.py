@@ -25,6 +25,7 @@ from xrelay.dialects import (
     reshape,
     transform,
     unary,
+    upsampling,
 )
 
 Case: TypeAlias = Callable[[Graph], None]

@@ -40,7 +40,9 @@ from xrelay.dialects import (
     reshape,
     transform,
     unary,
+    upsampling,
 )
+from xrelay.dialects.conv_packed import CONV_PACKED_OPS
 from xrelay.dialects.functional import LetOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float
@@ -500,7 +502,7 @@ def pad(g: Graph, dtype: str) -> None:
 
 
 @cases((upsampling.UpsamplingOp,), ("float16", "float32", "int8", "bool"))
-def upsampling(g: Graph, dtype: str) -> None:
+def upsampling_of_images(g: Graph, dtype: str) -> None:
     x = g.input(g.numbers(dtype, 2, 3, 5, 7))
     for scales in ((2, 2), (1, 3), (3, 1), (1.5, 2.3), (0.5, 0.4), (1, 1), (0.01, 1)):
         g.show(upsampling.UpsamplingOp(x, *scales), BITS)
@@ -1021,7 +1023,7 @@ for table in (image_cases.TABLE, qnn_cases.TABLE, random_cases.TABLE, vision_cas
 )
 def test_every_operator_has_code_and_a_case(op: type[Operation]):
     # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`, or replaced.
-    program = {*STRUCTURE, *LEGALIZED, *LEGAL, *REPLACED}
+    program = {*STRUCTURE, *LEGALIZED, *LEGAL, *REPLACED, *CONV_PACKED_OPS}
     if op is LetOp:
         return  # `to-graph-normal-form` erases it.
     if op in INTERPRETER_ONLY:

@@ -20,9 +20,15 @@ from xrelay.runtime.model import Model
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
 from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 
-LEGALIZATION = (LegalizePass(), LegalizeQuantizedProductsPass(), LegalizeConvolutionsPass())
+LEGALIZATION = (
+    LegalizeQuantizedProductsPass(),
+    LegalizeLayoutsPass(),
+    LegalizePass(),
+    LegalizeConvolutionsPass(),
+)
 """The passes that replace operators without kernels."""
 
 BITS = -1

@@ -116,7 +116,7 @@ def convolutions_of_volumes(g: Graph, dtype: str) -> None:
 def transposed_convolutions_of_all_ranks(g: Graph, dtype: str) -> None:
     ops = (
         (conv_transpose.Conv1DTransposeOp, "W", ("NCW", "NWC"), ("OIW", "IOW", "WIO")),
-        (conv.Conv2DTransposeOp, "HW", ("NCHW",), ("OIHW", "IOHW")),
+        (conv.Conv2DTransposeOp, "HW", ("NCHW", "NHWC"), ("OIHW", "IOHW", "HWOI")),
         (conv_transpose.Conv3DTransposeOp, "DHW", ("NCDHW", "NDHWC"), ("OIDHW", "IODHW", "DHWIO")),
     )
     for op, spatial, data_layouts, kernel_layouts in ops:
@@ -131,7 +131,7 @@ def transposed_convolutions_of_all_ranks(g: Graph, dtype: str) -> None:
             w = g.small(dtype, inputs, outputs // groups, *window[-rank:])
             shown = op(
                 g.input(in_layout(x, f"NC{spatial}", data_layout)),
-                g.input(in_layout(w, f"IO{spatial}", kernel_layout)),
+                g.input(in_layout(w, op.KERNEL_LAYOUT, kernel_layout)),
                 strides=strides[-rank:],
                 output_padding=[stride - 1 for stride in strides[-rank:]],
                 padding=padding[-rank:],

@@ -55,6 +55,7 @@ from xrelay.dialects import (
     reshape,
     transform,
     unary,
+    upsampling,
 )
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import (
