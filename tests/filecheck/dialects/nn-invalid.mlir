@@ -71,11 +71,11 @@ func.func @avg_pool1d_1(%x0: tensor<1x2x5xf32>) {
 
 // -----
 
-// CHECK: 'out_layout' has blocks of 4 along C, which do not divide the length 6
+// CHECK: 'out_layout' is "NCDHW4w", which splits W; only NC may be split
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv3d_1"
 func.func @conv3d_1(%x0: tensor<1x4x5x5x5xf32>, %x1: tensor<6x4x2x2x2xf32>) {
-  %0 = relay.nn.conv3d %x0, %x1 {out_layout = "NCDHW4c"} : (tensor<1x4x5x5x5xf32>, tensor<6x4x2x2x2xf32>) -> tensor<1x2x4x4x4x4xf32>
+  %0 = relay.nn.conv3d %x0, %x1 {out_layout = "NCDHW4w"} : (tensor<1x4x5x5x5xf32>, tensor<6x4x2x2x2xf32>) -> tensor<1x2x4x4x4x4xf32>
   func.return
 }
 
