@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from evaluation import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import close, evaluate, runtime, same, sample
+from oracles import close, runtime, same, sample
 
 from xrelay.dialects import conv, conv_packed, pool, qnn_products, upsampling
 
