@@ -94,8 +94,8 @@ func.func @conv3d_2(%x0: tensor<1x4x5x5x5xf32>, %x1: tensor<6x3x2x2x2xf32>) {
 // CHECK: 'output_padding' is [0, 0], expected one number that is not negative
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv1d_transpose_1"
-func.func @conv1d_transpose_1(%x0: tensor<1x4x5xf32>, %x1: tensor<6x4x2xf32>) {
-  %0 = relay.nn.conv1d_transpose %x0, %x1 {output_padding = array<i64: 0, 0>} : (tensor<1x4x5xf32>, tensor<6x4x2xf32>) -> tensor<1x6x6xf32>
+func.func @conv1d_transpose_1(%x0: tensor<1x4x5xf32>, %x1: tensor<4x6x2xf32>) {
+  %0 = relay.nn.conv1d_transpose %x0, %x1 {output_padding = array<i64: 0, 0>} : (tensor<1x4x5xf32>, tensor<4x6x2xf32>) -> tensor<1x6x6xf32>
   func.return
 }
 
