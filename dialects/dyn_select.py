@@ -6,12 +6,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     BoolAttr,
-    FloatAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
     TupleType,
-    f64,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
@@ -31,7 +29,6 @@ from xrelay.dialects.dyn_base import (
     type_of_result,
 )
 from xrelay.dialects.indexing import SparseToDenseOp, require_sparse
-from xrelay.dialects.pool import UpsamplingOp
 from xrelay.dialects.shapes import (
     boolean,
     integer,
@@ -44,6 +41,7 @@ from xrelay.dialects.shapes import (
 from xrelay.dialects.sort import TopkOp, top_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 from xrelay.dialects.transform import PadOp
+from xrelay.dialects.upsampling import UpsamplingOp
 
 
 @irdl_op_definition
@@ -141,16 +139,14 @@ class DynUpsamplingOp(DynamicOp):
         return self._static(kept[0], height, width)
 
     def _static(self, data: SSAValue, height: float, width: float) -> UpsamplingOp:
-        op = UpsamplingOp.__new__(UpsamplingOp)
-        properties: dict[str, Attribute] = {
-            "scale_h": FloatAttr(height, f64),
-            "scale_w": FloatAttr(width, f64),
-            "layout": self.layout,
-            "method": self.method,
-            "align_corners": self.align_corners,
-        }
-        RelayOp.__init__(op, [data], properties)
-        return op
+        return UpsamplingOp(
+            data,
+            height,
+            width,
+            layout=self.layout.data,
+            method=self.method.data,
+            align_corners=bool(self.align_corners.value.data),
+        )
 
     def unknown_type(self) -> Attribute:
         for name, value in (("scale_h", self.scale_h), ("scale_w", self.scale_w)):

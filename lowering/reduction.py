@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import reduction
-from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp
+from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
 from xrelay.lowering.binary import add, multiply, subtract
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext
@@ -416,12 +416,14 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
 
 def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        source = element_of(op.operands[0])
+        assert isinstance(op, GlobalPool2DOp)
+        source, shape = element_of(op.data), shape_of(op.data)
+        axes = sorted(op.data_layout.index(name) for name in "HW")
         if mean:
-            count = max(1, prod(shape_of(op.operands[0])[2:4]))
-            reduce_axes(ctx, op, (2, 3), reducer, sink, sum_kind(source), count)
+            count = max(1, prod(shape[axis] for axis in axes))
+            reduce_axes(ctx, op, axes, reducer, sink, sum_kind(source), count)
         else:
-            reduce_axes(ctx, op, (2, 3), reducer, sink, wide(source))
+            reduce_axes(ctx, op, axes, reducer, sink, wide(source))
 
     return (Implementation("loops", emit),)
 

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects import creation, indexing, reorder, transform
-from xrelay.dialects.pool import UpsamplingOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.convert import convert
@@ -84,18 +83,6 @@ def _strided_slice(ev: Evaluator, op: Operation, _: int, position: Position) -> 
 
     unit = not slices or slices[-1].step == 1
     return (yield from ev.mapped((op.data, 0), position, source, contiguous=unit))
-
-
-def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, UpsamplingOp)
-    small, large = shape_of(op.data), position.shape
-
-    def source(coords: Coords) -> list[Index]:
-        scaled = [ev.b.div(ev.b.mul(coords[axis], small[axis]), large[axis]) for axis in (2, 3)]
-        return [*coords[:2], *scaled]
-
-    same = small[3] == large[3]
-    return (yield from ev.mapped((op.data, 0), position, source, contiguous=same))
 
 
 FieldRule = Callable[[int, Position], Rule]
@@ -357,8 +344,6 @@ def varies_along_row(op: Operation) -> bool:
             | creation.OneHotOp()
         ):
             return True
-        case UpsamplingOp():
-            return shape_of(op.data)[3] != leaf_shape((op.result, 0))[3]
         case _:
             return False
 
@@ -369,7 +354,6 @@ RULES: dict[type[Operation], RuleFunction] = {
     transform.TileOp: _tile,
     transform.RepeatOp: _repeat,
     transform.StridedSliceOp: _strided_slice,
-    UpsamplingOp: _upsampling,
     transform.ConcatenateOp: _concatenate,
     transform.StackOp: _stack,
     transform.SplitOp: _split,

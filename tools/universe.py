@@ -132,6 +132,12 @@ def _legalize_convolutions() -> type[ModulePass]:
     return LegalizeConvolutionsPass
 
 
+def _legalize_layouts() -> type[ModulePass]:
+    from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
+
+    return LegalizeLayoutsPass
+
+
 def _legalize_quantized_products() -> type[ModulePass]:
     from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 
@@ -197,6 +203,7 @@ XRELAY_UNIVERSE = Universe(
         "infer-type": _infer_type,
         "legalize": _legalize,
         "legalize-convolutions": _legalize_convolutions,
+        "legalize-layouts": _legalize_layouts,
         "legalize-quantized-products": _legalize_quantized_products,
         "recognize-operators": _recognize_operators,
         "simplify-expr": _simplify_expr,

@@ -240,7 +240,7 @@ func.func @fused_3(%x: tensor<f32>) {
 
 // Convolution.
 
-// CHECK: 'data_layout' is "NHWC", accepted are "NCHW" and its blocked forms such as "NCHW16c"
+// CHECK: 'data' has 8 channels, 'weight' takes 4 in each of 1 groups
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv2d_1"
 func.func @conv2d_1(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
@@ -250,7 +250,7 @@ func.func @conv2d_1(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // -----
 
-// CHECK: 'kernel_layout' is "HWIO", accepted is "OIHW"
+// CHECK: 'data' has 4 channels, 'weight' takes 3 in each of 1 groups
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv2d_2"
 func.func @conv2d_2(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
@@ -260,11 +260,11 @@ func.func @conv2d_2(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // -----
 
-// CHECK: 'out_layout' is "NHWC", accepted are "NCHW" and its blocked forms such as "NCHW16c"
+// CHECK: 'out_layout' is "NHW", expected the axes of "NCHW" in any order
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv2d_3"
 func.func @conv2d_3(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
-  %0 = relay.nn.conv2d %x, %w {out_layout = "NHWC"} : (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x6x6xf32>
+  %0 = relay.nn.conv2d %x, %w {out_layout = "NHW"} : (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x6x6xf32>
   func.return
 }
 
@@ -514,11 +514,11 @@ func.func @avg_pool2d_1(%x: tensor<1x3x8x8xf32>) {
 
 // -----
 
-// CHECK: 'layout' is "NHWC", accepted are "NCHW" and its blocked forms such as "NCHW16c"
+// CHECK: 'layout' is "NHWD", expected the axes of "NCHW" in any order
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "max_pool2d_2"
 func.func @max_pool2d_2(%x: tensor<1x3x8x8xf32>) {
-  %0 = relay.nn.max_pool2d %x {pool_size = array<i64: 2, 2>, layout = "NHWC"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  %0 = relay.nn.max_pool2d %x {pool_size = array<i64: 2, 2>, layout = "NHWD"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
   func.return
 }
 
@@ -534,21 +534,21 @@ func.func @global_avg_pool2d_1(%x: tensor<3x8x8xf32>) {
 
 // -----
 
-// CHECK: 'method' is "bilinear", accepted is "nearest_neighbor"
+// CHECK: 'method' is "bicubic", accepted is "nearest_neighbor" or "bilinear"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "upsampling_1"
 func.func @upsampling_1(%x: tensor<1x3x8x8xf32>) {
-  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, method = "bilinear"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, method = "bicubic"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
   func.return
 }
 
 // -----
 
-// CHECK: 'align_corners' is true, which nearest_neighbor does not have
+// CHECK: 'layout' is "NCHW2h", which splits H; only C may be split
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "upsampling_2"
 func.func @upsampling_2(%x: tensor<1x3x8x8xf32>) {
-  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, align_corners = true} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, layout = "NCHW2h"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
   func.return
 }
 
