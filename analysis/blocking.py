@@ -105,6 +105,8 @@ def has_channels(value: SSAValue, channels: int) -> bool:
 
 
 def _convolution(op: Conv2DOp, lanes: int) -> Images:
+    if not op.is_plain:
+        return ()
     layouts = {op.data_layout.data, op.out_layout.data} - {""}
     types = {op.data.type.element_type, op.weight.type.element_type, op.result.type.element_type}
     if layouts != {IMAGE} or types != {f32} or not isinstance(op.weight.owner, ConstantOp):

@@ -35,7 +35,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -43,6 +42,7 @@ from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import BlobAttr, ConstantOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.layout import Layout
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
 from xrelay.dialects.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
@@ -176,11 +176,21 @@ class _Walk:
         if not self.scale.positive:
             self.refuse(op, "needs a scale above 0")
 
+    def channel_axis(self, op: RelayOp, layout: Layout) -> int:
+        """Where the channels stand."""
+        if layout.blocks:
+            self.refuse(op, f"has the layout {layout}")
+        return layout.index("C")
+
+    def filters(self, op: Conv2DOp, name: str) -> tuple[int, ...]:
+        """The shape in which the factors scale the axis O or I of a convolution's weight."""
+        _, kernels, _ = op.layouts
+        grouped = op.groups.value.data > 1 and str(kernels) != op.KERNEL_LAYOUT
+        if kernels.blocks or grouped or op.multiplies_depth:
+            self.refuse(op, f"has the layout {kernels}")
+        return tuple(len(self.scale.factors) if each == name else 1 for each in kernels.names)
+
     def require_channel(self, op: RelayOp, axis: int) -> None:
-        for name in ("data_layout", "layout"):
-            layout = op.properties.get(name)
-            if isinstance(layout, StringAttr) and layout.data != "NCHW":
-                self.refuse(op, f"has the layout {layout.data}")
         if self.scale.axis not in (None, axis):
             self.refuse(op, f"takes a scale along axis {axis}, not {self.scale.axis}")
 
@@ -188,6 +198,8 @@ class _Walk:
         """Scales operand 1."""
         if op.weight.type.element_type != op.result.type.element_type:
             self.refuse(op, "has a weight of another type")
+        if op.data.type.element_type != op.result.type.element_type:
+            self.refuse(op, "has data of another type")
         if self.constant_weights and not becomes_constant(op.operands[1]):
             self.refuse(op, "has a weight that is not constant")
         shape = () if self.scale.axis is None else shape
@@ -219,8 +231,8 @@ class _Walk:
                 self.refuse(op, "has a result that is used more than once")
             match op:
                 case Conv2DOp():
-                    self.require_channel(op, 1)
-                    self.weight(op, (len(self.scale.factors), 1, 1, 1))
+                    self.require_channel(op, self.channel_axis(op, op.layouts[2]))
+                    self.weight(op, self.filters(op, "O"))
                 case DenseOp():
                     self.require_channel(op, op.result.type.get_num_dims() - 1)
                     self.weight(op, (len(self.scale.factors), 1))
@@ -284,8 +296,8 @@ class _Walk:
         """The results that are scaled when operand `index` no longer is."""
         match op:
             case Conv2DOp() if index == 0:
-                self.require_channel(op, 1)
-                self.weight(op, (1, len(self.scale.factors), 1, 1), op.groups.value.data)
+                self.require_channel(op, self.channel_axis(op, op.layouts[0]))
+                self.weight(op, self.filters(op, "I"), op.groups.value.data)
                 return []
             case DenseOp() if index == 0:
                 self.require_channel(op, op.data.type.get_num_dims() - 1)
@@ -305,10 +317,10 @@ class _Walk:
             case ReluOp() | LeakyReluOp():
                 self.require_positive(op)
             case MaxPool2DOp() | GlobalMaxPool2DOp():
-                self.require_channel(op, 1)
+                self.require_channel(op, self.channel_axis(op, op.data_layout))
                 self.require_positive(op)
             case AvgPool2DOp() | GlobalAvgPool2DOp():
-                self.require_channel(op, 1)
+                self.require_channel(op, self.channel_axis(op, op.data_layout))
             case TransposeOp() | ReshapeFamilyOp() | ExpandDimsOp() if self.scale.axis is None:
                 pass
             case _:

@@ -50,6 +50,14 @@ class RelayOp(IRDLOperation, ABC):
         Raises VerifyException naming the operand or property at fault.
         """
 
+    def undefined(self) -> str | None:
+        """
+        Why the operator computes nothing although its operands have types that it takes; None when
+        it does. Relay types many operators for every dtype and has code for some: interpreting
+        and compiling the others is refused with this sentence.
+        """
+        return None
+
     def verify_(self) -> None:
         hint = self.results[0].name_hint
         what = f"{self.name} %{hint}" if hint else self.name
@@ -61,6 +69,14 @@ class RelayOp(IRDLOperation, ABC):
             raise VerifyException(
                 f"{what}: result type is {stated}, but the operands give {inferred}"
             )
+
+
+def defined_for(kind: str, defined: bool, operand: SSAValue, name: str) -> str | None:
+    """What `RelayOp.undefined` says of an operand that has to hold elements of some kind."""
+    if defined:
+        return None
+    type_ = cast(TensorType[Attribute], operand.type)
+    return f"'{name}' has elements of type {type_.element_type}, it computes with {kind}"
 
 
 def tensor_operand_def() -> SSAValue[TensorType[Attribute]]:

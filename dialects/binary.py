@@ -8,7 +8,13 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import (
+    RelayOp,
+    Value,
+    defined_for,
+    tensor_operand_def,
+    tensor_result_def,
+)
 from xrelay.dialects.shapes import (
     broadcast_shapes,
     is_float,
@@ -44,36 +50,26 @@ class BroadcastBinaryOp(RelayOp, ABC):
 
 
 class IntegerBinaryOp(BroadcastBinaryOp, ABC):
-    """A binary operator that is defined for integers (and bools) only."""
+    """An operator that computes with integers and bools only. Relay types it for every dtype."""
 
-    def infer_type(self) -> Attribute:
-        if not isinstance(self.lhs.type.element_type, IntegerType):
-            raise VerifyException(
-                f"'lhs' has elements of type {self.lhs.type.element_type}, expected integers"
-            )
-        return super().infer_type()
+    def undefined(self) -> str | None:
+        defined = isinstance(self.lhs.type.element_type, IntegerType)
+        return defined_for("integers", defined, self.lhs, "lhs")
 
 
 class FloatBinaryOp(BroadcastBinaryOp, ABC):
-    """A binary operator that is defined for floating-point elements only."""
+    """An operator that computes with floating point only. Relay types it for every dtype."""
 
-    def infer_type(self) -> Attribute:
-        if not is_float(self.lhs.type.element_type):
-            raise VerifyException(
-                f"'lhs' has elements of type {self.lhs.type.element_type}, expected floating point"
-            )
-        return super().infer_type()
+    def undefined(self) -> str | None:
+        defined = is_float(self.lhs.type.element_type)
+        return defined_for("floating point", defined, self.lhs, "lhs")
 
 
 class LogicalBinaryOp(BroadcastBinaryOp, ABC):
-    """A binary operator on bools."""
+    """An operator that computes with bools only. Relay types it for every dtype."""
 
-    def infer_type(self) -> Attribute:
-        if self.lhs.type.element_type != i1:
-            raise VerifyException(
-                f"'lhs' has elements of type {self.lhs.type.element_type}, expected i1"
-            )
-        return super().infer_type()
+    def undefined(self) -> str | None:
+        return defined_for("bools", self.lhs.type.element_type == i1, self.lhs, "lhs")
 
 
 class ComparisonOp(BroadcastBinaryOp, ABC):

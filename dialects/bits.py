@@ -7,7 +7,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.base import RelayOp, Value, defined_for
 from xrelay.dialects.core import element_bytes
 from xrelay.dialects.shapes import element_type, integer, is_integer_type, with_dtype
 from xrelay.dialects.unary import ElementwiseUnaryOp
@@ -23,12 +23,9 @@ class BitwiseNotOp(ElementwiseUnaryOp):
 
     name = "relay.bitwise_not"
 
-    def infer_type(self) -> Attribute:
-        if not is_integer_type(self.data.type.element_type):
-            raise VerifyException(
-                f"'data' has elements of type {self.data.type.element_type}, expected integers"
-            )
-        return self.data.type
+    def undefined(self) -> str | None:
+        defined = is_integer_type(self.data.type.element_type)
+        return defined_for("integers", defined, self.data, "data")
 
 
 class NumberTestOp(ElementwiseUnaryOp, ABC):

@@ -27,9 +27,8 @@ from xrelay.dialects.layout import (
     Layout,
     block_count,
     canonical_shape,
-    image_lanes,
-    image_shape,
     layout_of,
+    padded_shape,
     shape_in_layout,
 )
 from xrelay.dialects.shapes import (
@@ -37,7 +36,6 @@ from xrelay.dialects.shapes import (
     element_type,
     int_array,
     integer,
-    ranked,
     same_dimension,
     shape_text,
     string,
@@ -47,7 +45,6 @@ from xrelay.dialects.windows import (
     Pads,
     expand_padding,
     positive_numbers,
-    require_layout,
     transposed_window_output,
     window_output,
 )
@@ -56,8 +53,9 @@ from xrelay.dialects.windows import (
 class ConvolutionOp(RelayOp, ABC):
     """
     What the convolutions share: `data` and `weight`, whose channels are divided into `groups`.
-    `channels` and `kernel_size`, when given, must agree with `weight`. Products are summed in
-    `out_dtype`, by default the dtype of `data`.
+    `channels` and `kernel_size`, when given, must agree with `weight`. Both operands, which may
+    differ in dtype, are converted to `out_dtype` (by default the dtype of `data`) by the rules of
+    `relay.cast`, and products are summed in it.
     """
 
     IMAGE_LAYOUT: ClassVar[str]
@@ -106,9 +104,9 @@ class ConvolutionOp(RelayOp, ABC):
         """The layouts of `data`, `weight` and the result: their axes in any order."""
         out_layout = self.out_layout if self.out_layout.data else self.data_layout
         return (
-            layout_of(self.data_layout, "data_layout", self.IMAGE_LAYOUT, splits="C"),
+            layout_of(self.data_layout, "data_layout", self.IMAGE_LAYOUT, splits="NC"),
             layout_of(self.kernel_layout, "kernel_layout", self.KERNEL_LAYOUT, splits="OI"),
-            layout_of(out_layout, "out_layout", self.IMAGE_LAYOUT, splits="C"),
+            layout_of(out_layout, "out_layout", self.IMAGE_LAYOUT, splits="NC"),
         )
 
     def group_count(self) -> int:
@@ -120,10 +118,7 @@ class ConvolutionOp(RelayOp, ABC):
 
     def sum_type(self) -> Attribute:
         """The element type of the result."""
-        dtype, other = self.data.type.element_type, self.weight.type.element_type
-        if dtype != other:
-            raise VerifyException(f"'data' has elements of type {dtype}, 'weight' of {other}")
-        return element_type(self.out_dtype or dtype, "out_dtype")
+        return element_type(self.out_dtype or self.data.type.element_type, "out_dtype")
 
     def require_weight(self, out_channels: int, kernel: Sequence[int]) -> None:
         """Raises unless `channels` and `kernel_size` agree with what `weight` has."""
@@ -144,16 +139,16 @@ class ConvolutionOp(RelayOp, ABC):
         """
         The output channels of a cross-correlation with a weight of the shape [O, C / groups, …].
 
-        Raises VerifyException unless `in_channels`, counted in blocks of `lanes`, fit.
+        Raises VerifyException unless the `in_channels`, which fill blocks of `lanes`, fit.
         """
         out_channels, group_channels, *kernel = weight
         groups = self.group_count()
         taken = block_count(dimension_product((group_channels, groups)), lanes)
-        if not same_dimension(in_channels, taken):
+        if not same_dimension(block_count(in_channels, lanes), taken):
             unit = "channels" if lanes is None else f"blocks of {lanes} channels"
             raise VerifyException(
-                f"'data' has {in_channels} {unit}, 'weight' takes {group_channels} "
-                f"in each of {groups} groups"
+                f"'data' has {block_count(in_channels, lanes)} {unit}, 'weight' takes "
+                f"{group_channels} in each of {groups} groups"
             )
         if out_channels != DYNAMIC_INDEX and out_channels % groups:
             raise VerifyException(
@@ -163,8 +158,99 @@ class ConvolutionOp(RelayOp, ABC):
         return out_channels
 
 
+class LaidOutConvolutionOp(ConvolutionOp, ABC):
+    """
+    A cross-correlation whose tensors have their axes in any order, and channels in blocks or not:
+    `data_layout`, `kernel_layout` and `out_layout` (by default that of `data`).
+
+    In blocks of x channels, as in NCHW{x}c, images are [N, C / x rounded up, H, W, x]. Lanes after
+    the last channel of `data` are never read; those of the result are not specified (the
+    interpreter gives 0).
+
+    Where every channel is a group and `channels` is C * M, `weight` may also be [C, M, …], the M
+    filters of each channel, in place of [C * M, 1, …].
+    """
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        *,
+        strides: Sequence[int] | None = None,
+        padding: Sequence[int] | None = None,
+        dilation: Sequence[int] | None = None,
+        groups: int = 1,
+        channels: int | None = None,
+        data_layout: str | None = None,
+        kernel_layout: str | None = None,
+        out_layout: str = "",
+        out_dtype: TypeAttribute | None = None,
+    ):
+        numbers = {"strides": strides, "padding": padding, "dilation": dilation}
+        super().__init__(
+            [data, weight],
+            {
+                **{name: None if v is None else int_array(v) for name, v in numbers.items()},
+                "groups": integer(groups),
+                "channels": None if channels is None else integer(channels),
+                "data_layout": None if data_layout is None else string(data_layout),
+                "kernel_layout": None if kernel_layout is None else string(kernel_layout),
+                "out_layout": string(out_layout),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    def filter_shape(self, weight: Sequence[int]) -> list[int]:
+        """The shape [O, C / groups, …] of a weight whose axes in this order have some lengths."""
+        first, second, *kernel = weight
+        if second > 1 and self.channels is not None and first == self.groups.value.data:
+            channels = first * second
+            if self.channels.value.data == channels:
+                return [channels, 1, *kernel]
+        return list(weight)
+
+    @property
+    def weight_shape(self) -> list[int]:
+        """The shape of `weight` as [O, C / groups, …]."""
+        return self.filter_shape(self._stated_weight())
+
+    @property
+    def multiplies_depth(self) -> bool:
+        """Whether `weight` is [C, M, …]."""
+        return self._stated_weight() != self.weight_shape
+
+    @property
+    def is_plain(self) -> bool:
+        """
+        Whether `weight` is [O, C / groups, …], and `data` and the result are [N, C, …] or have
+        blocks of channels after these axes.
+        """
+        images, kernels, results = map(str, self.layouts)
+        return (
+            images.startswith(self.IMAGE_LAYOUT)
+            and results.startswith(self.IMAGE_LAYOUT)
+            and kernels == self.KERNEL_LAYOUT
+            and not self.multiplies_depth
+        )
+
+    def infer_type(self) -> Attribute:
+        images, _, results = self.layouts
+        batch, channels, *image = canonical_shape(self.data, "'data'", images, self.IMAGE_LAYOUT)
+        weight = self.weight_shape
+        out_channels = self.correlated_channels(weight, channels, images.blocks.get("C"))
+        positions = window_output(
+            image, weight[2:], self.window_strides, self.window_dilation, self.pads
+        )
+        shape = padded_shape([batch, out_channels, *positions], results, self.IMAGE_LAYOUT)
+        return TensorType(self.sum_type(), shape)
+
+    def _stated_weight(self) -> list[int]:
+        _, kernels, _ = self.layouts
+        return canonical_shape(self.weight, "'weight'", kernels, self.KERNEL_LAYOUT)
+
+
 @irdl_op_definition
-class Conv1DOp(ConvolutionOp):
+class Conv1DOp(LaidOutConvolutionOp):
     """
     Cross-correlation of `data` [N, C, W] with `weight` [O, C / groups, KW]:
     result[n, o, x] = sum over c, j of
@@ -173,6 +259,7 @@ class Conv1DOp(ConvolutionOp):
 
     `padding` holds one number, or two: (left, right). `channels` and `kernel_size`, when given,
     must agree with `weight`. Products are summed in `out_dtype`, by default the dtype of `data`.
+    Layouts may state other orders of the axes, and blocks of channels: NWC, WIO.
 
     Source: Relay's `nn.conv1d`, ONNX's Conv.
     """
@@ -188,43 +275,9 @@ class Conv1DOp(ConvolutionOp):
     data_layout = prop_def(StringAttr, default_value=string("NCW"))
     kernel_layout = prop_def(StringAttr, default_value=string("OIW"))
 
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        strides: Sequence[int] = (1,),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1,),
-        groups: int = 1,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "out_dtype": out_dtype,
-            },
-        )
-
-    def infer_type(self) -> Attribute:
-        require_layout("data_layout", self.data_layout, "NCW")
-        require_layout("kernel_layout", self.kernel_layout, "OIW")
-        require_layout("out_layout", self.out_layout, "NCW", "")
-        batch, in_channels, width = ranked(self.data, "'data'", 3).get_shape()
-        _, _, taps = ranked(self.weight, "'weight'", 3).get_shape()
-        out_channels = self.correlated_channels(self.weight.type.get_shape(), in_channels)
-        positions = window_output(
-            [width], [taps], self.window_strides, self.window_dilation, self.pads
-        )
-        return TensorType(self.sum_type(), [batch, out_channels, *positions])
-
 
 @irdl_op_definition
-class Conv2DOp(ConvolutionOp):
+class Conv2DOp(LaidOutConvolutionOp):
     """
     Cross-correlation of `data` [N, C, H, W] with `weight` [O, C / groups, KH, KW]:
     result[n, o, y, x] = sum over c, i, j of
@@ -233,11 +286,8 @@ class Conv2DOp(ConvolutionOp):
 
     `padding` holds one, two (vertical, horizontal) or four (top, left, bottom, right) numbers.
     `channels` and `kernel_size`, when given, must agree with `weight`. Products are summed in
-    `out_dtype`, by default the dtype of `data`.
-
-    In `data_layout` NCHW{x}c `data` is [N, C / x rounded up, H, W, x], in blocks of x channels;
-    lanes after the last channel are never read. `out_layout` likewise, by default that of `data`;
-    lanes after the last channel of the result are not specified (the interpreter gives 0).
+    `out_dtype`, by default the dtype of `data`. Layouts may state other orders of the axes, and
+    blocks of channels: NHWC, HWIO; NCHW16c, OIHW4i16o.
 
     Source: Relay's `nn.conv2d` and `nn.contrib_conv2d_NCHWc`, ONNX's Conv.
     """
@@ -253,75 +303,6 @@ class Conv2DOp(ConvolutionOp):
     data_layout = prop_def(StringAttr, default_value=string("NCHW"))
     kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
 
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        data_layout: str = "NCHW",
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "data_layout": string(data_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
-
-    @property
-    def data_lanes(self) -> int | None:
-        """How many channels a block of `data` has; None when it is not blocked."""
-        return image_lanes(self.data_layout, "data_layout")
-
-    @property
-    def out_lanes(self) -> int | None:
-        """How many channels a block of the result has; None when it is not blocked."""
-        if not self.out_layout.data:
-            return self.data_lanes
-        return image_lanes(self.out_layout, "out_layout")
-
-    def infer_type(self) -> Attribute:
-        require_layout("kernel_layout", self.kernel_layout, "OIHW")
-        batch, in_channels, image = image_shape(self.data, "'data'", self.data_lanes)
-        _, _, *kernel = ranked(self.weight, "'weight'", 4).get_shape()
-        out_channels = self.correlated_channels(
-            self.weight.type.get_shape(), in_channels, self.data_lanes
-        )
-        positions = window_output(
-            image, kernel, self.window_strides, self.window_dilation, self.pads
-        )
-        lanes = self.out_lanes
-        block = [] if lanes is None else [lanes]
-        shape = [batch, block_count(out_channels, lanes), *positions, *block]
-        return TensorType(self.sum_type(), shape)
-
-
-class LaidOutConvolutionOp(ConvolutionOp, ABC):
-    """A convolution whose tensors have their axes in any order, and channels in blocks or not."""
-
-    def infer_type(self) -> Attribute:
-        images, kernels, results = self.layouts
-        batch, channels, *image = canonical_shape(self.data, "'data'", images, self.IMAGE_LAYOUT)
-        weight = canonical_shape(self.weight, "'weight'", kernels, self.KERNEL_LAYOUT)
-        out_channels = self.correlated_channels(weight, channels)
-        positions = window_output(
-            image, weight[2:], self.window_strides, self.window_dilation, self.pads
-        )
-        shape = [batch, out_channels, *positions]
-        out_shape = shape_in_layout(shape, "out_layout", results, self.IMAGE_LAYOUT)
-        return TensorType(self.sum_type(), out_shape)
-
 
 @irdl_op_definition
 class Conv3DOp(LaidOutConvolutionOp):
@@ -334,8 +315,8 @@ class Conv3DOp(LaidOutConvolutionOp):
 
     `padding` holds one, three or six (front, top, left, back, bottom, right) numbers. `channels`
     and `kernel_size`, when given, must agree with `weight`. Products are summed in `out_dtype`, by
-    default the dtype of `data`. `data_layout`, `kernel_layout` and `out_layout` (by default that
-    of `data`) may state other orders of the axes, and blocks of channels: NDHWC, DHWIO.
+    default the dtype of `data`. Layouts may state other orders of the axes, and blocks of
+    channels: NDHWC, DHWIO.
 
     Source: Relay's `nn.conv3d`, ONNX's Conv.
     """
@@ -351,34 +332,6 @@ class Conv3DOp(LaidOutConvolutionOp):
     data_layout = prop_def(StringAttr, default_value=string("NCDHW"))
     kernel_layout = prop_def(StringAttr, default_value=string("OIDHW"))
 
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        strides: Sequence[int] = (1, 1, 1),
-        padding: Sequence[int] = (0, 0, 0),
-        dilation: Sequence[int] = (1, 1, 1),
-        groups: int = 1,
-        data_layout: str = "NCDHW",
-        kernel_layout: str = "OIDHW",
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "data_layout": string(data_layout),
-                "kernel_layout": string(kernel_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
-
 
 class TransposedConvolutionOp(ConvolutionOp, ABC):
     """
@@ -392,8 +345,11 @@ class TransposedConvolutionOp(ConvolutionOp, ABC):
     each: `output_padding` is added at the end, or cut off less there. `channels` is O.
 
     `data_layout`, `kernel_layout` and `out_layout` (by default that of `data`) state the order of
-    the axes. In `kernel_layout`, I is the axis of length C and O that of length O / groups.
+    the axes. `KERNEL_LAYOUT` names those of the weight in the order of the formula.
     """
+
+    PLAIN_KERNELS: ClassVar[tuple[str, ...]]
+    """The layouts of weights that are not changed before the operator is computed."""
 
     output_padding = prop_def(DenseArrayBase.constr(i64))
 
@@ -429,6 +385,12 @@ class TransposedConvolutionOp(ConvolutionOp, ABC):
                 "out_dtype": out_dtype,
             },
         )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether `data` and the result are [N, C, …], and `weight` is in a plain layout, too."""
+        images, kernels, results = map(str, self.layouts)
+        return images == results == self.IMAGE_LAYOUT and kernels in self.PLAIN_KERNELS
 
     def infer_type(self) -> Attribute:
         images, kernels, results = self.layouts
@@ -470,7 +432,8 @@ class Conv2DTransposeOp(TransposedConvolutionOp):
     full[n, g * O / groups + o, y * sh + i * dh, x * sw + j * dw] +=
     data[n, c, y, x] * weight[c, o, i, j], where g is the group of c.
 
-    `kernel_layout` "IOHW" states the weight in that order, "OIHW" as [O / groups, C, KH, KW].
+    `kernel_layout` "IOHW" states the weight in that order, "OIHW" as [O / groups, C, KH, KW], and
+    other layouts likewise.
     The result has (H - 1) * sh + (KH - 1) * dh + 1 - top - bottom + `output_padding`[0] rows, and
     columns likewise: `output_padding` is added at the end, or cut off less there. `channels` is O.
     `padding` holds one, two (vertical, horizontal) or four (top, left, bottom, right) numbers.
@@ -482,6 +445,7 @@ class Conv2DTransposeOp(TransposedConvolutionOp):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
     KERNEL_LAYOUT: ClassVar[str] = "IOHW"
+    PLAIN_KERNELS: ClassVar[tuple[str, ...]] = ("IOHW", "OIHW")
 
     strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
     output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
@@ -489,12 +453,6 @@ class Conv2DTransposeOp(TransposedConvolutionOp):
     dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
     data_layout = prop_def(StringAttr, default_value=string("NCHW"))
     kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
-
-    def infer_type(self) -> Attribute:
-        require_layout("data_layout", self.data_layout, "NCHW")
-        require_layout("kernel_layout", self.kernel_layout, "IOHW", "OIHW")
-        require_layout("out_layout", self.out_layout, "NCHW", "")
-        return super().infer_type()
 
 
 CONV_OPS = (Conv1DOp, Conv2DOp, Conv2DTransposeOp, Conv3DOp)

@@ -1,24 +1,23 @@
 """Convolution of images and weights in blocks of channels."""
 
 from abc import ABC
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
-from xdsl.ir import TypeAttribute
 from xdsl.irdl import irdl_op_definition, prop_def
 
-from xrelay.dialects.base import Value
 from xrelay.dialects.conv import LaidOutConvolutionOp
-from xrelay.dialects.shapes import int_array, integer, string
+from xrelay.dialects.layout import Layout
+from xrelay.dialects.shapes import int_array, string
 
 
 class PackedConv2DOp(LaidOutConvolutionOp, ABC):
     """
     The convolution of `relay.nn.conv2d` for images and weights whose layouts have blocks of
     channels: with the layouts NCHW8c and OIHW8i16o, `data` is [N, C / 8, H, W, 8] and `weight`
-    [O / 16, C / groups / 8, KH, KW, 8, 16]. Blocks must divide the channels. `out_layout` is by
-    default that of `data`.
+    [O / 16, C / groups / 8, KH, KW, 8, 16]. `out_layout` is by default that of `data`.
+    As in Relay, a weight of six axes may go without its blocks in `kernel_layout`: they are those of
+    the inputs, then those of the outputs.
     """
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
@@ -30,33 +29,13 @@ class PackedConv2DOp(LaidOutConvolutionOp, ABC):
     data_layout = prop_def(StringAttr, default_value=string("NCHW"))
     kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
 
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        data_layout: str,
-        kernel_layout: str,
-        out_layout: str = "",
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "data_layout": string(data_layout),
-                "kernel_layout": string(kernel_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
+    @property
+    def layouts(self) -> tuple[Layout, Layout, Layout]:
+        images, kernels, results = super().layouts
+        shape = self.weight.type.get_shape()
+        if not kernels.blocks and len(shape) == 6 and min(shape[4:]) > 0:
+            kernels = Layout.parse(f"{kernels}{shape[4]}i{shape[5]}o", "kernel_layout")
+        return images, kernels, results
 
 
 @irdl_op_definition

@@ -14,7 +14,8 @@ class Conv1DTransposeOp(TransposedConvolutionOp):
     """
     The transpose of a convolution of lines `data` [N, C, W], as in `relay.nn.conv2d_transpose`:
     full[n, g * O / groups + o, x * stride + j * dilation] += data[n, c, x] * weight[c, o, j].
-    `padding` holds one number, or two: (left, right).
+    `padding` holds one number, or two: (left, right). As in Relay, `kernel_layout` calls the axis of
+    length C O and the one of length O / groups I, other than that of `relay.nn.conv2d_transpose`.
 
     Source: Relay's `nn.conv1d_transpose`, ONNX's ConvTranspose.
     """
@@ -22,7 +23,8 @@ class Conv1DTransposeOp(TransposedConvolutionOp):
     name = "relay.nn.conv1d_transpose"
 
     IMAGE_LAYOUT: ClassVar[str] = "NCW"
-    KERNEL_LAYOUT: ClassVar[str] = "IOW"
+    KERNEL_LAYOUT: ClassVar[str] = "OIW"
+    PLAIN_KERNELS: ClassVar[tuple[str, ...]] = ("OIW",)
 
     strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
     output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0,)))
@@ -38,7 +40,8 @@ class Conv3DTransposeOp(TransposedConvolutionOp):
     The transpose of a convolution of volumes `data` [N, C, D, H, W], as in
     `relay.nn.conv2d_transpose`: full[n, g * O / groups + o, z * sd + h * dd, y * sh + i * dh,
     x * sw + j * dw] += data[n, c, z, y, x] * weight[c, o, h, i, j]. `padding` holds one, three or
-    six (front, top, left, back, bottom, right) numbers.
+    six (front, top, left, back, bottom, right) numbers. As in Relay, `kernel_layout` calls the axis
+    of length C O and the one of length O / groups I, other than that of `relay.nn.conv2d_transpose`.
 
     Source: Relay's `nn.conv3d_transpose`, ONNX's ConvTranspose.
     """
@@ -46,7 +49,8 @@ class Conv3DTransposeOp(TransposedConvolutionOp):
     name = "relay.nn.conv3d_transpose"
 
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
-    KERNEL_LAYOUT: ClassVar[str] = "IODHW"
+    KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
+    PLAIN_KERNELS: ClassVar[tuple[str, ...]] = ("OIDHW",)
 
     strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
     output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))

@@ -79,7 +79,8 @@ class OnesOp(FilledOp):
 @irdl_op_definition
 class FullOp(RelayOp):
     """
-    A tensor of `shape` whose elements are the scalar `fill_value`.
+    A tensor of `shape` whose elements are the scalar `fill_value`, converted to `dtype` (that of
+    `fill_value` when absent) by the rules of `relay.cast`.
 
     Source: Relay's `full`, ONNX's ConstantOfShape.
     """
@@ -88,17 +89,23 @@ class FullOp(RelayOp):
 
     fill_value = tensor_operand_def()
     shape = prop_def(DenseArrayBase.constr(i64))
+    dtype = opt_prop_def(TypeAttribute)
     result = tensor_result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
     assembly_format = "$fill_value attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, fill_value: Value, shape: Sequence[int]):
-        super().__init__([fill_value], {"shape": int_array(shape)})
+    def __init__(self, fill_value: Value, shape: Sequence[int], dtype: TypeAttribute | None = None):
+        super().__init__([fill_value], {"shape": int_array(shape), "dtype": dtype})
 
     def infer_type(self) -> Attribute:
-        if self.fill_value.type.get_num_dims() != 0:
-            raise VerifyException(f"'fill_value' is {self.fill_value.type}, expected a scalar")
-        return TensorType(self.fill_value.type.element_type, _static_shape(self.shape))
+        return TensorType(filled_dtype(self.fill_value, self.dtype), _static_shape(self.shape))
+
+
+def filled_dtype(fill_value: SSAValue[TensorType[Attribute]], dtype: Attribute | None) -> Attribute:
+    """The element type of a tensor that is filled with a scalar: `dtype`, or that of the scalar."""
+    if fill_value.type.get_num_dims() != 0:
+        raise VerifyException(f"'fill_value' is {fill_value.type}, expected a scalar")
+    return fill_value.type.element_type if dtype is None else element_type(dtype, "dtype")
 
 
 class FilledLikeOp(RelayOp, ABC):

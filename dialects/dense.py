@@ -1,4 +1,7 @@
-"""Matrix products."""
+"""
+Matrix products. The operands may differ in dtype: both are converted to `out_dtype`, by default the
+dtype of the first one, by the rules of `relay.cast`, and products are summed in it.
+"""
 
 from abc import ABC
 
@@ -25,22 +28,11 @@ from xrelay.dialects.shapes import (
     dimension_product,
     element_type,
     integer,
-    is_tensor_type,
     ranked,
     same_dimension,
     tensor_type,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
-
-
-def _require_same_dtype(
-    lhs: TensorType[Attribute], rhs: TensorType[Attribute], names: tuple[str, str]
-) -> None:
-    if lhs.element_type != rhs.element_type:
-        raise VerifyException(
-            f"'{names[0]}' has elements of type {lhs.element_type}, "
-            f"'{names[1]}' of {rhs.element_type}"
-        )
 
 
 def _require_same_length(lhs: int, rhs: int, names: tuple[str, str]) -> None:
@@ -88,7 +80,6 @@ class DenseOp(RelayOp):
         weight = ranked(self.weight, "'weight'", 2)
         if data.get_num_dims() < 1:
             raise VerifyException(f"'data' is {data}, expected at least rank 1")
-        _require_same_dtype(data, weight, names)
         *outer, depth = data.get_shape()
         rows, weight_depth = weight.get_shape()
         _require_same_length(depth, weight_depth, names)
@@ -125,7 +116,6 @@ class ContribDensePackOp(RelayOp):
     def infer_type(self) -> Attribute:
         names = ("data", "weight")
         data, weight = ranked(self.data, "'data'", 2), ranked(self.weight, "'weight'", 3)
-        _require_same_dtype(data, weight, names)
         (examples, depth), (blocks, weight_depth, lanes) = data.get_shape(), weight.get_shape()
         _require_same_length(depth, weight_depth, names)
         units, rows = self.units.value.data, dimension_product((blocks, lanes))
@@ -168,12 +158,11 @@ class MatrixProductOp(RelayOp, ABC):
             },
         )
 
-    def infer_product(self, rank: int) -> Attribute:
-        """The result type for operands of `rank` dimensions, batches first."""
+    def infer_product(
+        self, a: TensorType[Attribute], b: TensorType[Attribute]
+    ) -> TensorType[Attribute]:
+        """The result type for operands of these types, batches first."""
         names = ("tensor_a", "tensor_b")
-        a = ranked(self.tensor_a, "'tensor_a'", rank)
-        b = ranked(self.tensor_b, "'tensor_b'", rank)
-        _require_same_dtype(a, b, names)
         *batch_a, rows, depth_a = a.get_shape()
         *batch_b, depth_b, columns = b.get_shape()
         if self.transpose_a.value.data:
@@ -189,7 +178,8 @@ class MatrixProductOp(RelayOp, ABC):
 @irdl_op_definition
 class MatmulOp(MatrixProductOp):
     """
-    The product of two matrices. `units`, when given, must be the number of columns.
+    The product of a matrix, or of each of a batch of matrices [..., M, K], and the matrix `tensor_b`.
+    `units`, when given, must be the number of columns.
 
     Source: Relay's `nn.matmul`.
     """
@@ -199,8 +189,10 @@ class MatmulOp(MatrixProductOp):
     units = opt_prop_def(IntegerAttr.constr(i64))
 
     def infer_type(self) -> Attribute:
-        result = self.infer_product(2)
-        assert is_tensor_type(result)
+        a = tensor_type(self.tensor_a, "'tensor_a'")
+        if a.get_num_dims() < 2:
+            raise VerifyException(f"'tensor_a' is {a}, expected at least rank 2")
+        result = self.infer_product(a, ranked(self.tensor_b, "'tensor_b'", 2))
         columns = result.get_shape()[-1]
         if self.units is not None and not same_dimension(self.units.value.data, columns):
             raise VerifyException(
@@ -220,7 +212,8 @@ class BatchMatmulOp(MatrixProductOp):
     name = "relay.nn.batch_matmul"
 
     def infer_type(self) -> Attribute:
-        return self.infer_product(3)
+        a, b = ranked(self.tensor_a, "'tensor_a'", 3), ranked(self.tensor_b, "'tensor_b'", 3)
+        return self.infer_product(a, b)
 
 
 DENSE_OPS = (BatchMatmulOp, ContribDensePackOp, DenseOp, MatmulOp)

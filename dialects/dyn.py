@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.creation import FullOp, OnesOp, ZerosOp
+from xrelay.dialects.creation import FullOp, OnesOp, ZerosOp, filled_dtype
 from xrelay.dialects.dyn_base import (
     UNKNOWN,
     DynamicOp,
@@ -118,20 +118,20 @@ class DynFullOp(DynamicOp):
 
     fill_value = tensor_operand_def()
     shape = tensor_operand_def()
+    dtype = opt_prop_def(TypeAttribute)
     result = tensor_result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE), ShapeDataDependent())
     assembly_format = "$fill_value `,` $shape attr-dict `:` functional-type(operands, results)"
 
-    def __init__(self, fill_value: Value, shape: Value):
-        super().__init__([fill_value, shape])
+    def __init__(self, fill_value: Value, shape: Value, dtype: TypeAttribute | None = None):
+        super().__init__([fill_value, shape], {"dtype": dtype})
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
-        return FullOp(kept[0], integers(numbers[0]))
+        return FullOp(kept[0], integers(numbers[0]), self.dtype)
 
     def unknown_type(self) -> Attribute:
-        if self.fill_value.type.get_num_dims() != 0:
-            raise VerifyException(f"'fill_value' is {self.fill_value.type}, expected a scalar")
-        return with_shape(self.fill_value.type, [UNKNOWN] * known_length(self.shape, "shape"))
+        dtype = filled_dtype(self.fill_value, self.dtype)
+        return TensorType(dtype, [UNKNOWN] * known_length(self.shape, "shape"))
 
 
 class DynFilledOp(DynamicOp, ABC):

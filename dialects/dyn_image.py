@@ -17,7 +17,6 @@ from xrelay.dialects.dyn_base import UNKNOWN, DynamicOp, Number, type_of_result
 from xrelay.dialects.image import Resize2DOp
 from xrelay.dialects.shapes import (
     integer,
-    is_float,
     is_tensor_type,
     real,
     string,
@@ -174,8 +173,8 @@ class DynUpsampling3DOp(DynamicOp):
     def unknown_type(self) -> Attribute:
         for name, value in zip(self.DECIDING, self.deciding, strict=True):
             type_ = tensor_type(value, f"'{name}'")
-            if type_.get_num_dims() != 0 or not is_float(type_.element_type):
-                raise VerifyException(f"'{name}' is {type_}, expected a scalar of floating point")
+            if type_.get_num_dims() != 0:
+                raise VerifyException(f"'{name}' is {type_}, expected a scalar")
         # Refuses layouts and methods that the operator has not.
         static = type_of_result(partial(self._static, scales=[1.0] * 3), [self.data])
         return _resized(static, self.layout, "DHW")

@@ -6,12 +6,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     BoolAttr,
-    FloatAttr,
     IntegerAttr,
     StringAttr,
     TensorType,
     TupleType,
-    f64,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
@@ -31,12 +29,10 @@ from xrelay.dialects.dyn_base import (
     type_of_result,
 )
 from xrelay.dialects.indexing import SparseToDenseOp, require_sparse
-from xrelay.dialects.pool import UpsamplingOp
 from xrelay.dialects.shapes import (
     boolean,
     integer,
     integer_tensor,
-    is_float,
     normalize_axis,
     ranked,
     string,
@@ -45,6 +41,7 @@ from xrelay.dialects.shapes import (
 from xrelay.dialects.sort import TopkOp, top_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 from xrelay.dialects.transform import PadOp
+from xrelay.dialects.upsampling import UpsamplingOp
 
 
 @irdl_op_definition
@@ -90,17 +87,15 @@ class DynPadOp(DynamicOp):
                 f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
                 '"constant", "edge" and "reflect"'
             )
-        if self.pad_val.type != TensorType(data.element_type, []):
-            raise VerifyException(
-                f"'pad_val' is {self.pad_val.type}, expected a scalar with the dtype of 'data'"
-            )
+        if self.pad_val.type.get_num_dims() != 0:
+            raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
         return with_shape(data, [UNKNOWN] * data.get_num_dims())
 
 
 @irdl_op_definition
 class DynUpsamplingOp(DynamicOp):
     """
-    `relay.nn.upsampling` with the scales as operands: floating-point scalars.
+    `relay.nn.upsampling` with the scales as operands: scalars, numbers of any dtype.
 
     Source: Relay's `dyn.nn.upsampling`.
     """
@@ -144,23 +139,19 @@ class DynUpsamplingOp(DynamicOp):
         return self._static(kept[0], height, width)
 
     def _static(self, data: SSAValue, height: float, width: float) -> UpsamplingOp:
-        op = UpsamplingOp.__new__(UpsamplingOp)
-        properties: dict[str, Attribute] = {
-            "scale_h": FloatAttr(height, f64),
-            "scale_w": FloatAttr(width, f64),
-            "layout": self.layout,
-            "method": self.method,
-            "align_corners": self.align_corners,
-        }
-        RelayOp.__init__(op, [data], properties)
-        return op
+        return UpsamplingOp(
+            data,
+            height,
+            width,
+            layout=self.layout.data,
+            method=self.method.data,
+            align_corners=bool(self.align_corners.value.data),
+        )
 
     def unknown_type(self) -> Attribute:
         for name, value in (("scale_h", self.scale_h), ("scale_w", self.scale_w)):
-            if value.type.get_num_dims() != 0 or not is_float(value.type.element_type):
-                raise VerifyException(
-                    f"'{name}' is {value.type}, expected a scalar of floating point"
-                )
+            if value.type.get_num_dims() != 0:
+                raise VerifyException(f"'{name}' is {value.type}, expected a scalar")
         ranked(self.data, "'data'", 4)
         # Refuses layouts and methods that the operator has not.
         type_of_result(partial(self._static, height=1.0, width=1.0), [self.data])

@@ -263,8 +263,9 @@ class StridedSetOp(RelayOp):
     """
     `data` with the elements from `begin` to `end` in steps of `strides`, one integer for each of
     the first axes, replaced by those of `v`: as data[begin:end:strides, …] = v in Python, with
-    negative indices and clamping. A stride of 0 takes nothing. On axes on which `v` has fewer
-    elements than are replaced, its last one is repeated.
+    negative indices and clamping. Numbers that one of the lists lacks are left out as in Python, and
+    strides are 1. A stride of 0 takes nothing. On axes on which `v` has fewer elements than are
+    replaced, its last one is repeated.
 
     Source: Relay's `strided_set`.
     """
@@ -290,15 +291,12 @@ class StridedSetOp(RelayOp):
         data, v = self.data.type, self.v.type
         if v.element_type != data.element_type or v.get_num_dims() != data.get_num_dims():
             raise VerifyException(f"'v' is {v}, expected the dtype and the rank of 'data' {data}")
-        length = integer_vector(self.begin, "begin")
-        for name, value in (("end", self.end), ("strides", self.strides)):
-            other = integer_vector(value, name)
-            if not same_dimension(length, other):
-                raise VerifyException(f"'{name}' has {other} elements, 'begin' {length}")
-        if length > data.get_num_dims():
-            raise VerifyException(
-                f"'begin' has {length} elements, 'data' {data.get_num_dims()} axes"
-            )
+        for name, value in (("begin", self.begin), ("end", self.end), ("strides", self.strides)):
+            length = integer_vector(value, name)
+            if length > data.get_num_dims():
+                raise VerifyException(
+                    f"'{name}' has {length} elements, 'data' {data.get_num_dims()} axes"
+                )
         return data
 
 
@@ -306,7 +304,8 @@ class StridedSetOp(RelayOp):
 class SparseToDenseOp(RelayOp):
     """
     A tensor of `output_shape` with `sparse_values` at `sparse_indices` and the scalar
-    `default_value` elsewhere. The indices are [n, rank]; [n] or a scalar for rank 1, and the values
+    `default_value` elsewhere, converted to the dtype of the values by the rules of `relay.cast`. The
+    indices are [n, rank]; [n] or a scalar for rank 1, and the values
     [n], or a scalar for all. The last one of several values for an element counts, and what lies
     out of range is left out.
 
@@ -366,10 +365,8 @@ def require_sparse(
     count = shape[0] if shape else 1
     if len(held) > 1 or (held and not same_dimension(held[0], count)):
         raise VerifyException(f"'sparse_values' is {type_}, expected one for each index")
-    if default.type != TensorType(type_.element_type, []):
-        raise VerifyException(
-            f"'default_value' is {default.type}, expected a scalar of {type_.element_type}"
-        )
+    if default.type.get_num_dims() != 0:
+        raise VerifyException(f"'default_value' is {default.type}, expected a scalar")
 
 
 INDEXING_OPS = (

@@ -126,35 +126,10 @@ def blocked_image(lanes: int) -> str:
     return f"{IMAGE}{lanes}c"
 
 
-_BLOCKED_IMAGE = re.compile(r"NCHW([1-9][0-9]*)c")
-
-
-def image_lanes(layout: StringAttr, what: str) -> int | None:
-    """
-    How many channels a block of images has in the layout NCHW{x}c, and None in NCHW. `what` names
-    the property in the VerifyException for any other layout.
-    """
-    if layout.data == IMAGE:
-        return None
-    match = _BLOCKED_IMAGE.fullmatch(layout.data)
-    if match is None:
-        raise VerifyException(
-            f'\'{what}\' is "{layout.data}", accepted are "NCHW" and its blocked forms such as '
-            '"NCHW16c"'
-        )
-    return int(match[1])
-
-
-def image_shape(value: SSAValue, what: str, lanes: int | None) -> tuple[int, int, list[int]]:
-    """
-    The shape of images as batch, length of the second axis, and [H, W]: of [N, C, H, W] when
-    `lanes` is None, else of [N, C / lanes, H, W, lanes]. `what` names the operand in errors.
-    """
-    type_ = ranked(value, what, 4 if lanes is None else 5)
-    batch, channels, height, width, *block = type_.get_shape()
-    if lanes is not None and not same_dimension(block[0], lanes):
-        raise VerifyException(f"{what} is {type_}, expected blocks of {lanes} channels")
-    return batch, channels, [height, width]
+def blocked_lanes(layout: Layout) -> int | None:
+    """How many channels a block has in the layout NCHW{x}c; None in other layouts."""
+    lanes = layout.blocks.get("C")
+    return lanes if lanes is not None and str(layout) == blocked_image(lanes) else None
 
 
 def layout_of(attribute: StringAttr, what: str, canonical: str, splits: str = "") -> Layout:
@@ -181,6 +156,8 @@ def canonical_shape(value: SSAValue, what: str, layout: Layout, canonical: str) 
     The lengths of the axes `canonical` of a tensor in `layout`. `what` names the operand in the
     VerifyException for other ranks and for blocks of other lengths.
     """
+    if str(layout) != canonical:
+        what = f"{what} in the layout {layout}"
     type_ = ranked(value, what, len(layout.axes))
     shape = type_.get_shape()
     for name, block in layout.blocks.items():
@@ -204,6 +181,14 @@ def shape_in_layout(shape: Sequence[int], what: str, layout: Layout, canonical: 
                 f"{lengths[name]}"
             )
     return layout.shape(lengths)
+
+
+def padded_shape(shape: Sequence[int], layout: Layout, canonical: str) -> list[int]:
+    """
+    The shape in `layout` of a tensor whose axes `canonical` have the lengths `shape`, with padding
+    after those that blocks do not divide.
+    """
+    return layout.shape(dict(zip(canonical, shape, strict=True)))
 
 
 @irdl_op_definition

@@ -1,34 +1,27 @@
-"""Pooling over windows of lines, images and volumes, and upsampling."""
+"""Pooling over windows of lines, images and volumes."""
 
 from abc import ABC
 from collections.abc import Sequence
-from math import inf
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     BoolAttr,
     DenseArrayBase,
-    FloatAttr,
     StringAttr,
-    f64,
     i64,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
 from xrelay.dialects.layout import (
     Layout,
     canonical_shape,
-    image_lanes,
-    image_shape,
     layout_of,
     shape_in_layout,
 )
-from xrelay.dialects.shapes import boolean, int_array, ranked, real, string, with_shape
+from xrelay.dialects.shapes import boolean, int_array, string, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 from xrelay.dialects.windows import (
     Pads,
@@ -39,11 +32,11 @@ from xrelay.dialects.windows import (
 )
 
 
-def pooled_lanes(layout: StringAttr, out_layout: StringAttr) -> int | None:
-    """The channels in a block of `layout`, which images keep; None when it is not blocked."""
-    lanes = image_lanes(layout, "layout")
+def pooled_layout(layout: StringAttr, out_layout: StringAttr, canonical: str) -> Layout:
+    """The layout of images, whose channels may be in blocks; the result has it, too."""
+    found = layout_of(layout, "layout", canonical, splits="C")
     require_layout("out_layout", out_layout, layout.data, "")
-    return lanes
+    return found
 
 
 class PoolOp(RelayOp, ABC):
@@ -51,11 +44,12 @@ class PoolOp(RelayOp, ABC):
     What the pools of every number of spatial axes share: each result element combines the elements
     of a window of `pool_size` elements in steps of `dilation`; windows lie `strides` apart.
     `padding` holds one number, one for each spatial axis, or those before each axis and then those
-    after each; with `ceil_mode` the last windows may reach beyond the padded image.
+    after each; with `ceil_mode` the last windows may reach beyond the padded image. `layout` may
+    state another order of the axes and blocks of channels, which the result has, too.
     """
 
     IMAGE_LAYOUT: ClassVar[str]
-    """The layout of images that is not blocked."""
+    """The order of axes that images are described in."""
 
     data = tensor_operand_def()
     pool_size = prop_def(DenseArrayBase.constr(i64))
@@ -118,17 +112,6 @@ class PoolOp(RelayOp, ABC):
             image, *self.window_numbers(), self.pads, ceil_mode=bool(self.ceil_mode.value.data)
         )
 
-
-def pooled_layout(layout: StringAttr, out_layout: StringAttr, canonical: str) -> Layout:
-    """The layout of images, whose channels may be in blocks; the result has it, too."""
-    found = layout_of(layout, "layout", canonical, splits="C")
-    require_layout("out_layout", out_layout, layout.data, "")
-    return found
-
-
-class LaidOutPoolOp(PoolOp, ABC):
-    """A pool whose images have their axes in any order, and channels in blocks or not."""
-
     @property
     def data_layout(self) -> Layout:
         """The layout of `data` and of the result."""
@@ -143,11 +126,8 @@ class LaidOutPoolOp(PoolOp, ABC):
         )
 
 
-class Pool1DOp(LaidOutPoolOp, ABC):
-    """
-    A pool of lines `data` [N, C, W]; `layout` may state another order of the axes and blocks of
-    channels (NWC, NCW8c), which the result has, too.
-    """
+class Pool1DOp(PoolOp, ABC):
+    """A pool of lines `data` [N, C, W]; other layouts are NWC and NCW8c."""
 
     IMAGE_LAYOUT: ClassVar[str] = "NCW"
 
@@ -159,10 +139,8 @@ class Pool1DOp(LaidOutPoolOp, ABC):
 
 class Pool2DOp(PoolOp, ABC):
     """
-    Combines the elements of each `pool_size` window of `data` [N, C, H, W]. `padding` holds one,
-    two (vertical, horizontal) or four (top, left, bottom, right) numbers; with `ceil_mode` the
-    last windows may reach beyond the padded image. In `layout` NCHW{x}c `data` is
-    [N, C / x, H, W, x], and so is the result: every lane is a channel.
+    A pool of images `data` [N, C, H, W]; other layouts are NHWC and NCHW8c. `padding` holds one,
+    two (vertical, horizontal) or four (top, left, bottom, right) numbers.
     """
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
@@ -172,19 +150,9 @@ class Pool2DOp(PoolOp, ABC):
     padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
     layout = prop_def(StringAttr, default_value=string("NCHW"))
 
-    def infer_type(self) -> Attribute:
-        lanes = pooled_lanes(self.layout, self.out_layout)
-        batch, channels, image = image_shape(self.data, "'data'", lanes)
-        block = [] if lanes is None else [lanes]
-        shape = [batch, channels, *self.window_counts(image), *block]
-        return with_shape(self.data.type, shape)
 
-
-class Pool3DOp(LaidOutPoolOp, ABC):
-    """
-    A pool of volumes `data` [N, C, D, H, W]; `layout` may state another order of the axes and
-    blocks of channels (NDHWC, NCDHW8c), which the result has, too.
-    """
+class Pool3DOp(PoolOp, ABC):
+    """A pool of volumes `data` [N, C, D, H, W]; other layouts are NDHWC and NCDHW8c."""
 
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
 
@@ -300,9 +268,11 @@ class AvgPool3DOp(AvgPoolOp, Pool3DOp):
 
 class GlobalPool2DOp(RelayOp, ABC):
     """
-    Combines all elements of each channel of `data` [N, C, H, W] into [N, C, 1, 1]; in `layout`
-    NCHW{x}c those of [N, C / x, H, W, x] into [N, C / x, 1, 1, x].
+    Combines all elements of each channel of `data` [N, C, H, W] into [N, C, 1, 1]. `layout` may
+    state another order of the axes and blocks of channels, which the result has, too.
     """
+
+    IMAGE_LAYOUT: ClassVar[str] = "NCHW"
 
     data = tensor_operand_def()
     layout = prop_def(StringAttr, default_value=string("NCHW"))
@@ -314,11 +284,16 @@ class GlobalPool2DOp(RelayOp, ABC):
     def __init__(self, data: Value, layout: str = "NCHW"):
         super().__init__([data], {"layout": string(layout)})
 
+    @property
+    def data_layout(self) -> Layout:
+        """The layout of `data` and of the result."""
+        return pooled_layout(self.layout, self.out_layout, self.IMAGE_LAYOUT)
+
     def infer_type(self) -> Attribute:
-        lanes = pooled_lanes(self.layout, self.out_layout)
-        batch, channels, _ = image_shape(self.data, "'data'", lanes)
-        block = [] if lanes is None else [lanes]
-        return with_shape(self.data.type, [batch, channels, 1, 1, *block])
+        layout = self.data_layout
+        batch, channels, *_ = canonical_shape(self.data, "'data'", layout, self.IMAGE_LAYOUT)
+        shape = shape_in_layout([batch, channels, 1, 1], "layout", layout, self.IMAGE_LAYOUT)
+        return with_shape(self.data.type, shape)
 
 
 @irdl_op_definition
@@ -345,50 +320,6 @@ class GlobalMaxPool2DOp(GlobalPool2DOp):
     name = "relay.nn.global_max_pool2d"
 
 
-@irdl_op_definition
-class UpsamplingOp(RelayOp):
-    """
-    Repeats the elements of `data` [N, C, H, W] to round(H * `scale_h`) rows and
-    round(W * `scale_w`) columns: result[n, c, y, x] = data[n, c, floor(y * H / H'),
-    floor(x * W / W')].
-
-    Source: Relay's `nn.upsampling` with method "nearest_neighbor".
-    """
-
-    name = "relay.nn.upsampling"
-
-    data = tensor_operand_def()
-    scale_h = prop_def(FloatAttr.constr(f64))
-    scale_w = prop_def(FloatAttr.constr(f64))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    method = prop_def(StringAttr, default_value=string("nearest_neighbor"))
-    align_corners = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, scale_h: float, scale_w: float):
-        super().__init__([data], {"scale_h": real(scale_h), "scale_w": real(scale_w)})
-
-    def infer_type(self) -> Attribute:
-        require_layout("layout", self.layout, "NCHW")
-        require_layout("method", self.method, "nearest_neighbor")
-        if self.align_corners.value.data:
-            raise VerifyException("'align_corners' is true, which nearest_neighbor does not have")
-        data = ranked(self.data, "'data'", 4)
-        batch, channels, *image = data.get_shape()
-        scales = self.scale_h.value.data, self.scale_w.value.data
-        if not all(0 < scale < inf for scale in scales):
-            raise VerifyException(
-                f"'scale_h' and 'scale_w' are {scales}, expected positive finite numbers"
-            )
-        shape = [
-            size if size == DYNAMIC_INDEX else round(size * scale)
-            for size, scale in zip(image, scales, strict=True)
-        ]
-        return with_shape(data, [batch, channels, *shape])
-
-
 POOL_OPS = (
     AvgPool1DOp,
     AvgPool2DOp,
@@ -398,5 +329,4 @@ POOL_OPS = (
     MaxPool1DOp,
     MaxPool2DOp,
     MaxPool3DOp,
-    UpsamplingOp,
 )

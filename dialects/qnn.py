@@ -42,7 +42,6 @@ from xrelay.dialects.quantization import (
 from xrelay.dialects.shapes import (
     integer,
     is_float,
-    is_integer_type,
     normalize_axis,
     same_dimension,
     string,
@@ -58,7 +57,7 @@ from xrelay.dialects.windows import require_layout
 @irdl_op_definition
 class QnnConcatenateOp(RelayOp):
     """
-    The fields of `data`, 8-bit integers quantised each with its own scale and zero point, one
+    The fields of `data`, integers quantised each with its own scale and zero point, one
     after the other along `axis`, quantised with the output's:
     (q - input_zero_point) * input_scale / output_scale, rounded to the nearest integer (halves
     up), plus output_zero_point, clamped to the range of the dtype. Fields whose scale and zero
@@ -109,8 +108,7 @@ class QnnConcatenateOp(RelayOp):
         if not fields:
             raise VerifyException("'data' is the empty tuple, expected at least one tensor")
         dtype = fields[0].element_type
-        if not is_integer_type(dtype) or dtype.width.data != 8:
-            raise VerifyException(f"field 0 of 'data' is {fields[0]}, expected 8-bit integers")
+        require_dtype(dtype, "field 0 of 'data' has elements of type", QUANTIZED)
         _require_scalars(self.input_scales.type, "input_scales", f32, len(fields))
         _require_scalars(self.input_zero_points.type, "input_zero_points", i32, len(fields))
         require_scalar(self.output_scale.type, "'output_scale'", f32)

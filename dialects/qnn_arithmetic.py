@@ -8,9 +8,10 @@ from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp, Value, defined_for, tensor_operand_def, tensor_result_def
 from xrelay.dialects.quantization import (
     BYTES,
+    QUANTIZED,
     channel_axis,
     quantized,
     require_channel_parameters,
@@ -25,7 +26,7 @@ class QnnBinaryOp(RelayOp, ABC):
     An operator on the numbers that `lhs` and `rhs`, quantised tensors of one dtype, stand for, with
     a quantised result of the same dtype; shapes broadcast. Scale and zero point of an operand are
     scalars, or have one element for each index of its axis `lhs_axis` or `rhs_axis`. Scales are
-    positive and finite; what others give is not specified.
+    positive and finite; what others give is not specified. Relay types it for every dtype.
     """
 
     lhs = tensor_operand_def()
@@ -89,7 +90,7 @@ class QnnBinaryOp(RelayOp, ABC):
         return lhs + rank - self.lhs.type.get_num_dims(), rhs + rank - self.rhs.type.get_num_dims()
 
     def infer_type(self) -> Attribute:
-        lhs, rhs = quantized(self.lhs, "'lhs'"), quantized(self.rhs, "'rhs'")
+        lhs, rhs = self.lhs.type, self.rhs.type
         if lhs.element_type != rhs.element_type:
             raise VerifyException(
                 f"'lhs' has elements of type {lhs.element_type}, 'rhs' of {rhs.element_type}"
@@ -103,6 +104,11 @@ class QnnBinaryOp(RelayOp, ABC):
             )
         require_scalar_parameters(self.output_scale, self.output_zero_point, "output_{}")
         return with_shape(lhs, broadcast_shapes(lhs.get_shape(), rhs.get_shape()))
+
+    def undefined(self) -> str | None:
+        defined = self.lhs.type.element_type in QUANTIZED
+        kinds = ", ".join(map(str, QUANTIZED))
+        return defined_for(kinds, defined, self.lhs, "lhs")
 
 
 @irdl_op_definition

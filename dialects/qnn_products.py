@@ -30,6 +30,7 @@ from xdsl.traits import Pure
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
 from xrelay.dialects.conv import Conv2DOp, Conv2DTransposeOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp
+from xrelay.dialects.layout import layout_of
 from xrelay.dialects.quantization import (
     BYTES,
     quantized,
@@ -53,11 +54,6 @@ class QnnProductOp(RelayOp, ABC):
 
     NAMES: ClassVar[tuple[str, str, str, str]] = ("data", "weight", "input", "weight")
     """The names of the factors, and of their parameters."""
-    CHANNEL_AXIS: ClassVar[int | None] = None
-    """
-    The axis of the second factor whose indices may have a zero point each; None where the factor
-    has one.
-    """
     SUMS: ClassVar[tuple[Attribute, ...]] = (i32,)
     """The accepted dtypes of results. The first is the default."""
 
@@ -68,6 +64,14 @@ class QnnProductOp(RelayOp, ABC):
     @abstractmethod
     def channel_count(self, result: Sequence[int]) -> int:
         """The number of elements that the second factor's scale may have, by the result's shape."""
+
+    @property
+    def channel_axis(self) -> int | None:
+        """
+        The axis of the second factor whose indices may have a zero point each; None where the
+        factor has one.
+        """
+        return None
 
     @property
     def sum_dtype(self) -> TypeAttribute:
@@ -92,10 +96,11 @@ class QnnProductOp(RelayOp, ABC):
         result = tensor_type(self.integer_product(*factors).results[0], "the result")
         _, _, lhs_zero, rhs_zero, lhs_scale, rhs_scale = self.operands
         require_scalar(lhs_zero.type, f"'{lhs_prefix}_zero_point'", i32)
-        if self.CHANNEL_AXIS is None:
+        axis = self.channel_axis
+        if axis is None:
             require_scalar(rhs_zero.type, f"'{rhs_prefix}_zero_point'", i32)
         else:
-            length = rhs.get_shape()[self.CHANNEL_AXIS]
+            length = rhs.get_shape()[axis]
             require_channel_parameter(rhs_zero, f"'{rhs_prefix}_zero_point'", i32, length)
         require_scalar(lhs_scale.type, f"'{lhs_prefix}_scale'", f32)
         length = self.channel_count(result.get_shape())
@@ -129,7 +134,9 @@ class QnnConvolutionOp(QnnProductOp, ABC):
     SUMS: ClassVar[tuple[Attribute, ...]] = (i32, i16)
 
     def channel_count(self, result: Sequence[int]) -> int:
-        return result[1]
+        stated = self.out_layout if self.out_layout.data else self.data_layout
+        layout = layout_of(stated, "out_layout", Conv2DOp.IMAGE_LAYOUT, splits="C")
+        return layout.lengths(result)["C"]
 
 
 @irdl_op_definition
@@ -138,15 +145,14 @@ class QnnConv2DOp(QnnConvolutionOp):
     The cross-correlation of quantised images with a quantised weight, as `relay.nn.conv2d` of
     `data` - `input_zero_point` and `weight` - `weight_zero_point`; padding stands for 0. Sums are
     those of `out_dtype`, by default i32, and wrap around. `weight_zero_point` is a scalar, or has
-    one element for each output channel; the scales (`weight_scale` likewise) do not change the
-    result, whose scale is their product and whose zero point is 0.
+    one element for each output channel where `kernel_layout` does not split them; the scales
+    (`weight_scale` likewise) do not change the result, whose scale is their product and whose zero
+    point is 0.
 
     Source: Relay's `qnn.conv2d`, ONNX's ConvInteger.
     """
 
     name = "relay.qnn.conv2d"
-
-    CHANNEL_AXIS: ClassVar[int | None] = 0
 
     def __init__(
         self,
@@ -161,6 +167,10 @@ class QnnConv2DOp(QnnConvolutionOp):
         padding: Sequence[int] = (0, 0),
         dilation: Sequence[int] = (1, 1),
         groups: int = 1,
+        channels: int | None = None,
+        data_layout: str = "NCHW",
+        kernel_layout: str = "OIHW",
+        out_layout: str = "",
         out_dtype: TypeAttribute | None = None,
     ):
         super().__init__(
@@ -170,9 +180,18 @@ class QnnConv2DOp(QnnConvolutionOp):
                 "padding": int_array(padding),
                 "dilation": int_array(dilation),
                 "groups": integer(groups),
+                "channels": None if channels is None else integer(channels),
+                "data_layout": string(data_layout),
+                "kernel_layout": string(kernel_layout),
+                "out_layout": string(out_layout),
                 "out_dtype": out_dtype,
             },
         )
+
+    @property
+    def channel_axis(self) -> int | None:
+        layout = layout_of(self.kernel_layout, "kernel_layout", Conv2DOp.KERNEL_LAYOUT, splits="OI")
+        return None if "O" in layout.blocks else layout.index("O")
 
     def integer_product(self, lhs: SSAValue, rhs: SSAValue) -> RelayOp:
         return self.with_properties(Conv2DOp, lhs, rhs)
@@ -208,7 +227,9 @@ class QnnConv2DTransposeOp(QnnConvolutionOp):
         padding: Sequence[int] = (0, 0),
         dilation: Sequence[int] = (1, 1),
         groups: int = 1,
+        data_layout: str = "NCHW",
         kernel_layout: str = "OIHW",
+        out_layout: str = "",
         out_dtype: TypeAttribute | None = None,
     ):
         super().__init__(
@@ -219,7 +240,9 @@ class QnnConv2DTransposeOp(QnnConvolutionOp):
                 "padding": int_array(padding),
                 "dilation": int_array(dilation),
                 "groups": integer(groups),
+                "data_layout": string(data_layout),
                 "kernel_layout": string(kernel_layout),
+                "out_layout": string(out_layout),
                 "out_dtype": out_dtype,
             },
         )
@@ -241,8 +264,6 @@ class QnnDenseOp(QnnProductOp):
     """
 
     name = "relay.qnn.dense"
-
-    CHANNEL_AXIS: ClassVar[int | None] = 0
 
     data = tensor_operand_def()
     weight = tensor_operand_def()
@@ -272,6 +293,10 @@ class QnnDenseOp(QnnProductOp):
             [data, weight, input_zero_point, weight_zero_point, input_scale, weight_scale],
             {"units": None if units is None else integer(units), "out_dtype": out_dtype},
         )
+
+    @property
+    def channel_axis(self) -> int | None:
+        return 0
 
     def integer_product(self, lhs: SSAValue, rhs: SSAValue) -> RelayOp:
         return self.with_properties(DenseOp, lhs, rhs)

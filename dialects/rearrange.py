@@ -154,7 +154,7 @@ class SubPixelOp(RelayOp, ABC):
 @irdl_op_definition
 class DepthToSpaceOp(SubPixelOp):
     """
-    Channels as pixels: with b = `block_size` and C' = C / b ** 2,
+    Channels as pixels: with b = `block_size` and C' = C / b ** 2, rounded down as in Relay,
     result[n, c, y * b + i, x * b + j] = data[n, (i * b + j) * C' + c, y, x] in mode "DCR", and
     data[n, c * b ** 2 + i * b + j, y, x] in mode "CRD".
 
@@ -166,7 +166,7 @@ class DepthToSpaceOp(SubPixelOp):
     def infer_type(self) -> Attribute:
         require_layout("mode", self.mode, "DCR", "CRD")
         batch, channels, *image = canonical_shape(self.data, "'data'", self.data_layout, IMAGE)
-        rest = _quotient(channels, self.block**2, "the number of channels of 'data'")
+        rest = channels if channels == DYNAMIC_INDEX else channels // self.block**2
         return self._in_layout([batch, rest, *(dimension_product((n, self.block)) for n in image)])
 
 
@@ -218,7 +218,8 @@ class BlockOp(RelayOp, ABC):
 @irdl_op_definition
 class BatchToSpaceNDOp(BlockOp):
     """
-    With `block_shape` [b1, …, bm] and N' = N / (b1 * … * bm), where N is the length of axis 0:
+    With `block_shape` [b1, …, bm] and N' = N / (b1 * … * bm), where N is the length of axis 0, rounded
+    down as in Relay:
     result[n, p1 - before1, …] = data[k * N' + n, p1 / b1, …], rounded down, where k is the
     row-major offset of (p1 % b1, …, pm % bm) in a block. `crops`[i] = [before, after] elements are
     cut off axis i + 1.
@@ -257,7 +258,7 @@ class BatchToSpaceNDOp(BlockOp):
                     f"'crops' {list(cut)} are more than the {length} elements of axis {axis + 1}"
                 )
             lengths[axis] = length - sum(cut)
-        count = _quotient(batch, prod(blocks), "the length of axis 0 of 'data'")
+        count = batch if batch == DYNAMIC_INDEX else batch // prod(blocks)
         return with_shape(self.data.type, [count, *lengths, *others])
 
 

@@ -14,7 +14,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp, Value, defined_for, tensor_operand_def, tensor_result_def
 from xrelay.dialects.shapes import (
     boolean,
     broadcast_shapes,
@@ -126,20 +126,17 @@ class MinOp(ReductionOp):
 @irdl_op_definition
 class MeanOp(ReductionOp):
     """
-    The mean of floating-point elements; NaN for none.
+    The mean of the elements; NaN for none. The sum of integers wraps around, and the mean is rounded
+    towards zero, 0 for none. Bools have none.
 
     Source: Relay's `mean`.
     """
 
     name = "relay.mean"
 
-    def infer_type(self) -> Attribute:
-        if not is_float(self.data.type.element_type):
-            raise VerifyException(
-                f"'data' has elements of type {self.data.type.element_type}, "
-                "expected floating point"
-            )
-        return super().infer_type()
+    def undefined(self) -> str | None:
+        defined = self.data.type.element_type != IntegerType(1)
+        return defined_for("numbers", defined, self.data, "data")
 
 
 @irdl_op_definition

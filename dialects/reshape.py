@@ -80,6 +80,8 @@ class ReshapeOp(ReshapeFamilyOp):
 def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> list[int]:
     """The new shape that Relay's reshape codes describe for the old one."""
     new: list[int] = []
+    copied: dict[int, int] = {}
+    """Axes of the new shape that are axes of the old one."""
     inferred: int | None = None
     position = 0  # in `old`
     i = 0
@@ -95,6 +97,7 @@ def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> 
             new.append(code)
             position += 1
         elif code == 0:
+            copied[len(new)] = position
             new.append(old[position])
             position += 1
         elif code == -1:
@@ -104,6 +107,7 @@ def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> 
             new.append(DYNAMIC_INDEX)
             position += 1
         elif code == -2:
+            copied.update((len(new) + i, position + i) for i in range(len(old) - position))
             new.extend(old[position:])
             position = len(old)
         elif code == -3:
@@ -119,14 +123,19 @@ def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> 
             raise VerifyException(f"'newshape' {list(codes)} has the unknown code {code}")
         i += 1
     if inferred is not None:
-        others = dimension_product([dim for axis, dim in enumerate(new) if axis != inferred])
-        total = dimension_product(old)
-        if others == 0:
+        if 0 in new:
             raise VerifyException(f"-1 in 'newshape' {list(codes)} stands beside a dimension of 0")
+        # Axes that are copied cancel out, known or not.
+        others = dimension_product(
+            [dim for axis, dim in enumerate(new) if axis != inferred and axis not in copied]
+        )
+        total = dimension_product(
+            [dim for axis, dim in enumerate(old) if axis not in copied.values()]
+        )
         if DYNAMIC_INDEX not in (others, total):
             if total % others:
                 raise VerifyException(
-                    f"{total} elements of 'data' do not divide into 'newshape' {list(codes)}"
+                    f"'data' {shape_text(old)} does not divide into 'newshape' {list(codes)}"
                 )
             new[inferred] = total // others
     return new

@@ -1,6 +1,6 @@
 """What a slice takes of an axis, as in Python."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -10,6 +10,8 @@ from xrelay.dialects.shapes import normalize_axes
 
 SLICE_TO_END = "end"
 SLICE_BY_SIZE = "size"
+FARTHEST = 2**63 - 1
+"""An index after the end of every axis."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,24 @@ def resolve_slices(
     """
     if mode not in (SLICE_TO_END, SLICE_BY_SIZE):
         raise VerifyException(f'\'slice_mode\' is "{mode}", accepted are "end" and "size"')
-    named = range(len(begin)) if axes is None else normalize_axes(axes, len(shape), "axes")
-    steps = [1] * len(begin) if strides is None or mode == SLICE_BY_SIZE else list(strides)
-    if len(steps) == 1 and len(begin) > 1:
-        steps *= len(begin)
-    if not len(named) == len(begin) == len(end) == len(steps) or len(begin) > len(shape):
+    steps = [] if strides is None or mode == SLICE_BY_SIZE else list(strides)
+    lists = begin, end, steps
+    if axes is None:
+        named = range(max(map(len, lists)))
+    else:
+        named = normalize_axes(axes, len(shape), "axes")
+    if len(named) > len(shape) or any(len(numbers) > len(named) for numbers in lists):
         raise VerifyException(
-            f"'begin' {list(begin)}, 'end' {list(end)}, 'strides' {steps} and 'axes' "
-            f"{list(named)} do not have one number for each axis"
+            f"'begin' {list(begin)}, 'end' {list(end)} and 'strides' {steps} have numbers for "
+            f"{max(map(len, lists))} axes, there are {min(len(named), len(shape))}"
+        )
+    if axes is not None and not len(named) == len(begin) == len(end):
+        raise VerifyException(
+            f"'begin' {list(begin)} and 'end' {list(end)} do not have one number for each of "
+            f"'axes' {list(named)}"
         )
     result = [Slice(0, 1, dim) for dim in shape]
-    for axis, first, last, step in zip(named, begin, end, steps, strict=True):
+    for axis, first, last, step in _filled(begin, end, steps, named, mode):
         if step == 0:
             raise VerifyException("'strides' has a 0")
         dim = shape[axis]
@@ -65,3 +74,21 @@ def resolve_slices(
             start, stop, step = slice(first, last, step).indices(dim)
             result[axis] = Slice(start, step, len(range(start, stop, step)))
     return tuple(result)
+
+
+def _filled(
+    begin: Sequence[int], end: Sequence[int], steps: Sequence[int], axes: Sequence[int], mode: str
+) -> Iterator[tuple[int, int, int, int]]:
+    """
+    For each axis the axis, begin, end and step. Numbers that lists lack are those of the whole axis,
+    but that the end of a negative step is 0, which leaves out element 0.
+
+    Source: `strided_slice` of TVM's operator inventory.
+    """
+    for i, axis in enumerate(axes):
+        step = steps[i] if i < len(steps) else 1
+        first, last = (0, FARTHEST) if step > 0 else (FARTHEST, 0)
+        if mode == SLICE_BY_SIZE:
+            last = -1
+        first = begin[i] if i < len(begin) else first
+        yield axis, first, end[i] if i < len(end) else last, step

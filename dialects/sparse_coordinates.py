@@ -32,9 +32,9 @@ class SparseFillEmptyRowsOp(RelayOp):
     """
     A sparse matrix or tensor with an element at column 0 of every row (index of the first axis) that
     had none. `sparse_indices` is [n, rank], `sparse_values` [n], `dense_shape` [rank] and
-    `default_value` [1], the value of new elements. The result is a tuple: the new indices [m, rank],
-    the new values [m], in order of rows, and a flag for each row (i64, [rows]), 1 if it was empty.
-    m depends on the indices, the number of rows on `dense_shape`. Elements keep their order within a
+    `default_value` [1], the value of new elements. The result is a tuple of i64, whatever the dtypes
+    of the operands: the new indices [m, rank], the new values [m], in order of rows, and a flag for
+    each row ([rows]), 1 if it was empty. Values are converted by the rules of `relay.cast`. m depends on the indices, the number of rows on `dense_shape`. Elements keep their order within a
     row.
 
     Source: Relay's `sparse_fill_empty_rows`.
@@ -77,8 +77,8 @@ class SparseFillEmptyRowsOp(RelayOp):
         unknown = DYNAMIC_INDEX
         return tuple_type(
             [
-                with_shape(indices, [unknown, indices.get_shape()[1]]),
-                with_shape(values, [unknown]),
+                TensorType(i64, [unknown, indices.get_shape()[1]]),
+                TensorType(i64, [unknown]),
                 TensorType(i64, [unknown]),
             ]
         )

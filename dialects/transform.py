@@ -192,6 +192,9 @@ class StridedSliceOp(TransformOp):
     ones when absent), with negative indices and clamping as in Python. With `slice_mode` "size",
     `end` holds lengths (-1: to the end) and the strides are 1.
 
+    `strides` may be shorter than `axes`, and without `axes` the lists may differ in length: strides
+    that they lack are 1, begins and ends those of the axis, but 0 is the end of a negative stride.
+
     Source: Relay's `strided_slice`, ONNX's Slice.
     """
 
@@ -244,9 +247,10 @@ class StridedSliceOp(TransformOp):
 @irdl_op_definition
 class PadOp(RelayOp):
     """
-    `data` with `pad_width`[i] = [before, after] elements added to axis i: `pad_val` in mode
-    "constant", the nearest element in mode "edge", a mirror image without the border in
-    mode "reflect".
+    `data` with `pad_width`[i] = [before, after] elements added to axis i: `pad_val` (a scalar,
+    converted to the dtype of `data` by the rules of `relay.cast`) in mode "constant", the nearest
+    element in mode "edge", a mirror image without the border in mode "reflect". A negative width
+    leaves out elements instead.
 
     Source: Relay's `nn.pad`, ONNX's Pad.
     """
@@ -290,18 +294,20 @@ class PadOp(RelayOp):
                 f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
                 '"constant", "edge" and "reflect"'
             )
-        if self.pad_val.type != TensorType(self.data.type.element_type, []):
+        if self.pad_val.type.get_num_dims() != 0:
+            raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
+        if len(widths) != len(shape) or any(len(pair) != 2 for pair in widths):
             raise VerifyException(
-                f"'pad_val' is {self.pad_val.type}, expected a scalar with the dtype of 'data'"
-            )
-        if len(widths) != len(shape) or any(len(pair) != 2 or min(pair) < 0 for pair in widths):
-            raise VerifyException(
-                f"'pad_width' is {[list(pair) for pair in widths]}, expected two numbers that are "
-                f"not negative for each of {len(shape)} axes"
+                f"'pad_width' is {[list(pair) for pair in widths]}, expected two numbers for each "
+                f"of {len(shape)} axes"
             )
         for dim, pair in zip(shape, widths, strict=True):
+            if dim != DYNAMIC_INDEX and dim + sum(pair) < 0:
+                raise VerifyException(
+                    f"'pad_width' {list(pair)} leaves out more than an axis of length {dim} has"
+                )
             limit = {"edge": 0, "reflect": 1}.get(self.pad_mode.data)
-            if limit is None or dim == DYNAMIC_INDEX or not any(pair):
+            if limit is None or dim == DYNAMIC_INDEX or max(pair) <= 0:
                 continue
             if dim <= limit - 1 or (limit and max(pair) >= dim) or dim == 0:
                 raise VerifyException(
@@ -604,7 +610,8 @@ class GatherNDOp(RelayOp):
 @irdl_op_definition
 class WhereOp(RelayOp):
     """
-    An element of `x` where `condition` (i1) is true, of `y` elsewhere; all three broadcast.
+    An element of `x` where `condition` is not 0 (true, or NaN), of `y` elsewhere; all three
+    broadcast.
 
     Source: Relay's `where`, ONNX's Where.
     """
@@ -623,10 +630,6 @@ class WhereOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         condition, x, y = self.condition.type, self.x.type, self.y.type
-        if condition.element_type != i1:
-            raise VerifyException(
-                f"'condition' has elements of type {condition.element_type}, expected i1"
-            )
         if x.element_type != y.element_type:
             raise VerifyException(
                 f"'x' has elements of type {x.element_type}, 'y' of {y.element_type}"

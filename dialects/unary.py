@@ -6,9 +6,14 @@ from xdsl.dialects.builtin import FloatAttr, f64, i1
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import (
+    RelayOp,
+    Value,
+    defined_for,
+    tensor_operand_def,
+    tensor_result_def,
+)
 from xrelay.dialects.shapes import element_type, is_float, real, with_dtype
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -29,15 +34,11 @@ class ElementwiseUnaryOp(RelayOp, ABC):
 
 
 class FloatUnaryOp(ElementwiseUnaryOp, ABC):
-    """An elementwise operator that is defined for floating-point elements only."""
+    """An elementwise operator that computes with floating point only. Relay types it for every dtype."""
 
-    def infer_type(self) -> Attribute:
-        if not is_float(self.data.type.element_type):
-            raise VerifyException(
-                f"'data' has elements of type {self.data.type.element_type}, "
-                "expected floating point"
-            )
-        return self.data.type
+    def undefined(self) -> str | None:
+        defined = is_float(self.data.type.element_type)
+        return defined_for("floating point", defined, self.data, "data")
 
 
 @irdl_op_definition
@@ -140,9 +141,9 @@ class CosOp(FloatUnaryOp):
 
 
 @irdl_op_definition
-class FloorOp(FloatUnaryOp):
+class FloorOp(ElementwiseUnaryOp):
     """
-    The largest integer <= x, for each element x.
+    The largest integer <= x, for each element x. Integers stay as they are.
 
     Source: Relay's `floor`.
     """
@@ -151,9 +152,9 @@ class FloorOp(FloatUnaryOp):
 
 
 @irdl_op_definition
-class CeilOp(FloatUnaryOp):
+class CeilOp(ElementwiseUnaryOp):
     """
-    The smallest integer >= x, for each element x.
+    The smallest integer >= x, for each element x. Integers stay as they are.
 
     Source: Relay's `ceil`.
     """
@@ -162,9 +163,9 @@ class CeilOp(FloatUnaryOp):
 
 
 @irdl_op_definition
-class RoundOp(FloatUnaryOp):
+class RoundOp(ElementwiseUnaryOp):
     """
-    x rounded to the nearest integer, halves to even, for each element x.
+    x rounded to the nearest integer, halves to even, for each element x. Integers stay as they are.
 
     Source: Relay's `round`.
     """
@@ -173,9 +174,9 @@ class RoundOp(FloatUnaryOp):
 
 
 @irdl_op_definition
-class TruncOp(FloatUnaryOp):
+class TruncOp(ElementwiseUnaryOp):
     """
-    x rounded towards zero, for each element x.
+    x rounded towards zero, for each element x. Integers stay as they are.
 
     Source: Relay's `trunc`.
     """
@@ -248,18 +249,15 @@ class LogicalNotOp(ElementwiseUnaryOp):
 
     name = "relay.logical_not"
 
-    def infer_type(self) -> Attribute:
-        if self.data.type.element_type != i1:
-            raise VerifyException(
-                f"'data' has elements of type {self.data.type.element_type}, expected i1"
-            )
-        return self.data.type
+    def undefined(self) -> str | None:
+        return defined_for("bools", self.data.type.element_type == i1, self.data, "data")
 
 
 @irdl_op_definition
-class LeakyReluOp(FloatUnaryOp):
+class LeakyReluOp(ElementwiseUnaryOp):
     """
-    x for x > 0, `alpha` * x otherwise.
+    x for x > 0, `alpha` * x otherwise. Among integers `alpha` is rounded towards zero, as by
+    `relay.cast`, and the product wraps around.
 
     Source: Relay's `nn.leaky_relu`.
     """

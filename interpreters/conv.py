@@ -15,7 +15,7 @@ from xrelay.dialects import conv
 from xrelay.dialects.layout import Layout
 from xrelay.dialects.windows import transposed_window_output
 from xrelay.interpreters.arrays import Array, DType, dtype_of
-from xrelay.interpreters.layout import block_channels, change_layout, join_channels
+from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 from xrelay.interpreters.windows import Windows
 
@@ -75,7 +75,11 @@ def run_laid_out(op: conv.LaidOutConvolutionOp, args: PythonValues) -> PythonVal
     """The result of a convolution whose tensors have layouts."""
     dtype, images, weight = sum_operands(op, args)
     images, weight = canonical_operands(op, images, weight)
-    result = convolve(images, weight, windows_of(op, weight), op.groups.value.data)
+    weight = weight.reshape(op.filter_shape(weight.shape))
+    groups = op.groups.value.data
+    # The last block of channels may be padded.
+    images = images[:, : groups * weight.shape[1]]
+    result = convolve(images, weight, windows_of(op, weight), groups)
     return (in_out_layout(op, narrow(result, dtype)),)
 
 
@@ -133,20 +137,14 @@ class ConvFunctions(InterpreterFunctions):
     def run_conv1d(
         self, interpreter: Interpreter, op: conv.Conv1DOp, args: PythonValues
     ) -> PythonValues:
-        dtype, lines, weight = sum_operands(op, args)
-        result = convolve(lines, weight, windows_of(op, weight), op.groups.value.data)
-        return (narrow(result, dtype),)
+        return run_laid_out(op, args)
 
     @impl(conv.Conv2DOp)
     @quiet
     def run_conv2d(
         self, interpreter: Interpreter, op: conv.Conv2DOp, args: PythonValues
     ) -> PythonValues:
-        dtype, images, weight = sum_operands(op, args)
-        groups = op.groups.value.data
-        images = join_channels(images, op.data_lanes, groups * weight.shape[1])
-        result = narrow(convolve(images, weight, windows_of(op, weight), groups), dtype)
-        return (block_channels(result, op.out_lanes),)
+        return run_laid_out(op, args)
 
     @impl(conv.Conv2DTransposeOp)
     @quiet

@@ -46,7 +46,8 @@ class CreationFunctions(InterpreterFunctions):
     def run_full(
         self, interpreter: Interpreter, op: creation.FullOp, args: PythonValues
     ) -> PythonValues:
-        return (np.full(op.shape.get_values(), args[0], args[0].dtype),)
+        dtype = args[0].dtype if op.dtype is None else dtype_of(op.dtype)
+        return (np.full(op.shape.get_values(), convert(args[0], dtype), dtype),)
 
     @impl(creation.ArangeOp)
     @quiet

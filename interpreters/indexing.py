@@ -13,7 +13,7 @@ from xdsl.interpreter import (
 
 from xrelay.dialects import indexing
 from xrelay.interpreters.arrays import Array, counting
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 from xrelay.interpreters.transform import positions_on_axis
 
 COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -78,7 +78,7 @@ def _scatter_elements(op: indexing.ElementScatterOp, args: PythonValues, mode: s
 
 def sparse_to_dense(shape: Sequence[int], indices: Array, values: Array, default: Array) -> Array:
     """The meaning of `relay.sparse_to_dense`."""
-    result = np.full(shape, default, default.dtype)
+    result = np.full(shape, convert(default, values.dtype), values.dtype)
     count = indices.shape[0] if indices.ndim else 1
     rows = indices.reshape(count, len(shape))
     values = np.broadcast_to(values, (len(rows),))
@@ -94,9 +94,10 @@ def _strided_set(data: Array, v: Array, begin: Array, end: Array, strides: Array
     source: list[Array] = []
     for axis, dim in enumerate(data.shape):
         taken = counting(dim)
-        if axis < len(begin):
-            first, last, step = (int(x[axis]) for x in (begin, end, strides))
-            taken = taken[:0] if step == 0 else taken[first:last:step]
+        first, last, step = (
+            int(numbers[axis]) if axis < len(numbers) else None for numbers in (begin, end, strides)
+        )
+        taken = taken[:0] if step == 0 else taken[first:last:step]
         grid.append(taken)
         source.append(np.minimum(counting(len(taken)), v.shape[axis] - 1))
     if v.size:

@@ -12,7 +12,7 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects import layout
-from xrelay.dialects.layout import IMAGE, Layout, blocked_image
+from xrelay.dialects.layout import Layout
 from xrelay.interpreters.arrays import Array
 
 
@@ -49,23 +49,6 @@ def _split(whole: Array, target: Layout, shape: list[int], padding: int) -> Arra
     # Axes that are not split have a block of length 1, which goes last and disappears.
     rest = [axis for axis in range(apart.ndim) if axis not in order]
     return np.ascontiguousarray(apart.transpose(order + rest).reshape(shape))
-
-
-def block_channels(images: Array, lanes: int | None) -> Array:
-    """Images [N, C, H, W] with channels in blocks of `lanes`, padded with 0; None: as they are."""
-    if lanes is None:
-        return images
-    return change_layout(
-        images, Layout.parse(IMAGE, "layout"), Layout.parse(blocked_image(lanes), "layout")
-    )
-
-
-def join_channels(images: Array, lanes: int | None, channels: int) -> Array:
-    """The first `channels` channels [N, C, H, W] of images in blocks of `lanes`, or in none."""
-    if lanes is None:
-        return images
-    source = Layout.parse(blocked_image(lanes), "layout")
-    return _joined(images, source)[:, :channels]
 
 
 @register_impls

@@ -1,4 +1,6 @@
-"""Pooling and upsampling in NumPy."""
+"""Pooling in NumPy."""
+
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.interpreter import (
@@ -11,49 +13,23 @@ from xdsl.interpreter import (
 
 from xrelay.dialects import pool
 from xrelay.dialects.layout import Layout
-from xrelay.dialects.pool import (
-    AvgPoolOp,
-    GlobalPool2DOp,
-    LaidOutPoolOp,
-    Pool2DOp,
-    PoolOp,
-    pooled_lanes,
-)
+from xrelay.dialects.pool import AvgPoolOp, GlobalPool2DOp, PoolOp
 from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import is_float, lowest, narrow, quiet, wide_dtype
 from xrelay.interpreters.windows import Windows
 
-
-def _lanes_first(op: Pool2DOp | GlobalPool2DOp, data: Array) -> Array:
-    """`data` with its last two axes rows and columns: lanes of blocks go before them."""
-    if pooled_lanes(op.layout, op.out_layout) is None:
-        return data
-    # In a memory order of its own, so that sums have the order that they have without blocks.
-    return np.ascontiguousarray(np.moveaxis(data, -1, 2))
+LaidOutOp: TypeAlias = PoolOp | GlobalPool2DOp
 
 
-def _lanes_last(op: Pool2DOp | GlobalPool2DOp, result: Array) -> Array:
-    """The opposite of `_lanes_first`."""
-    if pooled_lanes(op.layout, op.out_layout) is None:
-        return result
-    return np.ascontiguousarray(np.moveaxis(result, 2, -1))
-
-
-def _images(op: PoolOp, data: Array) -> Array:
+def _images(op: LaidOutOp, data: Array) -> Array:
     """`data` with the spatial axes last."""
-    if isinstance(op, LaidOutPoolOp):
-        return change_layout(data, op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout"))
-    assert isinstance(op, Pool2DOp)
-    return _lanes_first(op, data)
+    return change_layout(data, op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout"))
 
 
-def _as_stated(op: PoolOp, result: Array) -> Array:
+def _as_stated(op: LaidOutOp, result: Array) -> Array:
     """The opposite of `_images`."""
-    if isinstance(op, LaidOutPoolOp):
-        return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "layout"), op.data_layout)
-    assert isinstance(op, Pool2DOp)
-    return _lanes_last(op, result)
+    return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "layout"), op.data_layout)
 
 
 def windows_of(op: PoolOp) -> Windows:
@@ -150,28 +126,17 @@ class PoolFunctions(InterpreterFunctions):
     def run_global_max_pool2d(
         self, interpreter: Interpreter, op: pool.GlobalMaxPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data = _lanes_first(op, args[0])
+        data = _images(op, args[0])
         smallest = lowest(data.dtype)
         result = np.maximum.reduce(data, axis=(-2, -1), keepdims=True, initial=smallest)
-        return (_lanes_last(op, result),)
+        return (_as_stated(op, result),)
 
     @impl(pool.GlobalAvgPool2DOp)
     @quiet
     def run_global_avg_pool2d(
         self, interpreter: Interpreter, op: pool.GlobalAvgPool2DOp, args: PythonValues
     ) -> PythonValues:
-        data = _lanes_first(op, args[0])
+        data = _images(op, args[0])
         total = np.sum(data, axis=(-2, -1), keepdims=True, dtype=sum_dtype(data.dtype))
         height, width = data.shape[-2:]
-        return (_lanes_last(op, mean_of(total, height * width, data.dtype)),)
-
-    @impl(pool.UpsamplingOp)
-    def run_upsampling(
-        self, interpreter: Interpreter, op: pool.UpsamplingOp, args: PythonValues
-    ) -> PythonValues:
-        result: Array = args[0]
-        for axis, scale in ((2, op.scale_h.value.data), (3, op.scale_w.value.data)):
-            old: int = result.shape[axis]
-            new = round(old * scale)
-            result = result.take(np.array([i * old // new for i in range(new)], np.int64), axis)
-        return (result,)
+        return (_as_stated(op, mean_of(total, height * width, data.dtype)),)

@@ -16,7 +16,7 @@ from xdsl.interpreter import (
 from xrelay.dialects import qnn_arithmetic as qnn
 from xrelay.dialects.quantization import fixed_point
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.base import Implementation
+from xrelay.interpreters.base import Implementation, require_defined
 from xrelay.interpreters.numerics import quiet
 from xrelay.interpreters.quantization import (
     along,
@@ -67,6 +67,7 @@ def _sigmoid(x: Array) -> Array:
 
 def _operands(op: qnn.QnnBinaryOp, args: PythonValues) -> list[list[Array]]:
     """For each operand its elements, scale and zero point, to broadcast with the result."""
+    require_defined(op)
     rank = max(args[0].ndim, args[1].ndim)
     return [
         [args[i], *(along(each, axis, rank) for each in args[2 * i + 2 : 2 * i + 4])]

@@ -22,7 +22,7 @@ def _product(interpreter: Interpreter, op: qnn.QnnProductOp, args: PythonValues)
     lhs, rhs, lhs_zero, rhs_zero, *_ = args
     factors = (
         np.asarray(lhs.astype(np.int32) - lhs_zero),
-        np.asarray(rhs.astype(np.int32) - along(rhs_zero, op.CHANNEL_AXIS or 0, rhs.ndim)),
+        np.asarray(rhs.astype(np.int32) - along(rhs_zero, op.channel_axis or 0, rhs.ndim)),
     )
     operands = Block(arg_types=[type_of(factor) for factor in factors]).args
     return interpreter.run_op(op.integer_product(*operands), factors)

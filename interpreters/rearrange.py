@@ -49,6 +49,7 @@ class RearrangeFunctions(InterpreterFunctions):
         data, size = _images(op, args[0]), op.block
         batch, channels, height, width = data.shape
         rest = channels // size**2
+        data = data[:, : rest * size**2]
         if op.mode.data == "DCR":
             split = data.reshape(batch, size, size, rest, height, width)
             pixels = split.transpose(0, 3, 4, 1, 5, 2)
@@ -76,7 +77,7 @@ class RearrangeFunctions(InterpreterFunctions):
         count, (batch, *lengths) = len(blocks), data.shape
         spatial, others = lengths[:count], lengths[count:]
         rest = batch // prod(blocks)
-        split = data.reshape(*blocks, rest, *lengths)
+        split = data[: rest * prod(blocks)].reshape(*blocks, rest, *lengths)
         # Each block next to its axis.
         pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
         order = [count, *pairs, *range(2 * count + 1, split.ndim)]

@@ -16,8 +16,9 @@ from xdsl.interpreter import (
 from xrelay.dialects import reduction
 from xrelay.dialects.reduction import ArgReductionOp, ReductionOp
 from xrelay.interpreters.arrays import Array, DType
-from xrelay.interpreters.base import Implementation
-from xrelay.interpreters.numerics import highest, lowest, narrow, quiet, widen
+from xrelay.interpreters.base import Implementation, require_defined
+from xrelay.interpreters.binary import truncated_quotient
+from xrelay.interpreters.numerics import highest, is_float, lowest, narrow, quiet, widen
 
 _ReductionT = TypeVar("_ReductionT", bound=ReductionOp)
 _ArgReductionT = TypeVar("_ArgReductionT", bound=ArgReductionOp)
@@ -111,9 +112,14 @@ class ReductionFunctions(InterpreterFunctions):
     def run_mean(
         self, interpreter: Interpreter, op: reduction.MeanOp, args: PythonValues
     ) -> PythonValues:
+        require_defined(op)
         data: Array = args[0]
         total = _reduce(op, np.add, data, 0)
         count = prod(data.shape[axis] for axis in op.reduced_axes)
+        if not is_float(data.dtype):
+            # Narrow integers have no room for the count.
+            wide = total.astype(np.uint64 if data.dtype.kind == "u" else np.int64)
+            return (narrow(truncated_quotient(wide, np.asarray(count, wide.dtype)), data.dtype),)
         return (narrow(total / total.dtype.type(count), data.dtype),)
 
     @impl(reduction.VarianceOp)

@@ -13,14 +13,17 @@ from xdsl.utils.exceptions import InterpretationError
 from xrelay.dialects import sparse_coordinates
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.binary import truncated_quotient, truncated_remainder
-from xrelay.interpreters.numerics import quiet
+from xrelay.interpreters.numerics import convert, quiet
+
+INT64 = np.dtype(np.int64)
 
 
 def _fill_empty_rows(
     indices: Array, values: Array, shape: Array, default: Array
 ) -> tuple[Array, Array, Array]:
     count = int(shape[0])
-    rows = indices[:, 0].astype(np.int64)
+    indices, values = indices.astype(np.int64), convert(values, INT64)
+    rows = indices[:, 0]
     if np.any((rows < 0) | (rows >= count)):
         raise InterpretationError(
             f"'sparse_indices' names row {rows.max()} of {count} rows (or a negative one)"
@@ -29,7 +32,7 @@ def _fill_empty_rows(
     new = np.zeros((int(empty.sum()), indices.shape[1]), indices.dtype)
     new[:, 0] = np.flatnonzero(empty)
     order = np.argsort(np.concatenate([rows, np.flatnonzero(empty)]), kind="stable")
-    all_values = np.concatenate([values, np.full(len(new), default[0], values.dtype)])
+    all_values = np.concatenate([values, np.full(len(new), convert(default[0], INT64), INT64)])
     return np.concatenate([indices, new])[order], all_values[order], empty.astype(np.int64)
 
 

@@ -12,7 +12,8 @@ from xdsl.interpreter import (
 
 from xrelay.dialects import transform
 from xrelay.dialects.slicing import Slice, resolve_slices
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.numerics import convert
 
 
 def _as_slice(taken: Slice) -> slice:
@@ -117,20 +118,21 @@ class TransformFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: transform.PadOp, args: PythonValues
     ) -> PythonValues:
         data, value = args
-        if op.pad_mode.data == "constant":
-            ends = [before + dim for (before, _), dim in zip(op.widths, data.shape, strict=True)]
-            shape = [end + after for (_, after), end in zip(op.widths, ends, strict=True)]
-            result = np.full(shape, value, data.dtype)
-            inside = [slice(pair[0], end) for pair, end in zip(op.widths, ends, strict=True)]
-            result[(*inside, ...)] = data
-            return (result,)
         result = data
-        for axis, pair in enumerate(op.widths):
-            if any(pair):
-                length: int = data.shape[axis]
+        for axis, (before, after) in enumerate(op.widths):
+            length: int = data.shape[axis]
+            added, last = (max(before, 0), max(after, 0)), length + before + after
+            kept = slice(max(-before, 0), max(-before, 0) + last)
+            if op.pad_mode.data == "constant":
+                widths = [added if d == axis else (0, 0) for d in range(data.ndim)]
+                fill = convert(value, data.dtype)
+                padded = np.pad(result, widths, constant_values=fill)
+                result = padded[(*[slice(None)] * axis, kept)]
+            elif any((before, after)):
                 mode = "edge" if op.pad_mode.data == "edge" else "reflect"
-                result = result.take(np.pad(range(length), pair, mode), axis)
-        return (result,)
+                places = np.pad(counting(length), added, mode) if any(added) else counting(length)
+                result = result.take(places[kept], axis)
+        return (np.ascontiguousarray(result).reshape(result.shape),)
 
     @impl(transform.ConcatenateOp)
     def run_concatenate(
@@ -174,4 +176,5 @@ class TransformFunctions(InterpreterFunctions):
     def run_where(
         self, interpreter: Interpreter, op: transform.WhereOp, args: PythonValues
     ) -> PythonValues:
-        return (_select(*args),)
+        condition, x, y = args
+        return (_select(convert(condition, np.dtype(np.bool_)), x, y),)

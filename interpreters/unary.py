@@ -1,5 +1,6 @@
 """Elementwise operators with one tensor operand in NumPy."""
 
+from collections.abc import Callable
 from math import erf
 
 import numpy as np
@@ -14,7 +15,7 @@ from xdsl.interpreter import (
 from xrelay.dialects import unary
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.base import elementwise, predicate
-from xrelay.interpreters.numerics import convert, narrow, quiet, rounded, widen
+from xrelay.interpreters.numerics import convert, is_float, narrow, quiet, rounded, widen
 
 
 def _rsqrt(x: Array) -> Array:
@@ -31,6 +32,11 @@ def error_function(x: Array) -> Array:
     return np.fromiter(values, np.float64, x.size).reshape(x.shape)
 
 
+def _rounded_by(function: np.ufunc) -> Callable[[Array], Array]:
+    """Rounding, which leaves integers as they are."""
+    return lambda x: np.asarray(function(x)) if is_float(x.dtype) else x
+
+
 def _relu(x: Array) -> Array:
     return np.maximum(x, x.dtype.type(0))
 
@@ -40,24 +46,24 @@ class UnaryFunctions(InterpreterFunctions):
     """One entry for each operator of `xrelay.dialects.unary`."""
 
     run_abs = elementwise(unary.AbsOp, np.abs)
-    run_ceil = elementwise(unary.CeilOp, np.ceil)
+    run_ceil = elementwise(unary.CeilOp, _rounded_by(np.ceil))
     run_copy = elementwise(unary.CopyOp, np.copy)
     run_cos = elementwise(unary.CosOp, np.cos)
     run_erf = elementwise(unary.ErfOp, error_function)
     run_exp = elementwise(unary.ExpOp, np.exp)
-    run_floor = elementwise(unary.FloorOp, np.floor)
+    run_floor = elementwise(unary.FloorOp, _rounded_by(np.floor))
     run_log = elementwise(unary.LogOp, np.log)
     run_logical_not = predicate(unary.LogicalNotOp, np.logical_not)
     run_negative = elementwise(unary.NegativeOp, np.negative)
     run_relu = elementwise(unary.ReluOp, _relu)
-    run_round = elementwise(unary.RoundOp, np.rint)
+    run_round = elementwise(unary.RoundOp, _rounded_by(np.rint))
     run_rsqrt = elementwise(unary.RsqrtOp, _rsqrt)
     run_sigmoid = elementwise(unary.SigmoidOp, _sigmoid)
     run_sign = elementwise(unary.SignOp, np.sign)
     run_sin = elementwise(unary.SinOp, np.sin)
     run_sqrt = elementwise(unary.SqrtOp, np.sqrt)
     run_tanh = elementwise(unary.TanhOp, np.tanh)
-    run_trunc = elementwise(unary.TruncOp, np.trunc)
+    run_trunc = elementwise(unary.TruncOp, _rounded_by(np.trunc))
 
     @impl(unary.LeakyReluOp)
     @quiet
@@ -65,7 +71,8 @@ class UnaryFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: unary.LeakyReluOp, args: PythonValues
     ) -> PythonValues:
         x = widen(args[0])
-        scaled = x * x.dtype.type(op.alpha.value.data)
+        alpha = convert(np.asarray(op.alpha.value.data), x.dtype)
+        scaled = x * alpha
         return (narrow(np.where(x > 0, x, scaled), args[0].dtype),)
 
     @impl(unary.ClipOp)

@@ -1,4 +1,4 @@
-"""Upsampling of volumes in NumPy: one axis after the other."""
+"""Upsampling in NumPy: one axis after the other."""
 
 import numpy as np
 from xdsl.interpreter import (
@@ -16,13 +16,13 @@ from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import convert, is_float, quiet
 
 
-def _resized(op: upsampling.Upsampling3DOp, data: Array, axis: int, new: int) -> Array:
+def _resized(op: upsampling.UpsamplingFamilyOp, data: Array, axis: int, new: int) -> Array:
     """`data` with `new` elements along an axis."""
     old: int = data.shape[axis]
     scale, shift, divisor = op.place_factors(old, new)
     numerators = scale * np.arange(new, dtype=np.int64) + shift
     if not op.interpolates:
-        if op.coordinate_transformation_mode.data == "align_corners":
+        if op.mode == "align_corners":
             nearest = (2 * numerators + divisor) // (2 * divisor)
         else:
             nearest = numerators // divisor
@@ -36,24 +36,33 @@ def _resized(op: upsampling.Upsampling3DOp, data: Array, axis: int, new: int) ->
     return low * (1 - part) + high * part
 
 
+def _upsampled(op: upsampling.UpsamplingFamilyOp, args: PythonValues) -> PythonValues:
+    canonical = Layout.parse(op.IMAGE_LAYOUT, "layout")
+    data = change_layout(args[0], op.data_layout, canonical)
+    dtype = data.dtype
+    if op.interpolates and dtype != np.float64:
+        data = data.astype(np.float32)
+    # From the last axis on, as the kernels interpolate.
+    for axis, scale in reversed(tuple(enumerate(op.scales.values(), 2))):
+        data = _resized(op, data, axis, round(data.shape[axis] * scale))
+    result = convert(data, dtype) if not is_float(dtype) else data.astype(dtype, copy=False)
+    return (change_layout(result, canonical, op.data_layout),)
+
+
 @register_impls
 class UpsamplingFunctions(InterpreterFunctions):
     """The operators of `xrelay.dialects.upsampling`."""
+
+    @impl(upsampling.UpsamplingOp)
+    @quiet
+    def run_upsampling(
+        self, interpreter: Interpreter, op: upsampling.UpsamplingOp, args: PythonValues
+    ) -> PythonValues:
+        return _upsampled(op, args)
 
     @impl(upsampling.Upsampling3DOp)
     @quiet
     def run_upsampling3d(
         self, interpreter: Interpreter, op: upsampling.Upsampling3DOp, args: PythonValues
     ) -> PythonValues:
-        canonical = Layout.parse(op.IMAGE_LAYOUT, "layout")
-        data = change_layout(args[0], op.data_layout, canonical)
-        dtype = data.dtype
-        if op.interpolates and dtype != np.float64:
-            data = data.astype(np.float32)
-        scales = (op.scale_d, op.scale_h, op.scale_w)
-        sizes = [round(n * s.value.data) for n, s in zip(data.shape[2:], scales, strict=True)]
-        # From the last axis on, as the kernels interpolate.
-        for axis in (4, 3, 2):
-            data = _resized(op, data, axis, sizes[axis - 2])
-        result = convert(data, dtype) if not is_float(dtype) else data.astype(dtype, copy=False)
-        return (change_layout(result, canonical, op.data_layout),)
+        return _upsampled(op, args)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from xdsl.dialects import arith, llvm, math
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects import binary
 from xrelay.dialects.core import ConstantOp
@@ -126,12 +125,6 @@ def _trunc_divide(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> 
     return b.insert(math.TruncOp(quotient)).result if kind.is_float else quotient
 
 
-def _power(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    if not kind.is_float:
-        raise DiagnosticException("relay.power of integers has no kernel code")
-    return vector_math.power(b, x, y)
-
-
 def _shift_in_range(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
     return b.compare_integers(y, "ult", one(b, x, kind.bits))
 
@@ -177,7 +170,7 @@ CODE: dict[type[Operation], BinaryCode] = {
     binary.FloorDivideOp: _floor_divide,
     binary.FloorModOp: _floor_mod,
     binary.ModOp: _mod,
-    binary.PowerOp: _power,
+    binary.PowerOp: lambda b, x, y, _: vector_math.power(b, x, y),
     binary.TruncDivideOp: _trunc_divide,
     binary.TruncModOp: _mod,
     binary.MaximumOp: maximum,

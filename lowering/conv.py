@@ -11,7 +11,7 @@ Vectors run along the row, weights are single numbers in all lanes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -45,7 +45,7 @@ class _Orders:
     def of(op: ConvolutionOp) -> "_Orders":
         """Those that the layouts of an operator state."""
         if isinstance(op, Conv2DOp):
-            return _Orders()
+            return _Orders()  # Only of plain ones, not in blocks.
         images, weight, result = op.layouts
         return _Orders(
             AxisOrder(op.IMAGE_LAYOUT, images),
@@ -143,21 +143,39 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             ctx.tasks((images, groups, count, *lines), place)
 
 
-def _refusal(site: Site) -> str | None:
-    if isinstance(site.op, Conv3DOp):
-        return None
+def _blocks_refusal(site: Site) -> str | None:
     conv = Convolution.of(site.op)
     return unless(conv.data_lanes is None and conv.out_lanes is None, "images in blocks")
 
 
-DIRECT = Implementation("direct", _direct, refusal=_refusal)
+def _volume_refusal(site: Site) -> str | None:
+    op = site.op
+    assert isinstance(op, Conv3DOp)
+    blocks = any(layout.blocks for layout in op.layouts)
+    return unless(not blocks and not op.multiplies_depth, "tensors in blocks")
+
+
+def _of_plain(implementation: Implementation) -> Implementation:
+    """An implementation that knows one order of axes: `legalize-layouts` leaves no other."""
+
+    def refusal(site: Site) -> str | None:
+        assert isinstance(site.op, Conv2DOp)
+        return unless(site.op.is_plain, "axes in another order") or implementation.refusal(site)
+
+    return replace(implementation, refusal=refusal)
+
 
 STRATEGIES: dict[type[Operation], Strategy] = {
-    Conv2DOp: (
-        DIRECT,
-        DIRECT_BLOCKED,
-        DEPTHWISE,
-        *WINOGRAD,
+    Conv2DOp: tuple(
+        map(
+            _of_plain,
+            (
+                Implementation("direct", _direct, refusal=_blocks_refusal),
+                DIRECT_BLOCKED,
+                DEPTHWISE,
+                *WINOGRAD,
+            ),
+        )
     ),
-    Conv3DOp: (DIRECT,),
+    Conv3DOp: (Implementation("direct", _direct, refusal=_volume_refusal),),
 }

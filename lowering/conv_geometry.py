@@ -7,7 +7,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.layout import image_lanes
+from xrelay.dialects.layout import blocked_lanes
 from xrelay.dialects.windows import Pads, positive_pair
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import element_of, shape_of
@@ -40,11 +40,10 @@ class Convolution:
 
     @staticmethod
     def of(op: Operation) -> "Convolution":
-        """The geometry of an operator."""
+        """The geometry of an operator, which must be plain."""
         assert isinstance(op, Conv2DOp)
         data, weight, result = shape_of(op.data), shape_of(op.weight), shape_of(op.result)
-        data_lanes = image_lanes(op.data_layout, "data_layout")
-        out_layout = op.out_layout if op.out_layout.data else op.data_layout
+        images, _, results = op.layouts
         return Convolution(
             data[0],
             op.groups.value.data,
@@ -56,8 +55,8 @@ class Convolution:
             positive_pair(op.strides, "strides"),
             positive_pair(op.dilation, "dilation"),
             op.pads,
-            data_lanes,
-            image_lanes(out_layout, "out_layout"),
+            blocked_lanes(images),
+            blocked_lanes(results),
             element_of(op.result),
         )
 

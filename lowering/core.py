@@ -7,6 +7,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.annotation import ANNOTATION_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
+from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.evaluate import (
     Demand,
@@ -65,9 +66,12 @@ def _filled(number: int) -> RuleFunction:
     return rule
 
 
-def _full(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    value = yield Demand((op.operands[0], 0), at((), ()))
-    return ev.b.splat(value, position.lanes)
+def full(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    """The last operand, a scalar, as an element of the result, wherever it is asked for."""
+    fill = op.operands[-1]
+    value = yield Demand((fill, 0), at((), ()))
+    converted = convert(ev.b, value, element_of(fill), element_of(op.results[0]))
+    return ev.b.splat(converted, position.lanes)
 
 
 RULES: dict[type[Operation], RuleFunction] = {
@@ -79,5 +83,5 @@ RULES: dict[type[Operation], RuleFunction] = {
     ZerosLikeOp: _filled(0),
     OnesOp: _filled(1),
     OnesLikeOp: _filled(1),
-    FullOp: _full,
+    FullOp: full,
 }

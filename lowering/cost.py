@@ -23,10 +23,11 @@ def operation_count(op: Operation) -> int:
     results = sum(prod(type_.get_shape()) for type_ in leaf_types(op.results[0].type))
     match op:
         case Conv2DOp():
-            out_channels, *filters = leaf_types(op.weight.type)[0].get_shape()
-            *_, rows, columns = _image(op)
-            batch = leaf_types(op.data.type)[0].get_shape()[0]
-            return 2 * batch * out_channels * rows * columns * prod(filters)
+            out_channels, *filters = op.weight_shape
+            _, _, layout = op.layouts
+            lengths = layout.lengths(leaf_types(op.result.type)[0].get_shape())
+            image = lengths["N"] * lengths["H"] * lengths["W"]
+            return 2 * image * out_channels * prod(filters)
         case DenseOp():
             return 2 * results * leaf_types(op.data.type)[0].get_shape()[-1]
         case MatrixProductOp():
@@ -34,12 +35,6 @@ def operation_count(op: Operation) -> int:
             return 2 * results * leaf_types(op.tensor_a.type)[0].get_shape()[axis]
         case _:
             return results
-
-
-def _image(op: Conv2DOp) -> tuple[int, ...]:
-    """The rows and columns of a convolution's result."""
-    shape = leaf_types(op.result.type)[0].get_shape()
-    return tuple(shape[2:4])
 
 
 def least_seconds(target: Target, flops: float, memory_bytes: float) -> float:

@@ -117,7 +117,9 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
     out_kind, out_shape = element_of(op.results[0]), shape_of(op.results[0])
     b = ctx.b
 
-    def finish(outer: tuple[Index, ...]) -> Sink:
+    def finish(member: Index) -> Sink:
+        outer = b.unflatten(member, out_shape[:-2])
+
         def store(position: Position, value: SSAValue) -> None:
             value = convert(b, value, matrices.kind, out_kind)
             if isinstance(op, DenseOp):
@@ -125,15 +127,15 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
                 before = b.unflatten(row, out_shape[:-1])
                 sink(Position(out_shape, before, column, position.lanes), value)
             else:
-                full = (*outer, *position.outer) if len(out_shape) > 2 else position.outer
+                full = (*outer, *position.outer)
                 sink(Position(out_shape, full, position.inner, position.lanes), value)
 
         return store
 
     # One pair of matrices, or one for each member of a batch; a matrix may serve them all.
-    batch = out_shape[0] if isinstance(op, BatchMatmulOp) else 1
+    batch = 1 if isinstance(op, DenseOp) else prod(out_shape[:-2])
     sizes = [
-        prod(shape_of(operand)[1:]) if batch > 1 and shape_of(operand)[0] > 1 else 0
+        prod(shape_of(operand)[-2:]) if batch > 1 and prod(shape_of(operand)[:-2]) > 1 else 0
         for operand in op.operands
     ]
     block = min(matrices.rows, _most_rows(ctx.target, by_columns=by_columns))
@@ -157,7 +159,7 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
                 member, i = at
                 a, b_start = (b.mul(member, size) for size in sizes)
                 row = b.add(first, b.mul(i, block))
-                code(matrices, (a, b_start), (row, column), rows, count, finish((member,)))
+                code(matrices, (a, b_start), (row, column), rows, count, finish(member))
 
             ctx.vector_tasks((batch, count), matrices.columns, width, tile)
 

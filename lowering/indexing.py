@@ -66,17 +66,20 @@ def _strided_set(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
     b, shape, new_shape = ev.b, position.shape, shape_of(op.v)
     if 0 in new_shape:
         return (yield Demand((op.data, 0), position))
-    (count,) = shape_of(op.begin)
     coords = position.coords(b)
     source: list[Index] = [
         b.smaller(coord, dim - 1) for coord, dim in zip(coords, new_shape, strict=True)
     ]
     inside: SSAValue | None = None
-    for axis in range(count):
-        numbers: list[SSAValue] = []
-        for operand in (op.begin, op.end, op.strides):
-            raw = yield Demand((operand, 0), at((count,), [axis]))
-            numbers.append(saturated_index(b, raw, element_of(operand)))
+    lists = op.begin, op.end, op.strides
+    for axis in range(max(shape_of(operand)[0] for operand in lists)):
+        numbers: list[SSAValue | None] = []
+        for operand in lists:
+            (count,), number = shape_of(operand), None
+            if axis < count:
+                raw = yield Demand((operand, 0), at((count,), [axis]))
+                number = saturated_index(b, raw, element_of(operand))
+            numbers.append(number)
         taken, step = _slice_step(b, coords[axis], shape[axis], *numbers)
         inside = taken if inside is None else b.both(inside, taken)
         source[axis] = b.smaller(b.larger(step, 0), new_shape[axis] - 1)
@@ -92,10 +95,16 @@ def _strided_set(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
 
 
 def _slice_step(
-    b: KernelBuilder, coord: Index, dim: int, begin: SSAValue, end: SSAValue, stride: SSAValue
+    b: KernelBuilder,
+    coord: Index,
+    dim: int,
+    begin: SSAValue | None,
+    end: SSAValue | None,
+    stride: SSAValue | None,
 ) -> tuple[SSAValue, SSAValue]:
-    """Whether a slice takes an element of an axis, and as which one."""
+    """Whether a slice takes an element of an axis, and as which one; None is left out in Python."""
     zero = b.index(0)
+    stride = b.index(1) if stride is None else stride
     forward = b.compare_integers(stride, "sgt", zero)
     low, high = (
         b.select(forward, zero, b.index(-1)),
@@ -107,7 +116,9 @@ def _slice_step(
         shifted = b.select(negative, b.index(b.add(value, dim)), value)
         return b.index(b.smaller(b.larger(shifted, low), high))
 
-    first, last, place = bound(begin), bound(end), b.index(coord)
+    first = b.select(forward, low, high) if begin is None else bound(begin)
+    last = b.select(forward, high, low) if end is None else bound(end)
+    place = b.index(coord)
     # Backwards, everything is mirrored.
     ahead = b.select(forward, b.index(b.sub(place, first)), b.index(b.sub(first, place)))
     room = b.select(forward, b.index(b.sub(last, first)), b.index(b.sub(first, last)))
@@ -261,7 +272,8 @@ def _sparse_to_dense(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         return own, exists, value
 
     def initial(_: Position) -> SSAValue:
-        return ctx.ev.get((op.default_value, 0), at((), ()))
+        value = ctx.ev.get((op.default_value, 0), at((), ()))
+        return convert(b, value, element_of(op.default_value), element_of(op.result))
 
     _scatter(ctx, initial, shape, element_of(op.result), (count,), place_of, "update", sink)
 

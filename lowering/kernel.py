@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.annotation import AnnotationOp
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.bits import BIT_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
@@ -223,6 +224,10 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         reasons = dict.fromkeys(filter(None, (why_no_code(type(op)) for op in missing)))
         why = f": {'; '.join(reasons)}" if reasons else ""
         raise DiagnosticException(f"no kernel code for {', '.join(names)}{why}")
+    for op in group.ops:
+        why = op.undefined() if isinstance(op, RelayOp) else None
+        if why is not None:
+            raise DiagnosticException(f"no kernel code for {op.name}: {why}")
     used: list[Selection] = []
 
     def emit(op: Operation, sink: Sink) -> None:

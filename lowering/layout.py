@@ -1,13 +1,11 @@
 """Kernel code of changes of layout."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.layout import Layout, LayoutAxis, LayoutTransformOp, image_lanes
+from xrelay.dialects.layout import IMAGE, Layout, LayoutAxis, LayoutTransformOp, blocked_lanes
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of
@@ -90,14 +88,13 @@ def _coordinate(ev: Evaluator, layout: Layout, axis: LayoutAxis, place: Index) -
 
 def _blocked_lanes(op: LayoutTransformOp) -> tuple[int, bool] | None:
     """The channels in a block, and whether the transform goes into blocks; None for others."""
-    layouts = op.src_layout, op.dst_layout
-    try:
-        source, target = (image_lanes(layout, "") for layout in layouts)
-    except VerifyException:
-        return None
-    if (source is None) == (target is None):
-        return None
-    return (source, False) if source is not None else (cast(int, target), True)
+    source, target = op.layouts
+    before, after = blocked_lanes(source), blocked_lanes(target)
+    if before is not None and str(target) == IMAGE:
+        return before, False
+    if after is not None and str(source) == IMAGE:
+        return after, True
+    return None
 
 
 def _tiles_refusal(site: Site) -> str | None:

@@ -10,9 +10,10 @@ from xrelay.lowering import reduction
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
+from xrelay.lowering.core import full
 from xrelay.lowering.elements import Element, wide
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of
-from xrelay.lowering.position import Position, at
+from xrelay.lowering.position import Position
 from xrelay.lowering.reshape import reshape_rule
 from xrelay.lowering.strategy import Implementation, Sink, Strategy
 
@@ -23,12 +24,6 @@ def _cast_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
     data, other = op.operands
     value = yield Demand((data, 0), position)
     return convert(ev.b, value, element_of(data), element_of(other))
-
-
-def _full_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    data, fill = op.operands
-    value = yield Demand((fill, 0), at((), ()))
-    return ev.b.splat(convert(ev.b, value, element_of(fill), element_of(data)), position.lanes)
 
 
 def _broadcast_to_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -84,7 +79,7 @@ def _collapse_sum(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
 RULES: dict[type[Operation], RuleFunction] = {
     like.CastLikeOp: _cast_like,
-    like.FullLikeOp: _full_like,
+    like.FullLikeOp: full,
     like.BroadcastToLikeOp: _broadcast_to_like,
     like.ReshapeLikeOp: reshape_rule,
     like.SliceLikeOp: _slice_like,

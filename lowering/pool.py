@@ -7,20 +7,19 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.layout import image_lanes
+from xrelay.dialects.layout import blocked_lanes
 from xrelay.dialects.pool import (
     AvgPool1DOp,
     AvgPool2DOp,
     AvgPool3DOp,
     AvgPoolOp,
-    LaidOutPoolOp,
     MaxPool1DOp,
     MaxPool2DOp,
     MaxPool3DOp,
     Pool2DOp,
     PoolOp,
 )
-from xrelay.lowering.axis_order import FIRST_TO_LAST, AxisOrder, sink_in_order
+from xrelay.lowering.axis_order import AxisOrder, sink_in_order
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
@@ -35,9 +34,7 @@ from xrelay.lowering.windows import COUNT, Window, fold_taps, prepare_image
 
 def _order(op: PoolOp) -> AxisOrder:
     """Where elements of images and results lie."""
-    if isinstance(op, LaidOutPoolOp):
-        return AxisOrder(op.IMAGE_LAYOUT, op.data_layout)
-    return FIRST_TO_LAST
+    return AxisOrder(op.IMAGE_LAYOUT, op.data_layout)
 
 
 def _window(op: PoolOp) -> Window:
@@ -116,7 +113,7 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
         kind = sum_kind(source) if mean else wide(source)
         if 0 in shape_of(op.result):
             return
-        if isinstance(op, Pool2DOp) and image_lanes(op.layout, "layout") is not None:
+        if isinstance(op, Pool2DOp) and blocked_lanes(op.data_layout) is not None:
             emit_blocked_pool(ctx, op, sink, window, reducer, kind, mean=mean)
             return
         finish = sink_in_order(b, sink, shape_of(op.result), order)

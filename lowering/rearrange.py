@@ -4,13 +4,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects import rearrange
 from xrelay.dialects.layout import IMAGE
-from xrelay.dialects.upsampling import Upsampling3DOp
+from xrelay.dialects.upsampling import UpsamplingFamilyOp
 from xrelay.lowering.axis_order import AxisOrder
 from xrelay.lowering.builder import Index
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.transform import join_fields
 from xrelay.lowering.unary import nearest
+from xrelay.lowering.upsampling import keeps_rows
 
 Coords = tuple[Index, ...]
 
@@ -153,8 +154,8 @@ def moves_along_row(op: Operation) -> bool:
             return op.block > 1
         case rearrange.BlockOp():
             return len(op.blocks) == len(shape_of(op.data)) - 1
-        case Upsampling3DOp():
-            return True
+        case UpsamplingFamilyOp():
+            return not keeps_rows(op)
         case rearrange.FifoBufferOp():
             return op.normalized_axis == len(shape_of(op.buffer)) - 1
         case _:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import reduction
-from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp
+from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
 from xrelay.lowering.binary import add, multiply, subtract
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext
@@ -335,7 +335,11 @@ def reduce_axes(
     def finish(coords: Sequence[Index], value: SSAValue) -> None:
         lanes = lanes_of(value)
         if divisor is not None:
-            value = average(b, value, b.constant(kind.compute, divisor, lanes), kind)
+            # Narrow integers have no room for the divisor.
+            exact = sum_kind(kind)
+            value = convert(b, value, kind, exact)
+            value = average(b, value, b.constant(exact.compute, divisor, lanes), exact)
+            value = convert(b, value, exact, kind)
         own = dict(zip(kept, coords, strict=True))
         full: list[Index] = [own.get(axis, 0) for axis in out_axes]
         sink(at(out_shape, full, lanes), convert(b, value, kind, source))
@@ -402,8 +406,9 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, reduction.ReductionOp)
         axes, kind = op.reduced_axes, wide(element_of(op.data))
-        # For no elements: 0 / 0 is NaN.
         count = prod(shape_of(op.data)[axis] for axis in axes)
+        if not kind.is_float:
+            count = max(1, count)  # For no elements: 0, where floating point has NaN.
         reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
 
     return (Implementation("loops", emit),)
@@ -411,12 +416,14 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
 
 def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-        source = element_of(op.operands[0])
+        assert isinstance(op, GlobalPool2DOp)
+        source, shape = element_of(op.data), shape_of(op.data)
+        axes = sorted(op.data_layout.index(name) for name in "HW")
         if mean:
-            count = max(1, prod(shape_of(op.operands[0])[2:4]))
-            reduce_axes(ctx, op, (2, 3), reducer, sink, sum_kind(source), count)
+            count = max(1, prod(shape[axis] for axis in axes))
+            reduce_axes(ctx, op, axes, reducer, sink, sum_kind(source), count)
         else:
-            reduce_axes(ctx, op, (2, 3), reducer, sink, wide(source))
+            reduce_axes(ctx, op, axes, reducer, sink, wide(source))
 
     return (Implementation("loops", emit),)
 

@@ -142,7 +142,6 @@ REWRITTEN: dict[type[Operation], str] = {
     Conv2DTransposeOp: "legalize-convolutions",
     **dict.fromkeys(
         (
-            *CONV_PACKED_OPS,
             *CONV_TRANSPOSE_OPS,
             *LOSS_OPS,
             *WINOGRAD_OPS,
@@ -153,6 +152,7 @@ REWRITTEN: dict[type[Operation], str] = {
         ),
         "legalize",
     ),
+    **dict.fromkeys(CONV_PACKED_OPS, "legalize-layouts"),
     **dict.fromkeys(QNN_PRODUCT_OPS, "legalize-quantized-products"),
     LetOp: "to-graph-normal-form",
     **dict.fromkeys(

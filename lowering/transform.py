@@ -6,14 +6,14 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects import creation, indexing, reorder, transform
-from xrelay.dialects.pool import UpsamplingOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.lowering.builder import Index, KernelBuilder
-from xrelay.lowering.elements import Element, leaf_types
+from xrelay.lowering.convert import convert
+from xrelay.lowering.elements import Element, element, leaf_types
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
@@ -83,18 +83,6 @@ def _strided_slice(ev: Evaluator, op: Operation, _: int, position: Position) -> 
 
     unit = not slices or slices[-1].step == 1
     return (yield from ev.mapped((op.data, 0), position, source, contiguous=unit))
-
-
-def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, UpsamplingOp)
-    small, large = shape_of(op.data), position.shape
-
-    def source(coords: Coords) -> list[Index]:
-        scaled = [ev.b.div(ev.b.mul(coords[axis], small[axis]), large[axis]) for axis in (2, 3)]
-        return [*coords[:2], *scaled]
-
-    same = small[3] == large[3]
-    return (yield from ev.mapped((op.data, 0), position, source, contiguous=same))
 
 
 FieldRule = Callable[[int, Position], Rule]
@@ -191,7 +179,7 @@ def _split(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
 def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.PadOp)
     b, widths, shape = ev.b, op.widths, shape_of(op.data)
-    last_is_padded = bool(widths) and any(widths[-1])
+    last_is_padded = bool(widths) and max(widths[-1]) > 0
     if position.lanes > 1 and (last_is_padded or not position.in_row):
         parts: list[SSAValue] = []
         for i in range(position.lanes):
@@ -209,7 +197,7 @@ def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
         return (yield Demand((op.data, 0), at(shape, nearest, position.lanes)))
     inside: SSAValue | None = None
     for coord, dim, width in zip(shifted, shape, widths, strict=True):
-        tests = [("sge", 0)] * bool(width[0]) + [("slt", dim)] * bool(width[1])
+        tests = [("sge", 0)] * (width[0] > 0) + [("slt", dim)] * (width[1] > 0)
         for predicate, bound in tests:
             test = b.compare_index(coord, predicate, bound)
             inside = test if inside is None else b.both(inside, test)
@@ -220,14 +208,16 @@ def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     with b.inside(then):
         value = yield element
     with b.inside(otherwise):
-        fill = b.splat((yield Demand((op.pad_val, 0), at((), ()))), position.lanes)
+        value_outside = yield Demand((op.pad_val, 0), at((), ()))
+        converted = convert(b, value_outside, element_of(op.pad_val), element_of(op.data))
+        fill = b.splat(converted, position.lanes)
     return b.join(inside, (then, value), (otherwise, fill))
 
 
 def _pad_coordinate(
     b: KernelBuilder, coord: Index, dim: int, width: Sequence[int], mode: str
 ) -> Index:
-    if not any(width):
+    if max(width) <= 0:
         return coord
     if mode == "edge":
         return b.smaller(b.larger(coord, 0), dim - 1)
@@ -307,9 +297,10 @@ def _gather_nd(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule
 def _where(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.WhereOp)
     condition = yield from ev.broadcast(op.condition, position)
+    truth = convert(ev.b, condition, element_of(op.condition), element(i1))
     x = yield from ev.broadcast(op.x, position)
     y = yield from ev.broadcast(op.y, position)
-    return ev.b.select(condition, x, y)
+    return ev.b.select(truth, x, y)
 
 
 def varies_along_row(op: Operation) -> bool:
@@ -353,8 +344,6 @@ def varies_along_row(op: Operation) -> bool:
             | creation.OneHotOp()
         ):
             return True
-        case UpsamplingOp():
-            return shape_of(op.data)[3] != leaf_shape((op.result, 0))[3]
         case _:
             return False
 
@@ -365,7 +354,6 @@ RULES: dict[type[Operation], RuleFunction] = {
     transform.TileOp: _tile,
     transform.RepeatOp: _repeat,
     transform.StridedSliceOp: _strided_slice,
-    UpsamplingOp: _upsampling,
     transform.ConcatenateOp: _concatenate,
     transform.StackOp: _stack,
     transform.SplitOp: _split,

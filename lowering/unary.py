@@ -1,7 +1,7 @@
 """Kernel code of the elementwise operators with one operand."""
 
 from collections.abc import Callable
-from math import inf, isnan
+from math import inf, isfinite, isnan, trunc
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
@@ -23,8 +23,8 @@ from xrelay.lowering.position import Position
 UnaryCode = Callable[[KernelBuilder, SSAValue, Element], SSAValue]
 
 
-def _math(op: Callable[[SSAValue], Operation]) -> UnaryCode:
-    return lambda b, x, _: b.insert(op(x)).results[0]
+def _rounded_by(op: Callable[[SSAValue], Operation]) -> UnaryCode:
+    return lambda b, x, kind: b.insert(op(x)).results[0] if kind.is_float else x
 
 
 def _function(code: Callable[[KernelBuilder, SSAValue], SSAValue]) -> UnaryCode:
@@ -116,8 +116,15 @@ def _clip(b: KernelBuilder, op: unary.ClipOp, x: SSAValue) -> SSAValue:
 
 
 def _leaky_relu(b: KernelBuilder, op: unary.LeakyReluOp, x: SSAValue) -> SSAValue:
-    scaled = b.insert(arith.MulfOp(x, one(b, x, op.alpha.value.data))).result
-    return b.select(b.compare_floats(one(b, x, 0), "olt", x), x, scaled)
+    kind = wide(element_of(op.data))
+    alpha = op.alpha.value.data
+    if kind.is_float:
+        scaled = b.insert(arith.MulfOp(x, one(b, x, alpha))).result
+        return b.select(b.compare_floats(one(b, x, 0), "olt", x), x, scaled)
+    whole = one(b, x, nearest(trunc(alpha) if isfinite(alpha) else alpha, kind))
+    scaled = b.insert(arith.MuliOp(x, whole)).result
+    less = "slt" if kind.signed else "ult"
+    return b.select(b.compare_integers(one(b, x, 0), less, x), x, scaled)
 
 
 CODE: dict[type[Operation], UnaryCode] = {
@@ -130,10 +137,10 @@ CODE: dict[type[Operation], UnaryCode] = {
     unary.ErfOp: _function(vector_math.erf),
     unary.SinOp: _function(vector_math_trigonometry.sin),
     unary.CosOp: _function(vector_math_trigonometry.cos),
-    unary.FloorOp: _math(math.FloorOp),
-    unary.CeilOp: _math(math.CeilOp),
-    unary.RoundOp: _math(math.RoundEvenOp),
-    unary.TruncOp: _math(math.TruncOp),
+    unary.FloorOp: _rounded_by(math.FloorOp),
+    unary.CeilOp: _rounded_by(math.CeilOp),
+    unary.RoundOp: _rounded_by(math.RoundEvenOp),
+    unary.TruncOp: _rounded_by(math.TruncOp),
     unary.NegativeOp: _negative,
     unary.AbsOp: absolute,
     unary.SignOp: _sign,

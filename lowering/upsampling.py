@@ -4,7 +4,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.upsampling import Upsampling3DOp
+from xrelay.dialects.upsampling import Upsampling3DOp, UpsamplingFamilyOp, UpsamplingOp
 from xrelay.lowering.axis_order import AxisOrder
 from xrelay.lowering.binary import add, multiply, subtract
 from xrelay.lowering.builder import Index
@@ -16,12 +16,12 @@ from xrelay.lowering.position import Position, at
 COUNT = element(i64)
 
 
-def _upsampling3d(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, Upsampling3DOp)
+def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, UpsamplingFamilyOp)
     b, order = ev.b, AxisOrder(op.IMAGE_LAYOUT, op.data_layout)
     old = order.canonical(shape_of(op.data))[2:]
     new = order.canonical(position.shape)[2:]
-    rounds = op.coordinate_transformation_mode.data == "align_corners"
+    rounds = op.mode == "align_corners"
 
     def nearest(axis: int, place: Index) -> Index:
         scale, shift, divisor = op.place_factors(old[axis], new[axis])
@@ -35,12 +35,12 @@ def _upsampling3d(ev: Evaluator, op: Operation, _: int, position: Position) -> R
         return order.stated(b, (n, c, *(nearest(i, place) for i, place in enumerate(places))))
 
     if not op.interpolates:
-        straight = order.layout is not None and order.layout.axes[-1].name == "C"
+        straight = keeps_rows(op)
         return (yield from ev.mapped((op.data, 0), position, source, contiguous=straight))
     if position.lanes > 1:
         parts: list[SSAValue] = []
         for i in range(position.lanes):
-            parts.append((yield from _upsampling3d(ev, op, 0, position.lane(b, i))))
+            parts.append((yield from _upsampling(ev, op, 0, position.lane(b, i))))
         return b.from_lanes(parts)
     n, c, *places = order.named(b, position.coords(b))
     kind = element_of(op.data)
@@ -63,7 +63,7 @@ def _upsampling3d(ev: Evaluator, op: Operation, _: int, position: Position) -> R
 
 
 def _neighbours(
-    ev: Evaluator, op: Upsampling3DOp, lengths: tuple[int, int], place: Index, real: Element
+    ev: Evaluator, op: UpsamplingFamilyOp, lengths: tuple[int, int], place: Index, real: Element
 ) -> tuple[Index, Index, SSAValue]:
     """The elements before and after a place on an axis, and how far it is from the first one."""
     b, (old, new) = ev.b, lengths
@@ -76,4 +76,15 @@ def _neighbours(
     return first, b.smaller(b.add(first, 1), old - 1), part
 
 
-RULES: dict[type[Operation], RuleFunction] = {Upsampling3DOp: _upsampling3d}
+def keeps_rows(op: UpsamplingFamilyOp) -> bool:
+    """Whether neighbours in a row of the result are copies of neighbours in a row of `data`."""
+    if op.interpolates:
+        return False
+    last = op.data_layout.axes[-1].name
+    return last in "NC" or shape_of(op.data)[-1] == shape_of(op.result)[-1]
+
+
+RULES: dict[type[Operation], RuleFunction] = {
+    UpsamplingOp: _upsampling,
+    Upsampling3DOp: _upsampling,
+}

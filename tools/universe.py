@@ -150,6 +150,12 @@ def _legalize_convolutions() -> type[ModulePass]:
     return LegalizeConvolutionsPass
 
 
+def _legalize_layouts() -> type[ModulePass]:
+    from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
+
+    return LegalizeLayoutsPass
+
+
 def _legalize_quantized_products() -> type[ModulePass]:
     from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 
@@ -248,6 +254,7 @@ XRELAY_UNIVERSE = Universe(
         "inline-compiler-functions": _inline_compiler_functions,
         "legalize": _legalize,
         "legalize-convolutions": _legalize_convolutions,
+        "legalize-layouts": _legalize_layouts,
         "legalize-quantized-products": _legalize_quantized_products,
         "merge-compiler-regions": _merge_compiler_regions,
         "outline-compiler-functions": _outline_compiler_functions,

@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.layout import IMAGE
 from xrelay.transforms.combine_parallel import Combiner
 from xrelay.transforms.rewriting import has_static_type
 
@@ -28,7 +29,8 @@ class Conv2DCombiner(Combiner):
         return (
             isinstance(op, Conv2DOp)
             and op.groups.value.data == 1
-            and op.data_layout.data == "NCHW"
+            and {op.data_layout.data, op.out_layout.data} <= {IMAGE, ""}
+            and op.is_plain
             and all(has_static_type(value) for value in (op.data, op.weight, op.result))
         )
 

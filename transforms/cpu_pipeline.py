@@ -23,6 +23,7 @@ from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
 from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
@@ -44,10 +45,11 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
         #    instance and group normalisation have kernels of their own.
         SimplifyInferencePass(keep_norms=True),
         # 3. Operators without kernels become ones with kernels: products of quantised tensors become
-        #    products of integers, convolutions in one dimension and transposed ones conv2d. Their
-        #    weights are computed with the others.
-        LegalizePass(),
+        #    products of integers, images get the layouts that kernels are written for, convolutions in
+        #    one dimension and transposed ones become conv2d. Their weights are computed with the others.
         LegalizeQuantizedProductsPass(),
+        LegalizeLayoutsPass(),
+        LegalizePass(),
         LegalizeConvolutionsPass(),
         # 4. Normalisations and softmax that the exporter wrote out become those operators. Before
         #    algebra, which would change their spelling.

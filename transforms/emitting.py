@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
+from xrelay.dialects.layout import Layout, LayoutTransformOp
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.unary import CastOp
@@ -20,6 +21,13 @@ def cast(emit: Emitter, value: SSAValue, dtype: Attribute) -> SSAValue:
 def reshaped(emit: Emitter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A tensor with another shape."""
     return emit(ReshapeOp(value, shape, allowzero=0 in shape))
+
+
+def relaid(emit: Emitter, value: SSAValue, source: Layout | str, target: Layout | str) -> SSAValue:
+    """A tensor in the layout `target`, which is in `source`."""
+    if str(source) == str(target):
+        return value
+    return emit(LayoutTransformOp(value, str(source), str(target)))
 
 
 def widened(emit: Emitter, value: SSAValue) -> SSAValue:

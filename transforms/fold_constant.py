@@ -73,6 +73,8 @@ class FoldOperator(RewritePattern):
         values = [constant_value(operand) for operand in op.operands]
         if any(value is None for value in values):
             return
+        if op.undefined() is not None:
+            return
         (result,) = self.interpreter.run_op(op, tuple(values))
         if byte_size(result) > max(self.max_bytes, sum(map(byte_size, values))):
             return

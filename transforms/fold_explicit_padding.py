@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
@@ -30,18 +30,15 @@ from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import boolean, int_array
 from xrelay.dialects.transform import PadOp
 from xrelay.dialects.windows import expand_padding
-from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.numerics import lowest
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.numerics import convert, lowest
 from xrelay.transforms.rewriting import Emitter, apply_rule, known_array
 
 WindowOp = Conv2DOp | MaxPool2DOp | AvgPool2DOp
 
 
 def may_absorb(op: WindowOp, pad_value: Array) -> bool:
-    """Whether `op` pads with `pad_value` itself, in the layout that pads of images have."""
-    layout = op.properties.get("data_layout") or op.properties.get("layout")
-    if isinstance(layout, StringAttr) and layout.data != "NCHW":
-        return False
+    """Whether `op` pads with `pad_value` itself."""
     if isinstance(op, MaxPool2DOp):
         smallest = np.asarray(lowest(pad_value.dtype), pad_value.dtype)
         return bool(pad_value == smallest) and not op.ceil_mode.value.data
@@ -54,14 +51,19 @@ def may_absorb(op: WindowOp, pad_value: Array) -> bool:
 def absorbed_pad(op: WindowOp, emit: Emitter) -> SSAValue | None:
     """conv2d(pad(x)) ──► conv2d(x) with padding"""
     pad = op.data.owner
-    if not isinstance(pad, PadOp) or pad.pad_mode.data != "constant" or len(pad.widths) != 4:
+    if not isinstance(pad, PadOp) or pad.pad_mode.data != "constant":
         return None
     pad_value = known_array(pad.pad_val)
-    if pad_value is None or any(any(pair) for pair in pad.widths[:2]):
+    layout = op.layouts[0] if isinstance(op, Conv2DOp) else op.data_layout
+    rows, columns = layout.index("H"), layout.index("W")
+    others = (pair for axis, pair in enumerate(pad.widths) if axis not in (rows, columns))
+    if pad_value is None or any(map(any, others)):
         return None
-    if not may_absorb(op, pad_value):
+    if any(min(pair) < 0 for pair in pad.widths):
         return None
-    (top, bottom), (left, right) = pad.widths[2:]
+    if not may_absorb(op, convert(pad_value, dtype_of(pad.data.type.element_type))):
+        return None
+    (top, bottom), (left, right) = pad.widths[rows], pad.widths[columns]
     before = expand_padding(op.padding.get_values())
     padding = [sum(pair) for pair in zip(before, (top, left, bottom, right), strict=True)]
     new = type(op).create(

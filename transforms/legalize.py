@@ -5,7 +5,6 @@
     relay.nn.cross_entropy %x, %y            sum(log(x) * y) / -N; with logits without the log
     relay.nn.nll_loss %p, %t, %w             gather_nd and take by the classes, where, sum
     relay.nn.contrib_dense_pack %x, %w       transpose and reshape of the weight, relay.nn.dense
-    relay.nn.contrib_conv2d_NCHWc %x, %w     relay.nn.conv2d between layout_transforms
     relay.nn.conv1d_transpose, …3d_…         relay.nn.conv2d_transpose, dilate and relay.nn.conv3d
     relay.nn.contrib_*_winograd_* …          products with the matrices of Winograd's algorithm
     relay.nn.bitserial_conv2d, …_dense       the bits as integers, relay.nn.conv2d, relay.nn.dense
@@ -13,9 +12,10 @@
 Arithmetic of f16 takes place in f32, as in an operator of its own. What becomes of weights are
 operators, which `fold-constant` computes when the weights are constants.
 
-Leaves alone: operators on tensors with unknown dimensions, `relay.composite`, which a backend knows
-by its shape, and functions for other compilers. Run it before legalize-convolutions and
-fold-constant.
+Leaves alone: transposed convolutions in other layouts than those of their defaults, operators on
+tensors with unknown dimensions, `relay.composite`, which a backend knows
+by its shape, and functions for other compilers. Run it after legalize-layouts, and before
+legalize-convolutions and fold-constant.
 
 Source: Relay's Legalize.
 """
@@ -31,20 +31,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
+from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.binary import (
     DivideOp,
     EqualOp,
     MaximumOp,
     MultiplyOp,
 )
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.conv_packed import (
-    ContribConv2DNCHWcOp,
-    ContribDepthwiseConv2DNCHWcOp,
-    PackedConv2DOp,
-)
 from xrelay.dialects.dense import ContribDensePackOp, DenseOp
-from xrelay.dialects.layout import LayoutTransformOp
 from xrelay.dialects.loss import (
     CrossEntropyFamilyOp,
     CrossEntropyOp,
@@ -58,12 +52,11 @@ from xrelay.dialects.transform import GatherNDOp, TakeOp, TransposeOp, WhereOp
 from xrelay.dialects.unary import LogOp, NegativeOp, SqrtOp
 from xrelay.transforms.emitting import cast, narrowed, reshaped, widened
 from xrelay.transforms.legalize_bits import BITS_RULES
-from xrelay.transforms.legalize_convolutions import belongs_to_backend
 from xrelay.transforms.legalize_transposed import TRANSPOSED_RULES
 from xrelay.transforms.legalize_winograd import WINOGRAD_RULES
 from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
-LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
+LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 
 
 def _l2_normalize(op: L2NormalizeOp, emit: Emitter) -> SSAValue:
@@ -112,35 +105,12 @@ def _dense_pack(op: ContribDensePackOp, emit: Emitter) -> SSAValue:
     return emit(DenseOp(op.data, weight, out_dtype=op.out_dtype))
 
 
-def _packed_conv2d(op: PackedConv2DOp, emit: Emitter) -> SSAValue:
-    """In plain layouts: `alter-op-layout` chooses the blocks that kernels are fast with."""
-    images, kernels, results = op.layouts
-
-    def in_layout(value: SSAValue, source: str, target: str) -> SSAValue:
-        return value if source == target else emit(LayoutTransformOp(value, source, target))
-
-    plain = emit(
-        Conv2DOp(
-            in_layout(op.data, str(images), op.IMAGE_LAYOUT),
-            in_layout(op.weight, str(kernels), op.KERNEL_LAYOUT),
-            strides=op.window_strides,
-            padding=op.pads,
-            dilation=op.window_dilation,
-            groups=op.group_count(),
-            out_dtype=op.out_dtype,
-        )
-    )
-    return in_layout(plain, op.IMAGE_LAYOUT, str(results))
-
-
 RULES: dict[type[Operation], LegalRule] = {
     L2NormalizeOp: _l2_normalize,
     CrossEntropyOp: _cross_entropy,
     CrossEntropyWithLogitsOp: _cross_entropy,
     NllLossOp: _nll_loss,
     ContribDensePackOp: _dense_pack,
-    ContribConv2DNCHWcOp: _packed_conv2d,
-    ContribDepthwiseConv2DNCHWcOp: _packed_conv2d,
     **TRANSPOSED_RULES,
     **WINOGRAD_RULES,
     **BITS_RULES,

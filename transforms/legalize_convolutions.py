@@ -18,8 +18,9 @@ more than 64 phases %x is dilated (relay.nn.dilate) and there is one convolution
 
 The weight is transposed by operators, which `fold-constant` computes when it is a constant.
 
-Leaves alone: `relay.composite`, which a backend knows by its shape, and functions for other
-compilers. Run it before fold-constant and alter-op-layout.
+Leaves alone: other layouts than NCW, NCHW, OIW, OIHW and IOHW; `relay.composite`, which a backend
+knows by its shape, and functions for other compilers. Run it after legalize-layouts, and before
+fold-constant and alter-op-layout.
 
 Source: Relay's Legalize.
 """
@@ -30,9 +31,8 @@ from itertools import product
 from math import gcd, prod
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue, TypeAttribute
+from xdsl.ir import SSAValue, TypeAttribute
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -42,9 +42,9 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
+from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
-from xrelay.dialects.core import CompositeOp, TupleOp
+from xrelay.dialects.core import TupleOp
 from xrelay.dialects.creation import ZerosOp
 from xrelay.dialects.dilate import DilateOp
 from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
@@ -57,24 +57,12 @@ LEGALIZED = (Conv1DOp, Conv2DTransposeOp)
 """The operators that this pass replaces."""
 
 
-def belongs_to_backend(op: Operation) -> bool:
-    """Whether `op` is in a composite or in a function for another compiler."""
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, CompositeOp):
-            return True
-        if isinstance(parent, func.FuncOp) and has_flag(parent, UNFUSED_FUNCTIONS):
-            return True
-        parent = parent.parent_op()
-    return False
-
-
 class LineAsImage(RewritePattern):
     """A line is an image of height 1."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv1DOp, rewriter: PatternRewriter, /) -> None:
-        if belongs_to_backend(op):
+        if belongs_to_backend(op) or not op.is_plain:
             return
         left, right = line_padding(op.padding.get_values())
         emit = Emitter()
@@ -144,6 +132,8 @@ class TransposedAsConvolutions(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:
         if belongs_to_backend(op) or is_dynamic(op.weight.type) or is_dynamic(op.data.type):
+            return
+        if not op.is_plain:
             return
         emit = Emitter()
         phases = prod(positive_pair(op.strides, "strides"))

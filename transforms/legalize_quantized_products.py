@@ -9,7 +9,7 @@ point that is known to be 0 is not subtracted. Integer arithmetic is exact, so t
 sums does not matter; shifted weights are computed by `fold-constant` when they are constants.
 
 Leaves alone: `relay.composite`, which a backend knows by its shape, and functions for other
-compilers. Run it before legalize-convolutions and fold-constant.
+compilers. Run it before the other legalizations and fold-constant.
 
 Source: Relay's qnn.Canonicalize.
 """
@@ -22,12 +22,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
+from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.binary import SubtractOp
 from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS, QnnProductOp
 from xrelay.dialects.quantization import is_scalar
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.unary import CastOp
-from xrelay.transforms.legalize_convolutions import belongs_to_backend
 from xrelay.transforms.rewriting import Emitter, known_array, shape_of
 
 REPLACED = QNN_PRODUCT_OPS
@@ -42,7 +42,7 @@ class ProductOfIntegers(RewritePattern):
             return
         emit = Emitter()
         lhs = self.shifted(emit, op.operands[0], op.operands[2], None)
-        rhs = self.shifted(emit, op.operands[1], op.operands[3], op.CHANNEL_AXIS)
+        rhs = self.shifted(emit, op.operands[1], op.operands[3], op.channel_axis)
         result = emit(op.integer_product(lhs, rhs))
         result.name_hint = op.results[0].name_hint
         rewriter.replace(op, emit.located(op), (result,))

@@ -6,7 +6,7 @@ Rules of `legalize` for the transposes of convolutions.
                                 [O, C / groups, KD, KH, KW] in the opposite order of taps; padding
                                 (K - 1) * dilation less than before
 
-Tensors in other orders of axes are brought into the one of the names.
+`legalize-layouts` brings tensors into the order of axes that these are described in.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,48 +14,25 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv import Conv2DTransposeOp, Conv3DOp, TransposedConvolutionOp
+from xrelay.dialects.conv import Conv2DTransposeOp, Conv3DOp
 from xrelay.dialects.conv_transpose import Conv1DTransposeOp, Conv3DTransposeOp
 from xrelay.dialects.dilate import DilateOp
-from xrelay.dialects.layout import Layout, LayoutTransformOp
 from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.transform import StridedSliceOp, TransposeOp
 from xrelay.transforms.emitting import reshaped
 from xrelay.transforms.rewriting import Emitter, shape_of
 
-TransposedRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
+TransposedRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 
 
-def _named(emit: Emitter, value: SSAValue, layout: Layout, canonical: str) -> SSAValue:
-    """A tensor with its axes in the order `canonical`."""
-    if str(layout) == canonical:
-        return value
-    return emit(LayoutTransformOp(value, str(layout), canonical))
-
-
-def _operands(emit: Emitter, op: TransposedConvolutionOp) -> tuple[SSAValue, SSAValue]:
-    images, kernels, _ = op.layouts
-    return (
-        _named(emit, op.data, images, op.IMAGE_LAYOUT),
-        _named(emit, op.weight, kernels, op.KERNEL_LAYOUT),
-    )
-
-
-def _result(emit: Emitter, op: TransposedConvolutionOp, value: SSAValue) -> SSAValue:
-    """The result with its axes as `out_layout` states."""
-    layout = str(op.layouts[2])
-    if layout == op.IMAGE_LAYOUT:
-        return value
-    return emit(LayoutTransformOp(value, op.IMAGE_LAYOUT, layout))
-
-
-def _line(op: Conv1DTransposeOp, emit: Emitter) -> SSAValue:
-    data, weight = _operands(emit, op)
+def _line(op: Conv1DTransposeOp, emit: Emitter) -> SSAValue | None:
+    if not op.is_plain:
+        return None
     left, right = op.pads
     image = emit(
         Conv2DTransposeOp(
-            emit(ExpandDimsOp(data, 2)),
-            emit(ExpandDimsOp(weight, 2)),
+            emit(ExpandDimsOp(op.data, 2)),
+            emit(ExpandDimsOp(op.weight, 2)),
             strides=(1, *op.window_strides),
             output_padding=(0, *op.output_padding.get_values()),
             padding=(0, left, 0, right),
@@ -65,12 +42,14 @@ def _line(op: Conv1DTransposeOp, emit: Emitter) -> SSAValue:
             out_dtype=op.out_dtype,
         )
     )
-    return _result(emit, op, emit(SqueezeOp(image, (2,))))
+    return emit(SqueezeOp(image, (2,)))
 
 
-def _volume(op: Conv3DTransposeOp, emit: Emitter) -> SSAValue:
-    data, weight = _operands(emit, op)
-    _, _, *kernel = shape_of(weight)
+def _volume(op: Conv3DTransposeOp, emit: Emitter) -> SSAValue | None:
+    if not op.is_plain:
+        return None
+    data: SSAValue = op.data
+    _, _, *kernel = shape_of(op.weight)
     if {*op.window_strides} != {1}:
         data = emit(DilateOp(data, (1, 1, *op.window_strides)))
     reach = [(taps - 1) * gap for taps, gap in zip(kernel, op.window_dilation, strict=True)]
@@ -81,14 +60,14 @@ def _volume(op: Conv3DTransposeOp, emit: Emitter) -> SSAValue:
     whole = emit(
         Conv3DOp(
             data,
-            _mirrored(emit, weight, op.group_count()),
+            _mirrored(emit, op.weight, op.group_count()),
             padding=[max(border, 0) for border in borders],
             dilation=op.window_dilation,
             groups=op.group_count(),
             out_dtype=op.out_dtype,
         )
     )
-    return _result(emit, op, _without_borders(emit, whole, [max(-n, 0) for n in borders]))
+    return _without_borders(emit, whole, [max(-n, 0) for n in borders])
 
 
 def _without_borders(emit: Emitter, images: SSAValue, borders: Sequence[int]) -> SSAValue:

@@ -18,7 +18,6 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp
-from xrelay.dialects.layout import LayoutTransformOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.transform import PadOp, StridedSliceOp, TakeOp, TransposeOp
 from xrelay.dialects.winograd import (
@@ -33,7 +32,7 @@ from xrelay.dialects.winograd import (
 )
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.winograd import axis_transforms, weight_matrix, weight_order
-from xrelay.transforms.emitting import cast, narrowed, reshaped, widened
+from xrelay.transforms.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.rewriting import Emitter, shape_of
 
 WinogradRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
@@ -70,8 +69,7 @@ def _convolution(op: WinogradConvolutionOp, emit: Emitter) -> SSAValue:
     images, results = op.image_layouts
     dtype = op.sum_type()
     data, weight = (widened(emit, cast(emit, value, dtype)) for value in (op.data, op.weight))
-    if str(images) != op.IMAGE_LAYOUT:
-        data = emit(LayoutTransformOp(data, str(images), op.IMAGE_LAYOUT))
+    data = relaid(emit, data, images, op.IMAGE_LAYOUT)
     batch, channels, *image = shape_of(data)
     outputs = shape_of(op.weight)[weight_order(op)[-1]]
     counts, tiles, widths = list[int](), list[int](), [(0, 0), (0, 0)]
@@ -112,8 +110,7 @@ def _convolution(op: WinogradConvolutionOp, emit: Emitter) -> SSAValue:
     if lengths != counts:
         own = [2 + i for i in spatial]
         result = emit(StridedSliceOp(result, [0] * axes, counts, axes=own))
-    if str(results) != op.IMAGE_LAYOUT:
-        result = emit(LayoutTransformOp(result, op.IMAGE_LAYOUT, str(results)))
+    result = relaid(emit, result, op.IMAGE_LAYOUT, results)
     return narrowed(emit, result, op.result)
 
 

@@ -99,7 +99,7 @@ def scalar_operand(op: BroadcastBinaryOp, emit: Emitter) -> SSAValue | None:
                 scalar = emit.scalar(0, filled)
             case OnesOp() | OnesLikeOp():
                 scalar = emit.scalar(1, filled)
-            case FullOp() as full:
+            case FullOp() as full if full.dtype in (None, full.fill_value.type.element_type):
                 scalar = full.fill_value
             case _:
                 continue

@@ -262,14 +262,28 @@ def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPED)}"'
 
 
-IGNORED: frozenset[tuple[str, str]] = frozenset(
-    {
-        ("arange", "start"),  # operands too
-        ("arange", "stop"),
-        ("arange", "step"),
-    }
-)
-"""Attributes that Relay states and that say nothing: of an operator, by name."""
+BESIDE_OPERANDS: Mapping[str, Mapping[str, str | None]] = {
+    "arange": dict.fromkeys(("start", "stop", "step")),
+    "collapse_sum_to": {"shape": "None"},
+    "dyn.broadcast_to": {"shape": "None"},
+    "dyn.full": {"shape": "None"},
+    "dyn.image.resize2d": dict.fromkeys(("size", "roi")),
+    "dyn.nn.pad": {"pad_width": "[]"},
+    "dyn.nn.upsampling": dict.fromkeys(("scale_h", "scale_w"), "0f"),
+    "dyn.nn.upsampling3d": dict.fromkeys(("scale_d", "scale_h", "scale_w"), "0f"),
+    "dyn.one_hot": {"depth": None},
+    "dyn.ones": {"shape": "None"},
+    "dyn.reshape": {"newshape": "[]"},
+    "dyn.squeeze": {"axis": None},
+    "dyn.strided_slice": dict.fromkeys(("begin", "end", "strides"), "None"),
+    "dyn.tile": {"reps": "[]"},
+    "dyn.topk": {"k": "None"},
+    "dyn.zeros": {"shape": "None"},
+}
+"""
+Attributes that Relay's operators have beside the operands that say the same. They say nothing, but TVM
+wants those stated that have no default: with these values.
+"""
 
 OBJECT_FIELDS = frozenset(
     {

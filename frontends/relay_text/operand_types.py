@@ -15,7 +15,18 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
+from xrelay.dialects.conv import (
+    Conv1DOp,
+    Conv2DOp,
+    Conv2DTransposeOp,
+    Conv3DOp,
+    ConvolutionOp,
+    TransposedConvolutionOp,
+)
+from xrelay.dialects.conv_transpose import Conv1DTransposeOp, Conv3DTransposeOp
+from xrelay.dialects.layout import Layout
 from xrelay.dialects.shapes import is_tensor_type
 
 Types = Sequence[Attribute | None]
@@ -60,29 +71,39 @@ def _integers(properties: Properties, name: str) -> tuple[int, ...] | None:
     return tuple(int(item) for item in value.get_values())
 
 
-def convolution(data_layout: str, kernel_layout: str, *, transposed: bool = False) -> Rule:
+def convolution(op: type[ConvolutionOp]) -> Rule:
     """The weight of a convolution, from `channels` and `kernel_size`."""
+
+    def stated(properties: Properties, name: str) -> Layout:
+        default = op.get_irdl_definition().properties[name].default_value
+        assert isinstance(default, StringAttr)
+        return Layout.parse(_text(properties, name, default.data), name)
 
     def rule(operands: Types, properties: Properties) -> Mapping[int, Attribute]:
         data = _tensor(operands[0])
         channels, kernel = _integer(properties, "channels"), _integers(properties, "kernel_size")
-        layout = _text(properties, "data_layout", data_layout)
-        order = _text(properties, "kernel_layout", kernel_layout)
-        if channels is None or kernel is None or len(layout) != len(data.get_shape()):
+        try:
+            images = stated(properties, "data_layout")
+            kernels = stated(properties, "kernel_layout")
+        except VerifyException:
+            return {}  # The operator says so, once its operands have types.
+        if channels is None or kernel is None or len(images.axes) != len(data.get_shape()):
             return {}
-        inputs = data.get_shape()[layout.index("C")]
+        outer, inner, *spatial = op.KERNEL_LAYOUT
+        known = "C" in images.names and {*kernels.names} == {*op.KERNEL_LAYOUT}
+        if not known or len(kernel) != len(spatial):
+            return {}
+        inputs = images.lengths(data.get_shape())["C"]
         groups = _integer(properties, "groups") or 1
-        if transposed:
-            sizes = {"I": inputs, "O": channels // groups}
+        if issubclass(op, TransposedConvolutionOp):
+            sizes = {outer: inputs, inner: channels // groups}
         else:
-            within = inputs if inputs == DYNAMIC_INDEX else inputs // groups
-            sizes = {"O": channels, "I": within}
-        spatial = iter(kernel)
-        if any(letter not in "OIDHW" for letter in order) or len(order) != len(kernel) + 2:
-            return {}
-        places = {letter: next(spatial) for letter in order if letter not in "OI"}
-        shape = [sizes[letter] if letter in sizes else places[letter] for letter in order]
-        return {1: TensorType(data.element_type, shape)}
+            sizes = {
+                outer: channels,
+                inner: inputs if inputs == DYNAMIC_INDEX else inputs // groups,
+            }
+        sizes.update(zip(spatial, kernel, strict=True))
+        return {1: TensorType(data.element_type, kernels.shape(sizes))}
 
     return rule
 
@@ -126,10 +147,12 @@ def along_axis(count: int, default_axis: int) -> Rule:
 RULES: Mapping[str, Rule] = {
     "nn.batch_norm": along_axis(4, 1),
     "nn.bias_add": along_axis(1, 1),
-    "nn.conv1d": convolution("NCW", "OIW"),
-    "nn.conv2d": convolution("NCHW", "OIHW"),
-    "nn.conv2d_transpose": convolution("NCHW", "IOHW", transposed=True),
-    "nn.conv3d": convolution("NCDHW", "OIDHW"),
+    "nn.conv1d": convolution(Conv1DOp),
+    "nn.conv1d_transpose": convolution(Conv1DTransposeOp),
+    "nn.conv2d": convolution(Conv2DOp),
+    "nn.conv2d_transpose": convolution(Conv2DTransposeOp),
+    "nn.conv3d": convolution(Conv3DOp),
+    "nn.conv3d_transpose": convolution(Conv3DTransposeOp),
     "nn.dense": dense,
     "nn.group_norm": along_axis(2, 1),
     "nn.instance_norm": along_axis(2, 1),

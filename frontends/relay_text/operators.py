@@ -11,8 +11,8 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.relay_text.attributes import (
+    BESIDE_OPERANDS,
     BOOLEAN,
-    IGNORED,
     INTEGER,
     INTEGERS,
     NUMBER,
@@ -117,12 +117,13 @@ class OperatorBuilder:
     def properties(self, call: Call, schema: Schema) -> dict[str, Attribute]:
         """The properties of a call: those that the text states, and defaults."""
         properties = dict(schema.defaults)
+        ignored = BESIDE_OPERANDS.get(schema.name, {})
         attrs = call.attrs
         if call.meta_attrs is not None:
             attrs = self._from_metadata(call.meta_attrs, schema)
         for name, attr in attrs.items():
             if name not in schema.properties:
-                if name == "dtype" or (schema.name, name) in IGNORED:
+                if name == "dtype" or name in ignored:
                     continue
                 known = ", ".join(schema.properties) or "none"
                 raise self.source.error(

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xrelay.dialects import adt, core, functional
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.device import VirtualDeviceAttr
-from xrelay.frontends.relay_text.attributes import SCHEMAS, quoted, text_of
+from xrelay.frontends.relay_text.attributes import BESIDE_OPERANDS, SCHEMAS, quoted, text_of
 from xrelay.frontends.relay_text.effects import Effects
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.metadata import MetadataWriter
@@ -371,6 +371,9 @@ class Printer:
         if schema is None:
             raise RelayPrintError(f"Relay text has no words for {op.name}")
         words = [self.texts[operand] for operand in op.operands]
+        if self.tvm_compatible:
+            beside = BESIDE_OPERANDS.get(schema.name, {})
+            words.extend(f"{name}={text}" for name, text in beside.items() if text is not None)
         for name, definition in schema.properties.items():
             value = op.properties.get(name)
             if value is None:

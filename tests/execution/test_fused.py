@@ -25,6 +25,7 @@ from xrelay.dialects import (
     reshape,
     transform,
     unary,
+    upsampling,
 )
 
 Case: TypeAlias = Callable[[Graph], None]
@@ -245,7 +246,7 @@ def operators_around_anchors(g: Graph) -> None:
         return b.op(unary.ReluOp(b.op(reshape.BatchFlattenOp(y))))
 
     def upsampled(b: Graph, x: SSAValue) -> SSAValue:
-        y = b.op(pool.UpsamplingOp(b.op(pool.MaxPool2DOp(x, (2, 2), strides=(2, 2))), 2, 2))
+        y = b.op(upsampling.UpsamplingOp(b.op(pool.MaxPool2DOp(x, (2, 2), strides=(2, 2))), 2, 2))
         return b.op(binary.SubtractOp(x, y))
 
     def summed(b: Graph, x: SSAValue) -> SSAValue:

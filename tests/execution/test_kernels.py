@@ -44,6 +44,7 @@ from xrelay.dialects import (
     reshape,
     transform,
     unary,
+    upsampling,
 )
 from xrelay.dialects.functional import LetOp
 from xrelay.dialects.relay import Relay
@@ -507,11 +508,11 @@ def pad(g: Graph, dtype: str) -> None:
     g.show(transform.PadOp(g.input(g.numbers(dtype)), value, []), BITS)
 
 
-@cases((pool.UpsamplingOp,), ("float16", "float32", "int8", "bool"))
-def upsampling(g: Graph, dtype: str) -> None:
+@cases((upsampling.UpsamplingOp,), ("float16", "float32", "int8", "bool"))
+def upsampling_of_images(g: Graph, dtype: str) -> None:
     x = g.input(g.numbers(dtype, 2, 3, 5, 7))
     for scales in ((2, 2), (1, 3), (3, 1), (1.5, 2.3), (0.5, 0.4), (1, 1), (0.01, 1)):
-        g.show(pool.UpsamplingOp(x, *scales), BITS)
+        g.show(upsampling.UpsamplingOp(x, *scales), BITS)
 
 
 @cases(

@@ -21,12 +21,14 @@ from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
 from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
 
 LEGALIZATION = (
     DynamicToStaticPass(),
-    LegalizePass(),
     LegalizeQuantizedProductsPass(),
+    LegalizeLayoutsPass(),
+    LegalizePass(),
     LegalizeConvolutionsPass(),
 )
 """The passes that replace operators without kernels."""

@@ -105,6 +105,50 @@ def convolutions_of_volumes(g: Graph, dtype: str) -> None:
         g.show(conv.Conv3DOp(g.input(g.small(dtype, *data)), g.input(g.small(dtype, *weight))))
 
 
+@cases((conv.Conv1DOp, conv.Conv2DOp, conv.Conv3DOp), ("float32", "int32"))
+def convolutions_in_other_layouts(g: Graph, dtype: str) -> None:
+    for op, image_layout, kernel_layout in (
+        (conv.Conv1DOp, "NWC", "WIO"),
+        (conv.Conv2DOp, "NHWC", "HWIO"),
+        (conv.Conv2DOp, "CNHW", "OHWI"),
+        (conv.Conv3DOp, "NDHWC", "DHWIO"),
+    ):
+        spatial = op.IMAGE_LAYOUT[2:]
+        size, taps = (6, 5, 9)[: len(spatial)], (2, 3, 2)[: len(spatial)]
+        x = in_layout(g.small(dtype, 2, 6, *size), op.IMAGE_LAYOUT, image_layout)
+        w = in_layout(g.small(dtype, 4, 3, *taps), op.KERNEL_LAYOUT, kernel_layout)
+        layouts = {"data_layout": image_layout, "kernel_layout": kernel_layout}
+        g.show(op(g.input(x), g.input(w), groups=2, **layouts))
+        # Two filters for each channel.
+        w = in_layout(g.small(dtype, 6, 2, *taps), op.KERNEL_LAYOUT, kernel_layout)
+        g.show(op(g.input(x), g.input(w), groups=6, channels=12, **layouts))
+    # The last blocks are padded.
+    x, w = g.input(g.small(dtype, 1, 2, 5, 5, 4)), g.input(g.small(dtype, 3, 6, 3, 3))
+    g.show(conv.Conv2DOp(x, w, data_layout="NCHW4c"))
+
+
+@cases((pool.MaxPool2DOp, pool.AvgPool2DOp), ("float32", "int8"))
+def pools_of_images_in_other_layouts(g: Graph, dtype: str) -> None:
+    for layout in ("NHWC", "CNWH"):
+        x = g.input(in_layout(g.small(dtype, 2, 5, 7, 9), "NCHW", layout))
+        g.show(pool.MaxPool2DOp(x, [2, 3], strides=[2, 1], padding=[1, 1], layout=layout))
+        g.show(pool.AvgPool2DOp(x, [3, 2], padding=[1, 0], layout=layout))
+        g.show(pool.GlobalMaxPool2DOp(x, layout))
+        g.show(pool.GlobalAvgPool2DOp(x, layout), 2)
+
+
+@cases((upsampling.UpsamplingOp,), ("float32", "int8"))
+def upsampled_images(g: Graph, dtype: str) -> None:
+    for layout in ("NCHW", "NHWC", "NCHW2c"):
+        x = g.numbers(dtype, 1, 2, 3, 5, 2) if "2c" in layout else g.numbers(dtype, 1, 4, 3, 5)
+        y = g.small(dtype, *x.shape)
+        for corners in (False, True):
+            options: dict[str, Any] = {"layout": layout, "align_corners": corners}
+            g.show(upsampling.UpsamplingOp(g.input(x), 2.0, 1.5, **options), BITS)
+            op = upsampling.UpsamplingOp(g.input(y), 1.5, 3.0, method="bilinear", **options)
+            g.show(op, 4)
+
+
 @cases(
     (
         conv_transpose.Conv1DTransposeOp,
@@ -116,7 +160,7 @@ def convolutions_of_volumes(g: Graph, dtype: str) -> None:
 def transposed_convolutions_of_all_ranks(g: Graph, dtype: str) -> None:
     ops = (
         (conv_transpose.Conv1DTransposeOp, "W", ("NCW", "NWC"), ("OIW", "IOW", "WIO")),
-        (conv.Conv2DTransposeOp, "HW", ("NCHW",), ("OIHW", "IOHW")),
+        (conv.Conv2DTransposeOp, "HW", ("NCHW", "NHWC"), ("OIHW", "IOHW", "HWOI")),
         (conv_transpose.Conv3DTransposeOp, "DHW", ("NCDHW", "NDHWC"), ("OIDHW", "IODHW", "DHWIO")),
     )
     for op, spatial, data_layouts, kernel_layouts in ops:
@@ -131,7 +175,7 @@ def transposed_convolutions_of_all_ranks(g: Graph, dtype: str) -> None:
             w = g.small(dtype, inputs, outputs // groups, *window[-rank:])
             shown = op(
                 g.input(in_layout(x, f"NC{spatial}", data_layout)),
-                g.input(in_layout(w, f"IO{spatial}", kernel_layout)),
+                g.input(in_layout(w, op.KERNEL_LAYOUT, kernel_layout)),
                 strides=strides[-rank:],
                 output_padding=[stride - 1 for stride in strides[-rank:]],
                 padding=padding[-rank:],

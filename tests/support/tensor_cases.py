@@ -1,5 +1,6 @@
 """The kernel cases of all tensor operators."""
 
+from dtype_cases import OPERANDS
 from elementwise_cases import ELEMENTWISE
 from indexing_cases import INDEXING
 from kernel_cases import CaseTable
@@ -7,5 +8,5 @@ from sort_cases import SORT
 from sum_cases import SUMS
 from xdsl.ir import Operation
 
-TABLES: tuple[CaseTable, ...] = (ELEMENTWISE, INDEXING, SORT, SUMS)
+TABLES: tuple[CaseTable, ...] = (ELEMENTWISE, INDEXING, OPERANDS, SORT, SUMS)
 COVERED: set[type[Operation]] = set().union(*(table.covered for table in TABLES))

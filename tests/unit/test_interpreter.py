@@ -55,6 +55,7 @@ from xrelay.dialects import (
     reshape,
     transform,
     unary,
+    upsampling,
 )
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import (
@@ -943,7 +944,7 @@ def test_upsampling(scale_h: float, scale_w: float):
     expected = np.empty((1, 2, height, width), F32)
     for i, j in product(range(height), range(width)):
         expected[:, :, i, j] = x[:, :, i * 3 // height, j * 4 // width]
-    found = evaluate(lambda v: pool.UpsamplingOp(v, float(scale_h), float(scale_w)), x)
+    found = evaluate(lambda v: upsampling.UpsamplingOp(v, float(scale_h), float(scale_w)), x)
     same(found, expected)
 
 

@@ -138,7 +138,7 @@ def test_nan():
         ("transpose(%x, axes=[0, 0])", "transpose: 'axes' [0, 0] names a dimension twice"),
         ("exp(%x", "found '}', expected ',' or ')'"),
         ("exp(%x); ", "found '}', expected an expression"),
-        ("exp(1)", "exp: 'data' has elements of type i32, expected floating point"),
+        ("add(%x, 1)", "add: 'lhs' has elements of type f32, 'rhs' of i32"),
         ("exp((%x,))", "exp: operand 'data' is tuple<tensor<2x3xf32>>, which it does not take"),
         ("%x.0", "found a field of tensor<2x3xf32>, expected a tuple"),
         ("(%x,).1", "'index' is 1, the tuple has 1 fields"),

@@ -43,3 +43,20 @@ def test_forward_needs_a_weight():
     text = PROGRAM.format(scale="[1.0, 2.0]", between="relay.nn.relu")
     (plan,) = plans(Parser(context(), text).parse_module(), "forward")
     assert str(plan).endswith("stays, func.return does not take a scale")
+
+
+@pytest.mark.parametrize(
+    ("data", "weight", "reason"),
+    [("f16", "f32", "has data of another type"), ("f32", "f16", "has a weight of another type")],
+)
+def test_operands_of_other_types(data: str, weight: str, reason: str):
+    text = f"""
+    func.func @main(%x: tensor<4x3x{data}>, %w: tensor<2x3x{weight}>) -> tensor<4x2xf32> {{
+      %s = relay.constant dense<[1.0, 2.0, 3.0]> : tensor<3x{data}>
+      %m = relay.multiply %x, %s : (tensor<4x3x{data}>, tensor<3x{data}>) -> tensor<4x3x{data}>
+      %d = relay.nn.dense %m, %w {{out_dtype = f32}} : (tensor<4x3x{data}>, tensor<2x3x{weight}>) -> tensor<4x2xf32>
+      return %d : tensor<4x2xf32>
+    }}
+    """
+    (plan,) = plans(Parser(context(), text).parse_module(), "forward")
+    assert str(plan) == f"relay.multiply %m forward: stays, relay.nn.dense {reason}"

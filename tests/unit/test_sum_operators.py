@@ -149,7 +149,7 @@ def test_sparse_fill_empty_rows():
     shape, default = np.array([5, 6]), np.array([-1], np.float32)
     found = evaluate(sparse_coordinates.SparseFillEmptyRowsOp, places, values, shape, default)
     same(found[0], np.array([[0, 1], [0, 3], [1, 0], [2, 0], [3, 1], [4, 0]]))
-    same(found[1], np.array([10, 20, -1, 30, 40, -1], np.float32))
+    same(found[1], np.array([10, 20, -1, 30, 40, -1]))
     same(found[2], np.array([0, 1, 0, 0, 1]))
     with pytest.raises(InterpretationError, match="names row 3 of 2 rows"):
         evaluate(

@@ -9,6 +9,8 @@ func.func @creation(%x: tensor<2x?xf32>, %value: tensor<i32>) {
   // CHECK-NEXT: %ones = relay.ones {shape = array<i64>, dtype = ui8} : tensor<ui8>
   %full = relay.full %value {shape = array<i64: 3>} : (tensor<i32>) -> tensor<3xi32>
   // CHECK-NEXT: %full = relay.full %value {shape = array<i64: 3>} : (tensor<i32>) -> tensor<3xi32>
+  %real = relay.full %value {shape = array<i64: 3>, dtype = f32} : (tensor<i32>) -> tensor<3xf32>
+  // CHECK-NEXT: %real = relay.full %value {shape = array<i64: 3>, dtype = f32} : (tensor<i32>) -> tensor<3xf32>
   %zeros_like = relay.zeros_like %x : (tensor<2x?xf32>) -> tensor<2x?xf32>
   // CHECK-NEXT: %zeros_like = relay.zeros_like %x : (tensor<2x?xf32>) -> tensor<2x?xf32>
   %ones_like = relay.ones_like %x : (tensor<2x?xf32>) -> tensor<2x?xf32>

@@ -68,7 +68,7 @@ func.func @result(%x: tensor<1x4x8x8xf32>) {
 
 // Images in blocks.
 
-// CHECK: 'data' is tensor<1x4x8x8xf32>, expected rank 5
+// CHECK: 'data' in the layout NCHW4c is tensor<1x4x8x8xf32>, expected rank 5
 func.func @conv_rank(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
   %0 = relay.nn.conv2d %x, %w {data_layout = "NCHW4c"} : (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x2x6x6x4xf32>
   func.return
@@ -76,7 +76,7 @@ func.func @conv_rank(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // -----
 
-// CHECK: 'data' is tensor<1x1x8x8x8xf32>, expected blocks of 4 channels
+// CHECK: 'data' in the layout NCHW4c is tensor<1x1x8x8x8xf32>, expected blocks of 4 along C
 func.func @conv_block(%x: tensor<1x1x8x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
   %0 = relay.nn.conv2d %x, %w {data_layout = "NCHW4c"} : (tensor<1x1x8x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x2x6x6x4xf32>
   func.return
@@ -100,7 +100,7 @@ func.func @pool_out_layout(%x: tensor<1x2x8x8x4xf32>) {
 
 // -----
 
-// CHECK: 'data' is tensor<1x2x8x8xf32>, expected rank 5
+// CHECK: 'data' in the layout NCHW4c is tensor<1x2x8x8xf32>, expected rank 5
 func.func @global_pool_rank(%x: tensor<1x2x8x8xf32>) {
   %0 = relay.nn.global_avg_pool2d %x {layout = "NCHW4c"} : (tensor<1x2x8x8xf32>) -> tensor<1x2x1x1x4xf32>
   func.return
@@ -110,7 +110,7 @@ func.func @global_pool_rank(%x: tensor<1x2x8x8xf32>) {
 
 // Lines, transposes and gaps.
 
-// CHECK: 'data_layout' is "NWC", accepted is "NCW"
+// CHECK: 'data' has 9 channels, 'weight' takes 4 in each of 1 groups
 func.func @line_layout(%x: tensor<1x4x9xf32>, %w: tensor<6x4x3xf32>) {
   %0 = relay.nn.conv1d %x, %w {data_layout = "NWC"} : (tensor<1x4x9xf32>, tensor<6x4x3xf32>) -> tensor<1x6x7xf32>
   func.return
@@ -134,7 +134,7 @@ func.func @line_padding(%x: tensor<1x4x9xf32>, %w: tensor<6x4x3xf32>) {
 
 // -----
 
-// CHECK: 'kernel_layout' is "HWIO", accepted is "IOHW" or "OIHW"
+// CHECK: 'data' has 4 channels, 'weight' takes 3 ('kernel_layout' is "HWIO")
 func.func @transpose_layout(%x: tensor<1x4x5x5xf32>, %w: tensor<6x4x3x3xf32>) {
   %0 = relay.nn.conv2d_transpose %x, %w {kernel_layout = "HWIO"} : (tensor<1x4x5x5xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x7x7xf32>
   func.return

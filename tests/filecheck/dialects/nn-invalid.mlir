@@ -21,7 +21,7 @@ func.func @max_pool1d_2(%x0: tensor<1x2x5x4xf32>) {
 
 // -----
 
-// CHECK: 'data' is tensor<1x2x5x4xf32>, expected blocks of 8 along C
+// CHECK: 'data' in the layout NCW8c is tensor<1x2x5x4xf32>, expected blocks of 8 along C
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "max_pool1d_3"
 func.func @max_pool1d_3(%x0: tensor<1x2x5x4xf32>) {
@@ -71,11 +71,11 @@ func.func @avg_pool1d_1(%x0: tensor<1x2x5xf32>) {
 
 // -----
 
-// CHECK: 'out_layout' has blocks of 4 along C, which do not divide the length 6
+// CHECK: 'out_layout' is "NCDHW4w", which splits W; only NC may be split
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv3d_1"
 func.func @conv3d_1(%x0: tensor<1x4x5x5x5xf32>, %x1: tensor<6x4x2x2x2xf32>) {
-  %0 = relay.nn.conv3d %x0, %x1 {out_layout = "NCDHW4c"} : (tensor<1x4x5x5x5xf32>, tensor<6x4x2x2x2xf32>) -> tensor<1x2x4x4x4x4xf32>
+  %0 = relay.nn.conv3d %x0, %x1 {out_layout = "NCDHW4w"} : (tensor<1x4x5x5x5xf32>, tensor<6x4x2x2x2xf32>) -> tensor<1x2x4x4x4x4xf32>
   func.return
 }
 
@@ -94,8 +94,8 @@ func.func @conv3d_2(%x0: tensor<1x4x5x5x5xf32>, %x1: tensor<6x3x2x2x2xf32>) {
 // CHECK: 'output_padding' is [0, 0], expected one number that is not negative
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "conv1d_transpose_1"
-func.func @conv1d_transpose_1(%x0: tensor<1x4x5xf32>, %x1: tensor<6x4x2xf32>) {
-  %0 = relay.nn.conv1d_transpose %x0, %x1 {output_padding = array<i64: 0, 0>} : (tensor<1x4x5xf32>, tensor<6x4x2xf32>) -> tensor<1x6x6xf32>
+func.func @conv1d_transpose_1(%x0: tensor<1x4x5xf32>, %x1: tensor<4x6x2xf32>) {
+  %0 = relay.nn.conv1d_transpose %x0, %x1 {output_padding = array<i64: 0, 0>} : (tensor<1x4x5xf32>, tensor<4x6x2xf32>) -> tensor<1x6x6xf32>
   func.return
 }
 
@@ -311,11 +311,11 @@ func.func @mirror_pad_2(%x0: tensor<3xf32>) {
 
 // -----
 
-// CHECK: the number of channels of 'data' is 6, not a multiple of 4
+// CHECK: result type is tensor<1x6x4x4xf32>, but the operands give tensor<1x1x4x4xf32>
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "depth_to_space_1"
 func.func @depth_to_space_1(%x0: tensor<1x6x2x2xf32>) {
-  %0 = relay.nn.depth_to_space %x0 {block_size = 2 : i64} : (tensor<1x6x2x2xf32>) -> tensor<1x1x4x4xf32>
+  %0 = relay.nn.depth_to_space %x0 {block_size = 2 : i64} : (tensor<1x6x2x2xf32>) -> tensor<1x6x4x4xf32>
   func.return
 }
 
@@ -331,11 +331,11 @@ func.func @space_to_depth_1(%x0: tensor<1x6x3x2xf32>) {
 
 // -----
 
-// CHECK: the length of axis 0 of 'data' is 3, not a multiple of 2
+// CHECK: result type is tensor<3x4xf32>, but the operands give tensor<1x4xf32>
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "batch_to_space_1"
 func.func @batch_to_space_1(%x0: tensor<3x2xf32>) {
-  %0 = relay.nn.batch_to_space_nd %x0 {block_shape = array<i64: 2>, crops = [array<i64: 0, 0>]} : (tensor<3x2xf32>) -> tensor<1x4xf32>
+  %0 = relay.nn.batch_to_space_nd %x0 {block_shape = array<i64: 2>, crops = [array<i64: 0, 0>]} : (tensor<3x2xf32>) -> tensor<3x4xf32>
   func.return
 }
 

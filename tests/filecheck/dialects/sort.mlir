@@ -29,8 +29,8 @@ func.func @sort(%x: tensor<3x4xf32>, %row: tensor<4xf32>, %n: tensor<3x2xi64>, %
   // CHECK-NEXT: %stft = relay.stft %x, %w {n_fft = 4 : i64, hop_length = 1 : i64, win_length = 3 : i64} : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3x3x1x2xf32>
   %places = relay.sparse_reshape %n, %old, %old : (tensor<3x2xi64>, tensor<2xi64>, tensor<2xi64>) -> tuple<tensor<3x2xi64>, tensor<2xi64>>
   // CHECK-NEXT: %places = relay.sparse_reshape %n, %old, %old : (tensor<3x2xi64>, tensor<2xi64>, tensor<2xi64>) -> tuple<tensor<3x2xi64>, tensor<2xi64>>
-  %rows = relay.sparse_fill_empty_rows %n, %w, %old, %one : (tensor<3x2xi64>, tensor<3xf32>, tensor<2xi64>, tensor<1xf32>) -> tuple<tensor<?x2xi64>, tensor<?xf32>, tensor<?xi64>>
-  // CHECK-NEXT: %rows = relay.sparse_fill_empty_rows %n, %w, %old, %one : (tensor<3x2xi64>, tensor<3xf32>, tensor<2xi64>, tensor<1xf32>) -> tuple<tensor<?x2xi64>, tensor<?xf32>, tensor<?xi64>>
+  %rows = relay.sparse_fill_empty_rows %n, %w, %old, %one : (tensor<3x2xi64>, tensor<3xf32>, tensor<2xi64>, tensor<1xf32>) -> tuple<tensor<?x2xi64>, tensor<?xi64>, tensor<?xi64>>
+  // CHECK-NEXT: %rows = relay.sparse_fill_empty_rows %n, %w, %old, %one : (tensor<3x2xi64>, tensor<3xf32>, tensor<2xi64>, tensor<1xf32>) -> tuple<tensor<?x2xi64>, tensor<?xi64>, tensor<?xi64>>
   %hint = relay.annotation.cast_hint %x {dtype = i8} : (tensor<3x4xf32>) -> tensor<3x4xf32>
   // CHECK-NEXT: %hint = relay.annotation.cast_hint %x {dtype = i8} : (tensor<3x4xf32>) -> tensor<3x4xf32>
   %kept = relay.annotation.checkpoint %x : (tensor<3x4xf32>) -> tensor<3x4xf32>

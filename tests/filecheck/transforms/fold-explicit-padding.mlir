@@ -41,6 +41,25 @@ func.func @pad_of_two_users(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) ->
   return %1, %0 : tensor<1x4x8x8xf32>, tensor<1x3x10x10xf32>
 }
 
+// The value of the pad counts as the dtype of the images has it.
+// CHECK-LABEL: func.func @value_of_another_type
+// CHECK-NEXT: relay.nn.max_pool2d %x {pool_size = array<i64: 3, 3>, padding = array<i64: 1, 1, 1, 1>}
+func.func @value_of_another_type(%x: tensor<1x3x8x8xi8>) -> tensor<1x3x8x8xi8> {
+  %low = relay.constant dense<-1.0e9> : tensor<f32>
+  %0 = relay.nn.pad %x, %low {pad_width = [array<i64: 0, 0>, array<i64: 0, 0>, array<i64: 1, 1>, array<i64: 1, 1>]} : (tensor<1x3x8x8xi8>, tensor<f32>) -> tensor<1x3x10x10xi8>
+  %1 = relay.nn.max_pool2d %0 {pool_size = array<i64: 3, 3>} : (tensor<1x3x10x10xi8>) -> tensor<1x3x8x8xi8>
+  return %1 : tensor<1x3x8x8xi8>
+}
+
+// CHECK-LABEL: func.func @keep_negative_width
+// CHECK: relay.nn.pad
+func.func @keep_negative_width(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x5x8xf32> {
+  %zero = relay.constant dense<0.0> : tensor<f32>
+  %0 = relay.nn.pad %x, %zero {pad_width = [array<i64: 0, 0>, array<i64: 0, 0>, array<i64: -2, 1>, array<i64: 1, 1>]} : (tensor<1x3x8x8xf32>, tensor<f32>) -> tensor<1x3x7x10xf32>
+  %1 = relay.nn.conv2d %0, %w : (tensor<1x3x7x10xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x5x8xf32>
+  return %1 : tensor<1x4x5x8xf32>
+}
+
 // A window whose elements are all negative has the largest element 0.
 // CHECK-LABEL: func.func @keep_zeros_before_max_pool
 // CHECK: relay.nn.pad

@@ -82,30 +82,6 @@ func.func @packed_rows(%x: tensor<2x5xf32>, %w: tensor<3x5x4xf32>) -> tensor<2x1
   return %0 : tensor<2x12xf32>
 }
 
-// CHECK-LABEL: func.func @blocks(%x: tensor<1x2x5x5x4xf32>, %w: tensor<1x2x3x3x4x8xf32>) -> tensor<1x1x3x3x8xf32> {
-// CHECK-NEXT: [[V1:%.*]] = relay.layout_transform %x {src_layout = "NCHW4c", dst_layout = "NCHW"} : (tensor<1x2x5x5x4xf32>) -> tensor<1x8x5x5xf32>
-// CHECK-NEXT: [[V2:%.*]] = relay.layout_transform %w {src_layout = "OIHW4i8o", dst_layout = "OIHW"} : (tensor<1x2x3x3x4x8xf32>) -> tensor<8x8x3x3xf32>
-// CHECK-NEXT: [[V3:%.*]] = relay.nn.conv2d [[V1]], [[V2]] {padding = array<i64: 0, 0, 0, 0>} : (tensor<1x8x5x5xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x3x3xf32>
-// CHECK-NEXT: [[V4:%.*]] = relay.layout_transform [[V3]] {src_layout = "NCHW", dst_layout = "NCHW8c"} : (tensor<1x8x3x3xf32>) -> tensor<1x1x3x3x8xf32>
-// CHECK-NEXT: func.return [[V4]] : tensor<1x1x3x3x8xf32>
-// CHECK-NEXT: }
-func.func @blocks(%x: tensor<1x2x5x5x4xf32>, %w: tensor<1x2x3x3x4x8xf32>) -> tensor<1x1x3x3x8xf32> {
-  %0 = relay.nn.contrib_conv2d_NCHWc %x, %w {data_layout = "NCHW4c", kernel_layout = "OIHW4i8o", out_layout = "NCHW8c"} : (tensor<1x2x5x5x4xf32>, tensor<1x2x3x3x4x8xf32>) -> tensor<1x1x3x3x8xf32>
-  return %0 : tensor<1x1x3x3x8xf32>
-}
-
-// CHECK-LABEL: func.func @depthwise(%x: tensor<1x2x5x5x4xf32>, %w: tensor<2x1x3x3x1x4xf32>) -> tensor<1x2x3x3x4xf32> {
-// CHECK-NEXT: [[V1:%.*]] = relay.layout_transform %x {src_layout = "NCHW4c", dst_layout = "NCHW"} : (tensor<1x2x5x5x4xf32>) -> tensor<1x8x5x5xf32>
-// CHECK-NEXT: [[V2:%.*]] = relay.layout_transform %w {src_layout = "OIHW1i4o", dst_layout = "OIHW"} : (tensor<2x1x3x3x1x4xf32>) -> tensor<8x1x3x3xf32>
-// CHECK-NEXT: [[V3:%.*]] = relay.nn.conv2d [[V1]], [[V2]] {padding = array<i64: 0, 0, 0, 0>, groups = 8 : i64} : (tensor<1x8x5x5xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x3x3xf32>
-// CHECK-NEXT: [[V4:%.*]] = relay.layout_transform [[V3]] {src_layout = "NCHW", dst_layout = "NCHW4c"} : (tensor<1x8x3x3xf32>) -> tensor<1x2x3x3x4xf32>
-// CHECK-NEXT: func.return [[V4]] : tensor<1x2x3x3x4xf32>
-// CHECK-NEXT: }
-func.func @depthwise(%x: tensor<1x2x5x5x4xf32>, %w: tensor<2x1x3x3x1x4xf32>) -> tensor<1x2x3x3x4xf32> {
-  %0 = relay.nn.contrib_depthwise_conv2d_NCHWc %x, %w {data_layout = "NCHW4c", kernel_layout = "OIHW1i4o", groups = 8 : i64} : (tensor<1x2x5x5x4xf32>, tensor<2x1x3x3x1x4xf32>) -> tensor<1x2x3x3x4xf32>
-  return %0 : tensor<1x2x3x3x4xf32>
-}
-
 // CHECK-LABEL: func.func @filters(%w: tensor<6x4x3x3xf32>) -> tensor<4x4x6x4xf32> {
 // CHECK-NEXT: [[V1:%.*]] = relay.constant dense<{{.*}}> : tensor<4x3xf32>
 // CHECK-NEXT: [[V2:%.*]] = relay.transpose %w {axes = array<i64: 0, 1, 3, 2>} : (tensor<6x4x3x3xf32>) -> tensor<6x4x3x3xf32>

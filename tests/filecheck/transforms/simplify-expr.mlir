@@ -27,6 +27,17 @@ func.func @scalar_operand(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %1 : tensor<2xf32>
 }
 
+// Its number has another dtype.
+// CHECK-LABEL: func.func @keep_converted_number
+// CHECK: relay.full
+// CHECK-NEXT: relay.multiply
+func.func @keep_converted_number(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %c = relay.constant dense<2.7> : tensor<f32>
+  %0 = relay.full %c {shape = array<i64: 2>, dtype = i32} : (tensor<f32>) -> tensor<2xi32>
+  %1 = relay.multiply %x, %0 : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  return %1 : tensor<2xi32>
+}
+
 // The zeros give the result its shape.
 // CHECK-LABEL: func.func @keep_shape_of_filled
 // CHECK-NEXT: relay.ones
