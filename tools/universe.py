@@ -156,6 +156,12 @@ def _merge_compiler_regions() -> type[ModulePass]:
     return MergeCompilerRegionsPass
 
 
+def _merge_composite() -> type[ModulePass]:
+    from xrelay.transforms.merge_composite import MergeCompositePass
+
+    return MergeCompositePass
+
+
 def _outline_compiler_functions() -> type[ModulePass]:
     from xrelay.transforms.outline_compiler_functions import OutlineCompilerFunctionsPass
 
@@ -237,6 +243,7 @@ XRELAY_UNIVERSE = Universe(
         "legalize-convolutions": _legalize_convolutions,
         "legalize-quantized-products": _legalize_quantized_products,
         "merge-compiler-regions": _merge_compiler_regions,
+        "merge-composite": _merge_composite,
         "outline-compiler-functions": _outline_compiler_functions,
         "partition-graph": _partition_graph,
         "recognize-operators": _recognize_operators,
