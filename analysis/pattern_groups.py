@@ -31,6 +31,7 @@ from xrelay.analysis.patterns import (
     CallPattern,
     CompositePattern,
     ConstantPattern,
+    DominatorPattern,
     ExprPattern,
     NumberPattern,
     OpPattern,
@@ -103,6 +104,9 @@ def group_of(pattern: Pattern, found: Match) -> PatternGroup | None:
     """The operations of a match; None when control flow is among them, or nothing is."""
     inside = set(found.ops)
     leaves = dict.fromkeys(pattern_inputs(pattern, found))
+    if any(isinstance(node, DominatorPattern) for node in nodes(pattern)):
+        # What is on the paths belongs to the group, whatever leaves of the child it stands for too.
+        leaves = {value: None for value in leaves if value.owner not in inside}
     embedded = {found[node] for node in nodes(pattern) if node in found and embeds(node)}
     root = found.root
     if not isinstance(root, OpResult) or root.op not in inside or root in leaves:
