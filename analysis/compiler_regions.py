@@ -26,6 +26,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.dependencies import keeps_place
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 
@@ -41,6 +42,7 @@ class CompilerRegion:
     """The name of the function."""
     inputs: list[CompilerBeginOp] = field(default_factory=list[CompilerBeginOp])
     outputs: list[CompilerEndOp] = field(default_factory=list[CompilerEndOp])
+    """Empty when nothing uses the region."""
     ops: list[Operation] = field(default_factory=list[Operation])
     """Its operations in the order of the program, begins and ends included."""
 
@@ -220,12 +222,13 @@ class _Creator:
             assert part is not None
             if part.id not in found:
                 found[part.id] = CompilerRegion(part.id, part.compiler, name)
-                if part.ends is None:
-                    raise self.error(
-                        part.begins[0], f"begins {found[part.id]}, which no compiler_end leaves"
-                    )
                 found[part.id].inputs.extend(_chain(*part.begins, self.next_begin))
-                found[part.id].outputs.extend(_chain(*part.ends, self.next_end))
+                if part.ends is not None:
+                    found[part.id].outputs.extend(_chain(*part.ends, self.next_end))
+            if part.ends is None and keeps_place(op):
+                raise self.error(
+                    op, f"has effects and is in {found[part.id]}, which no compiler_end leaves"
+                )
             of[op] = found[part.id]
             found[part.id].ops.append(op)
         regions = tuple(found[number] for number in sorted(found))
@@ -252,8 +255,8 @@ def compiler_regions(function: func.FuncOp) -> CompilerRegionSet:
     The regions of a function. The order of regions, operations, inputs and outputs follows from the
     order of the program.
 
-    Raises DiagnosticException, with the operation and the region, for a begin without end, an end
-    without begin, and an operation that is in regions of different compilers, or in one by some of its
+    Raises DiagnosticException, with the operation and the region, for a begin without end (of a region
+    that something outside uses or that has effects), an end without begin, and an operation that is in regions of different compilers, or in one by some of its
     operands only.
     """
     creator = _Creator(function)

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.patterns import CompositePattern
 from xrelay.dialects.core import CompositeOp
 
 DEFAULT = "default"
@@ -52,6 +53,8 @@ class Compiler:
 
     name: str
     supports: Supports = supports_nothing
+    patterns: tuple[CompositePattern, ...] = ()
+    """What it knows as one operator, the preferred ones first."""
     optimize: Callable[[ModuleOp], None] | None = None
     """What it does to a module that holds one of its functions, as soon as that exists."""
 

@@ -55,6 +55,8 @@ Ways: TypeAlias = Iterator[None]
 class Match:
     """What a pattern found."""
 
+    root: SSAValue
+    """The value that the pattern describes."""
     bindings: Mapping[Pattern, SSAValue]
     """The value of each node that took part."""
     ops: tuple[Operation, ...]
@@ -459,7 +461,7 @@ def match(pattern: Pattern, value: SSAValue) -> Match | None:
     """The first way in which a pattern describes a value, None when it does not."""
     matcher = Matcher()
     for _ in matcher.match(pattern, value):
-        return Match(dict(matcher.bindings), tuple(matcher.ops))
+        return Match(value, dict(matcher.bindings), tuple(matcher.ops))
     return None
 
 

@@ -42,8 +42,6 @@ class PartitionedRegion:
     """The value that each begin is for."""
     body: list[Operation] = field(default_factory=list[Operation])
     """What moves into the function, in order."""
-    dead: list[Operation] = field(default_factory=list[Operation])
-    """What no output needs and comes after the place of the call, in order."""
 
 
 @dataclass
@@ -54,6 +52,8 @@ class Partition:
     regions: list[PartitionedRegion] = field(default_factory=list[PartitionedRegion])
     order: dict[Operation, int] = field(default_factory=dict[Operation, int])
     """When each operation that stays in its block is computed."""
+    dead: list[Operation] = field(default_factory=list[Operation])
+    """Operations of regions that no output of their region needs, in order."""
 
 
 @dataclass
@@ -122,13 +122,13 @@ class _Walk:
                 self.computed[partitioned] = True
                 self.partition.regions.append(partitioned)
                 partitioned.time = self.time
-        elif self.computed.get(partitioned):
+        elif self.computed.get(partitioned) or not partitioned.region.outputs:
             if keeps_place(op):
                 raise DiagnosticException(
                     f"{describe(op)} of {partitioned.region} has effects that come after the "
                     "outputs of the region"
                 )
-            partitioned.dead.append(op)
+            self.partition.dead.append(op)
         elif isinstance(op, CompilerBeginOp):
             source = partitioned.sources[op] = source_of(op.data)
             partitioned.params.setdefault(source, op)

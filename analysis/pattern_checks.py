@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     UnitAttr,
+    i1,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
@@ -90,6 +91,8 @@ def same_expression(one: SSAValue, other: SSAValue) -> bool:
 def plain(attribute: Attribute) -> object:
     """The Python value of an attribute, as patterns write it; element types by Relay's name."""
     match attribute:
+        case IntegerAttr() if attribute.type == i1:
+            return bool(attribute.value.data)
         case IntegerAttr() | FloatAttr():
             return attribute.value.data
         case StringAttr():

@@ -19,9 +19,12 @@ in `is_op`, and that all alternatives are tried.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.ir import Attribute, Operation, SSAValue
+
+if TYPE_CHECKING:
+    from xrelay.analysis.matching import Match
 
 OpKind: TypeAlias = str | type[Operation] | tuple[type[Operation], ...]
 """An operator, by its name with or without `relay.`, or by its class."""
@@ -430,3 +433,18 @@ def nodes(pattern: Pattern) -> list[Pattern]:
             seen.add(part)
             path.append((part, iter(part.parts())))
     return order
+
+
+def _always(found: "Match") -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class CompositePattern:
+    """What a compiler knows as one operator: a line of its table."""
+
+    name: str
+    """The name of the composite, `compiler.operator`."""
+    pattern: Pattern
+    check: Callable[["Match"], bool] = _always
+    """Whether the compiler supports what was found."""

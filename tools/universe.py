@@ -168,6 +168,12 @@ def _merge_compiler_regions() -> type[ModulePass]:
     return MergeCompilerRegionsPass
 
 
+def _merge_composite() -> type[ModulePass]:
+    from xrelay.transforms.merge_composite import MergeCompositePass
+
+    return MergeCompositePass
+
+
 def _outline_compiler_functions() -> type[ModulePass]:
     from xrelay.transforms.outline_compiler_functions import OutlineCompilerFunctionsPass
 
@@ -257,6 +263,7 @@ XRELAY_UNIVERSE = Universe(
         "legalize-layouts": _legalize_layouts,
         "legalize-quantized-products": _legalize_quantized_products,
         "merge-compiler-regions": _merge_compiler_regions,
+        "merge-composite": _merge_composite,
         "outline-compiler-functions": _outline_compiler_functions,
         "partition-graph": _partition_graph,
         "outline-default-regions": _outline_default_regions,

@@ -100,6 +100,8 @@ class _Outliner:
         order = dict(self.partition.order)
         replaced: dict[SSAValue, SSAValue] = {}
         made: list[func.FuncOp] = []
+        for op in reversed(self.partition.dead):
+            self.rewriter.erase(op)
         for partitioned in self.partition.regions:
             function, call = self.outline(partitioned, replaced)
             made.append(function)
@@ -144,8 +146,6 @@ class _Outliner:
             parameter.name_hint = f"{sanitized(region.compiler)}_{region.id}_i{index[begin]}"
             arguments.append(value)
             inside[source] = parameter
-        for op in reversed(partitioned.dead):
-            self.rewriter.erase(op)
         for begin, source in partitioned.sources.items():
             self.rewriter.replace_all_uses_with(begin.result, inside[source])
         results = region.results
@@ -271,7 +271,7 @@ class PartitionGraphPass(ModulePass):
         for each in op.walk():
             if isinstance(each, func.FuncOp):
                 partition = plan_partition(each)
-                if partition.regions:
+                if partition.regions or partition.dead:
                     partitions[each] = partition
         outline = OutlineRegions(
             partitions, self.mod_name, self.bind_constants, module_symbols(op), []

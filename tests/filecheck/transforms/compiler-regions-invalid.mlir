@@ -10,11 +10,12 @@ func.func @begin_without_end(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @unused_begin(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @effects(%x: tensor<4xf32>) -> tensor<4xf32> {
   %b = relay.annotation.compiler_begin %x compiler "a" : (tensor<4xf32>) -> tensor<4xf32>
+  "test.op"(%b) : (tensor<4xf32>) -> ()
   func.return %x : tensor<4xf32>
 }
-// CHECK: relay.annotation.compiler_begin %b begins region 0 of compiler 'a' in @unused_begin, which no compiler_end leaves
+// CHECK: test.op has effects and is in region 0 of compiler 'a' in @effects, which no compiler_end leaves
 
 // -----
 
