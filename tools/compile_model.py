@@ -27,9 +27,9 @@ from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
 
 SUFFIXES = (".mlir", ".onnx", ".ll", ".o", ".so")
+RELAY_STAGES = ("import", *dict.fromkeys(each.name for each in relay_passes(NATIVE)))
 STAGES = (
-    "import",
-    *dict.fromkeys(each.name for each in relay_passes(NATIVE)),
+    *RELAY_STAGES,
     "convert-relay-to-kernels",
     "convert-kernels-to-llvm",
 )
@@ -48,9 +48,10 @@ def compile_file(args: argparse.Namespace) -> int:
         )
     if args.external_data and output.suffix != ".onnx":
         raise CommandFailed("--external-data goes with an output that ends with .onnx", BAD_INPUT)
-    if args.emit_after not in (None, *STAGES):
+    stages = RELAY_STAGES if output.suffix == ".onnx" else STAGES
+    if args.emit_after not in (None, *stages):
         raise CommandFailed(
-            f"--emit-after is '{args.emit_after}', expected {', '.join(STAGES)}", BAD_INPUT
+            f"--emit-after is '{args.emit_after}', expected {', '.join(stages)}", BAD_INPUT
         )
     if not output.parent.is_dir():
         raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)

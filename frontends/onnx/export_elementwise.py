@@ -30,7 +30,10 @@ def unary_node(op_type: str) -> Emitter:
 
 
 def binary_node(op_type: str, for_bools: str | None = None) -> Emitter:
-    """An operator with the meaning of an ONNX operator of two inputs; of bools, of another one."""
+    """
+    An operator with the meaning of an ONNX operator of two inputs; of bools, which are integers of
+    one bit, of another one.
+    """
 
     def emit(graph: OutputGraph, op: Operation) -> Tensor:
         lhs, rhs = map(graph.tensor, op.operands)
@@ -183,7 +186,7 @@ _UNARY: dict[type[IRDLOperation], str] = {
 
 ELEMENTWISE_EMITTERS: EmitterTable = {
     **{op: unary_node(op_type) for op, op_type in _UNARY.items()},
-    binary.AddOp: binary_node("Add", "Or"),
+    binary.AddOp: binary_node("Add", "Xor"),
     binary.BitwiseAndOp: binary_node("BitwiseAnd", "And"),
     binary.BitwiseOrOp: binary_node("BitwiseOr", "Or"),
     binary.BitwiseXorOp: binary_node("BitwiseXor", "Xor"),
@@ -200,7 +203,7 @@ ELEMENTWISE_EMITTERS: EmitterTable = {
     binary.MultiplyOp: binary_node("Mul", "And"),
     binary.NotEqualOp: not_equal,
     binary.PowerOp: binary_node("Pow"),
-    binary.SubtractOp: binary_node("Sub"),
+    binary.SubtractOp: binary_node("Sub", "Xor"),
     bits.BitwiseNotOp: bitwise_not,
     bits.IsFiniteOp: number_test,
     bits.IsInfOp: number_test,

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xrelay.dialects.core import INLINE_ELEMENTS, ConstantOp
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
 from xrelay.frontends.onnx.tensors import (
     Array,
     array_of,
@@ -296,8 +297,8 @@ class OutputGraph:
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:
         """A tensor with another shape, all of whose dimensions are known."""
         known = self.known(tensor)
-        if known is not None and known.size <= INLINE_ELEMENTS:
-            return self.constant(known.reshape(tuple(shape)))
+        if known is not None and known.size <= FOLDED_ELEMENTS:
+            return self.constant(known.reshape(tuple(shape)), tensor.name)
         zeros = 1 if 0 in shape else None
         return self.node("Reshape", tensor, self.integers(shape), allowzero=zeros)
 
@@ -311,6 +312,9 @@ class OutputGraph:
         """A tensor with new axes of length 1; `axes` counts in the result."""
         if not axes:
             return tensor
+        known = self.known(tensor)
+        if known is not None and known.size <= FOLDED_ELEMENTS:
+            return self.constant(np.expand_dims(known, tuple(axes)), tensor.name)
         return self.node("Unsqueeze", tensor, self.integers(axes))
 
     def along(self, tensor: Tensor, axis: int, rank: int) -> Tensor:

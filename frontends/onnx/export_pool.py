@@ -20,6 +20,7 @@ from xrelay.frontends.onnx.export_graph import (
     accepts,
 )
 from xrelay.frontends.onnx.export_layout import change_layout
+from xrelay.frontends.onnx.export_reduction import reduce
 
 AnyPool = pool.PoolOp | pool.GlobalPool2DOp | adaptive_pool.AdaptivePoolOp
 
@@ -129,7 +130,7 @@ def global_pool(pools: str, reduces: str) -> Emitter:
                 raise NotExpressible("'data' has channels without elements")
             if data.dtype.kind not in "iub" or pools == "GlobalAveragePool":
                 return graph.node(pools, data)
-            return graph.node(reduces, data, graph.integers([2, 3]), keepdims=1)
+            return reduce(graph, reduces, data, [2, 3], keepdims=True)
 
         return _on_images(graph, op, "NCHW", whole)
 
@@ -172,8 +173,7 @@ def adaptive_pool_node(pools: str, reduces: str) -> Emitter:
                 return graph.cast(result, data.dtype)
             for axis, ends in enumerate(windows, 2):
                 parts = [graph.slice(data, [start], [end], [axis]) for start, end in ends]
-                axes = graph.integers([axis])
-                reduced = [graph.node(reduces, part, axes, keepdims=1) for part in parts]
+                reduced = [reduce(graph, reduces, part, [axis], keepdims=True) for part in parts]
                 data = graph.node("Concat", *reduced, axis=axis)
             return data
 
