@@ -74,6 +74,7 @@ def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
 def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
     """The passes that cut a module into regions for these backends, the preferred one first."""
     names = tuple(backend.name for backend in backends)
+    with_patterns = tuple(backend.name for backend in backends if backend.patterns())
     return (
         ToGraphNormalFormPass(),
         DynamicToStaticPass(),
@@ -82,10 +83,10 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
         # Engines have their own kernels for the normalisations that this would take apart.
         SimplifyInferencePass(keep_norms=True),
         FoldConstantPass(),
-        MergeCompositePass(names),
+        *([MergeCompositePass(with_patterns)] if with_patterns else ()),
         AnnotateTargetPass(names),
         MergeCompilerRegionsPass(),
-        PartitionGraphPass(bind_constants=all(each.bind_constants for each in backends)),
+        PartitionGraphPass(),
     )
 
 
@@ -96,8 +97,8 @@ def partition(module: ModuleOp, backends: Sequence[Backend], progress: Progress 
             Compiler(
                 backend.name,
                 backend.supports,
+                tuple(backend.patterns()),
                 backend.optimize,
-                patterns=tuple(backend.patterns()),
                 bind_constants=backend.bind_constants,
             )
         )

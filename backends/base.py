@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.compilers import No, Support, Yes
-from xrelay.analysis.patterns import PatternEntry
+from xrelay.analysis.patterns import CompositePattern
 from xrelay.interpreters.arrays import Array
 
 __all__ = [
@@ -35,9 +35,9 @@ __all__ = [
     "Backend",
     "BackendError",
     "CompiledRegion",
+    "CompositePattern",
     "No",
     "ObjectFile",
-    "PatternEntry",
     "RegionOptions",
     "Support",
     "Yes",
@@ -96,7 +96,7 @@ class Backend(ABC):
         if argument:
             raise BackendError(f"backend '{self.name}' takes no argument, found '{argument}'")
 
-    def patterns(self) -> Sequence[PatternEntry]:
+    def patterns(self) -> Sequence[CompositePattern]:
         """Groups of operators that the engine runs as one, the preferred ones first."""
         return ()
 

@@ -29,11 +29,11 @@ from typing import Any, cast
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.patterns import chain_pattern
+from xrelay.analysis.patterns import Pattern, is_op, one_of, wildcard
 from xrelay.backends.base import (
     BackendError,
+    CompositePattern,
     No,
-    PatternEntry,
     Support,
 )
 from xrelay.backends.numpy import NumpyBackend
@@ -80,9 +80,9 @@ class SimulatedBackend(NumpyBackend):
             raise BackendError("backend 'simulated' needs a file of costs: simulated:FILE.toml")
         self.costs = read_costs(Path(argument))
 
-    def patterns(self) -> Sequence[PatternEntry]:
+    def patterns(self) -> Sequence[CompositePattern]:
         return tuple(
-            PatternEntry(f"{self.name}.{name}", chain_pattern(operators))
+            CompositePattern(f"{self.name}.{name}", chain(operators))
             for name, operators in self.costs.composites.items()
         )
 
@@ -113,6 +113,21 @@ class SimulatedBackend(NumpyBackend):
             cost = self.costs.operators.get(operator_name(op), OperatorCost())
             total += operation_count(op) / (cost.flops or self.costs.flops)
         return total
+
+
+MOST_OPERANDS = 3
+"""Of operators in chains, beside the first: `where` has so many."""
+
+
+def chain(operators: Sequence[str]) -> Pattern:
+    """Operators, each of which takes the result of the one before as its first operand."""
+    first, *rest = operators
+    pattern: Pattern = is_op(first).any_call()
+    for name in rest:
+        others = [wildcard() for _ in range(MOST_OPERANDS - 1)]
+        counts = range(MOST_OPERANDS)
+        pattern = one_of(*(is_op(name)(pattern, *others[:count]) for count in counts))
+    return pattern
 
 
 def read_costs(path: Path) -> Costs:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xrelay.dialects import image, pool, regions, sampling, upsampling
+from xrelay.dialects import image, regions, sampling, upsampling
 from xrelay.dialects.layout import Layout
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import INT64, EmitterTable, OutputGraph, Tensor, dtype_of
@@ -92,13 +92,7 @@ def _repeated(
     return data
 
 
-def upsample(graph: OutputGraph, op: pool.UpsamplingOp) -> Tensor:
-    """Resize by whole factors, Gather by others."""
-    targets = graph.result_shape(op)
-    return _repeated(graph, graph.tensor(op.data), graph.shape(op.data), targets)
-
-
-def upsample_volumes(graph: OutputGraph, op: upsampling.Upsampling3DOp) -> Tensor:
+def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
     """Gather of the nearest elements; Resize where these are interpolated."""
     layout, canonical = op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout")
     if 0 in graph.result_shape(op):
@@ -111,11 +105,12 @@ def upsample_volumes(graph: OutputGraph, op: upsampling.Upsampling3DOp) -> Tenso
     if op.interpolates:
         if data.dtype.kind in "iub":
             raise NotExpressible(f"ONNX leaves open how {data.dtype} is rounded")
-        mode = op.coordinate_transformation_mode.data
         inputs = data, None, None, graph.integers(targets)
-        data = graph.node("Resize", *inputs, mode="linear", coordinate_transformation_mode=mode)
+        data = graph.node("Resize", *inputs, mode="linear", coordinate_transformation_mode=op.mode)
+    elif op.mode == "asymmetric":
+        data = _repeated(graph, data, shape, targets)
     else:
-        corners = op.coordinate_transformation_mode.data == "align_corners"
+        corners = op.mode == "align_corners"
         for axis, (length, target) in enumerate(zip(shape, targets, strict=True)):
             if length == target and (corners or length == target):
                 continue
@@ -177,8 +172,8 @@ IMAGE_EMITTERS: EmitterTable = {
     image.Resize1DOp: resize,
     image.Resize2DOp: resize,
     image.Resize3DOp: resize,
-    pool.UpsamplingOp: upsample,
+    upsampling.UpsamplingOp: upsample,
     sampling.GridSampleOp: grid_sample,
-    upsampling.Upsampling3DOp: upsample_volumes,
+    upsampling.Upsampling3DOp: upsample,
     regions.RoiAlignOp: roi_align,
 }
