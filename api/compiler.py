@@ -66,7 +66,8 @@ def read_model(
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
-    are read from the `.weights.npz` beside it) or a module, which is copied.
+    are read from the `.weights.npz` beside it), a `.relay` file (Relay text) or a module, which is
+    copied.
 
     Raises DiagnosticException that says what is wrong with the file.
     """
@@ -78,21 +79,46 @@ def read_model(
         return model.clone(), "model"
     if isinstance(model, str | Path):
         path = Path(model)
-        if path.suffix == ".mlir":
+        if path.suffix in (".mlir", ".relay"):
             if shapes:
                 raise CompileError(f"shapes apply to ONNX models; '{path}' states its own")
-            return read_mlir(path), path.stem
+            read = read_mlir if path.suffix == ".mlir" else read_relay
+            return read(path), path.stem
         name = path.stem
     elif type(model).__name__ == "ModelProto":
         name = model.graph.name or "model"
     else:
         raise CompileError(
-            f"the model is a {type(model).__name__}, expected the path of an .onnx or .mlir file, "
-            "an onnx.ModelProto or an xDSL module"
+            f"the model is a {type(model).__name__}, expected the path of an .onnx, .mlir or "
+            ".relay file, an onnx.ModelProto or an xDSL module"
         )
     from xrelay.frontends.onnx import import_model
 
     return import_model(model, shapes=shapes), name
+
+
+def read_relay(path: Path) -> ModuleOp:
+    """
+    A module from a file of Relay text, verified.
+
+    Raises DiagnosticException with the place in the file.
+    """
+    from xrelay.frontends.relay_text import read_relay_text
+
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise CompileError(f"cannot read '{path}': {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CompileError(f"cannot read '{path}': it is not a text file") from error
+    try:
+        module = read_relay_text(text, str(path))
+        module.verify()
+    except VerifyException as error:
+        raise CompileError(f"'{path}' does not verify: {error}") from error
+    except RecursionError as error:
+        raise CompileError(f"'{path}' nests too deeply") from error
+    return module
 
 
 def read_mlir(path: Path) -> ModuleOp:
