@@ -406,7 +406,8 @@ def _edge(source: Node, target: Node, plan: FusionPlan | None) -> Edge:
         return Edge(source, target, None, None)
     kinds = [edge.kind for edge in producer.edges if edge.consumer is consumer]
     apart = plan.group_of[producer.op] is not plan.group_of[consumer.op]
-    return Edge(source, target, max(kinds, default=None), producer.refusal if apart else None)
+    refusal = producer.refusal if kinds else producer.extern
+    return Edge(source, target, max(kinds, default=None), refusal if apart else None)
 
 
 def _annotated_regions(graph: Graph) -> list[Region]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
@@ -21,7 +21,9 @@ COLUMN_GAP = 28
 LAYER_GAP = 52
 REFERENCE_HEIGHT = 22
 
-Point = tuple[float, float]
+Point: TypeAlias = tuple[float, float]
+_Place: TypeAlias = tuple[float, int]
+"""A coordinate to the right, and a layer."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +66,12 @@ def lay_out(heights: Sequence[float], width: float, edges: Sequence[tuple[int, i
     layers.extend(layers[target] - 1 for _, target in references)
     all_heights = [*heights, *[REFERENCE_HEIGHT] * len(references)]
 
-    graph = require_igraph().Graph(n=len(all_heights), edges=drawn, directed=True)
-    placed = graph.layout_sugiyama(
-        layers=layers, hgap=width + COLUMN_GAP, vgap=1, maxiter=ITERATIONS
-    )
-    points: list[list[float]] = placed.coords
-    bends: list[list[list[float]]] = placed.edge_routing
-    _separate([*points, *(bend for route in bends for bend in route)], width + COLUMN_GAP)
-
+    points, bends = _sugiyama(layers, drawn, width + COLUMN_GAP)
     tallest = [0.0] * (max(layers, default=0) + 1)
     for layer, height in zip(layers, all_heights, strict=True):
         tallest[layer] = max(tallest[layer], height)
     starts = [0.0, *accumulate(height + LAYER_GAP for height in tallest)]
-    left = min((x for x, _ in points), default=0.0) - width / 2
-    xs = [x - left for x, _ in points]
-    tops = [(x, starts[layer]) for x, layer in zip(xs, layers, strict=True)]
+    tops = [(x + width / 2, starts[layer]) for x, layer in points]
     routes: list[list[Point]] = []
     for (source, target), between in zip(drawn, bends, strict=True):
         x, top = tops[source]
@@ -87,11 +80,10 @@ def lay_out(heights: Sequence[float], width: float, edges: Sequence[tuple[int, i
             route.append((x, top + tallest[layers[source]]))
         for x, layer in between:
             # An edge passes the whole height of a layer, beside the boxes.
-            top = starts[round(layer)]
-            route.extend([(x - left, top), (x - left, top + tallest[round(layer)])])
+            x, top = x + width / 2, starts[layer]
+            route.extend([(x, top), (x, top + tallest[layer])])
         routes.append([*route, tops[target]])
-    right = max((x for route in routes for x, _ in route), default=0.0)
-    extent = max(right, max(xs, default=0.0) + width / 2)
+    extent = width / 2 + max(x for place in (tops, *routes) for x, _ in place)
     return Layout(extent, starts[-1] - LAYER_GAP, tops, all_heights, routes, references)
 
 
@@ -115,6 +107,47 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
         if targets[box]:
             layers[box] = min(layers[target] for target in targets[box]) - 1
     return layers
+
+
+def _sugiyama(
+    layers: Sequence[int], edges: Sequence[tuple[int, int]], gap: float
+) -> tuple[list[_Place], list[list[_Place]]]:
+    """
+    The places of boxes, and those where each edge crosses layers. Parts of the graph that do not
+    hang together stand side by side: igraph 1.0 writes outside of its memory when it is given
+    several at once.
+    """
+    igraph = require_igraph()
+    whole = igraph.Graph(n=len(layers), edges=edges, directed=True)
+    parts: list[list[int]] = list(whole.connected_components(mode="weak"))
+    part_of = {box: (part, i) for part, boxes in enumerate(parts) for i, box in enumerate(boxes)}
+    edges_of: list[list[int]] = [[] for _ in parts]
+    for number, (source, _) in enumerate(edges):
+        edges_of[part_of[source][0]].append(number)
+    points: list[_Place] = [(0.0, layer) for layer in layers]
+    bends: list[list[_Place]] = [[] for _ in edges]
+    start = 0.0
+    for boxes, inner in zip(parts, edges_of, strict=True):
+        first = min(layers[box] for box in boxes)
+        graph = igraph.Graph(
+            n=len(boxes),
+            edges=[(part_of[edges[i][0]][1], part_of[edges[i][1]][1]) for i in inner],
+            directed=True,
+        )
+        placed = graph.layout_sugiyama(
+            layers=[layers[box] - first for box in boxes], hgap=gap, vgap=1, maxiter=ITERATIONS
+        )
+        found: list[list[float]] = placed.coords
+        routing: list[list[list[float]]] = placed.edge_routing
+        everything = [*found, *(bend for route in routing for bend in route)]
+        _separate(everything, gap)
+        left = min(x for x, _ in everything)
+        for box, (x, _) in zip(boxes, found, strict=True):
+            points[box] = (start + x - left, layers[box])
+        for i, route in zip(inner, routing, strict=True):
+            bends[i] = [(start + x - left, round(layer) + first) for x, layer in route]
+        start += max(x for x, _ in everything) - left + gap
+    return points, bends
 
 
 def _separate(points: Sequence[list[float]], gap: float) -> None:
