@@ -22,7 +22,8 @@ from xrelay.analysis.fusion import FusionNode, FusionOptions, FusionPlan, plan_f
 from xrelay.compiler import context, read_model
 from xrelay.lowering.entry import Step
 from xrelay.tools.errors import FAILED, CommandFailed
-from xrelay.tools.view.graph import Graph, Unit, graphs
+from xrelay.tools.view.from_plan import graphs
+from xrelay.tools.view.graph import Graph, Unit
 from xrelay.tools.view.layout import COLUMN_GAP, LONGEST_EDGE, lay_out
 from xrelay.tools.view.page import lesson, script_json
 from xrelay.tools.view.picture import short_type

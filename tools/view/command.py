@@ -16,7 +16,8 @@ from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.view.dot import dot
-from xrelay.tools.view.graph import Graph, graphs
+from xrelay.tools.view.from_plan import graphs
+from xrelay.tools.view.graph import Graph
 from xrelay.tools.view.layout import require_igraph
 from xrelay.tools.view.page import draw, page, works_of
 from xrelay.tools.view.picture import operator_view, standalone, unit_view

@@ -63,7 +63,7 @@ def page(title: str, drawn: Sequence[Drawn]) -> str:
         style=f"{variables()}{asset('picture.css')}{asset('page.css')}",
         scenes="".join(scenes),
         data=script_json(data),
-        script=asset("page.js"),
+        script=f"{asset('lesson.js')}{asset('page.js')}",
     )
 
 
@@ -102,7 +102,7 @@ def node_data(graph: Graph, node: Node, numbers: Numbers, uses: list[int]) -> di
         "role": node.role,
         "kind": None if node.kind is None else node.kind.label,
         "types": node.types,
-        "attributes": list(node.attributes()),
+        "attributes": node.attributes,
         "operands": [[each.text, each.source and each.source.number] for each in node.operands],
         "uses": uses,
         "unit": graph.unit_of[node].number,
