@@ -165,6 +165,21 @@ class FusionGroup:
     """Whether the group becomes a `relay.fused`. Otherwise it is one operation that stays."""
 
 
+class Attempt(NamedTuple):
+    """What a sweep makes of a node and its post-dominator, which are in different groups."""
+
+    sweep: int
+    """The number of the sweep."""
+    node: FusionNode
+    """The node that may merge forward."""
+    between: tuple[FusionNode, ...]
+    """The nodes that merge with it: those on the paths to its dominator. None without a merge."""
+    merged: bool
+    """Whether node and dominator are in one group from now on."""
+    refusal: Refusal | None
+    """Why not; None after a merge, and when another sweep decides."""
+
+
 class Boundary(NamedTuple):
     """A value that goes from one group to another."""
 
@@ -190,6 +205,8 @@ class FusionPlan:
     """All groups, in the program order of their roots."""
     group_of: dict[Operation, FusionGroup]
     """The group of each operation of the block."""
+    attempts: tuple[Attempt, ...]
+    """What the sweeps did, in order."""
 
     @property
     def boundaries(self) -> tuple[Boundary, ...]:
@@ -215,7 +232,8 @@ def plan_fusion(block: Block, options: FusionOptions) -> FusionPlan:
     partition = _Partition(nodes, options)
     partition.sweep()
     groups, group_of = partition.groups()
-    return FusionPlan(block, options, {node.op: node for node in nodes}, groups, group_of)
+    by_op = {node.op: node for node in nodes}
+    return FusionPlan(block, options, by_op, groups, group_of, tuple(partition.attempts))
 
 
 def fusion_blocks(op: Operation) -> Iterator[Block]:
@@ -409,6 +427,7 @@ class _Partition:
         self.kinds = [node.kind for node in nodes]
         self.counts = [1] * len(nodes)
         self.anchors = [node if node.kind is OUT_EWISE_FUSABLE else None for node in nodes]
+        self.attempts: list[Attempt] = []
 
     def root(self, node: FusionNode) -> int:
         """The index of the root of the node's group."""
@@ -465,18 +484,29 @@ class _Partition:
         Rule 19: merges `node`, and all between, into its dominator `sink` if this sweep may.
         Returns the refusal, if the rule that has to decide about the node is of this sweep.
         """
+        between = self.between(node, sink)
+        decision = self.consider(node, sink, between, sweep)
+        merged: tuple[FusionNode, ...] = ()
+        if decision == "merge":
+            assert between is not None
+            merged = tuple(between)
+            for member in (node, *merged):
+                self.merge(member, sink)
+        refusal = decision if isinstance(decision, Refusal) else None
+        self.attempts.append(Attempt(sweep, node, merged, decision == "merge", refusal))
+        return refusal
+
+    def consider(
+        self, node: FusionNode, sink: FusionNode, between: Sequence[FusionNode] | None, sweep: int
+    ) -> "_Decision":
+        """Rules 17 and 24, then those of the sweep."""
         if self.kinds[node.index] is COMM_REDUCE:
             return Refusal(24, "nothing fuses after a reduction", sweep, node.op)
-        between = self.between(node, sink)
         if between is None:
             limit = self.options.max_depth
             sentence = f"the group of {sink.op.name} would have more than {limit} nodes"
             return Refusal(17, sentence, sweep, sink.op)
-        decision = self.decide(node, sink, between, sweep)
-        if decision == "merge":
-            for member in (node, *between):
-                self.merge(member, sink)
-        return decision if isinstance(decision, Refusal) else None
+        return self.decide(node, sink, between, sweep)
 
     def decide(
         self, node: FusionNode, sink: FusionNode, between: Sequence[FusionNode], sweep: int
