@@ -151,9 +151,9 @@ class FuseOpsPass(ModulePass):
 
     name = "fuse-ops"
 
-    opt_level: int = 2
+    opt_level: int = FusionOptions.opt_level
     """At 0 every operator becomes a `relay.fused` of its own. From 1 on operators fuse."""
-    max_depth: int = 256
+    max_depth: int = FusionOptions.max_depth
     """The largest number of nodes in a group. Constants, tuples and projections count."""
     link_params: bool | None = None
     """
