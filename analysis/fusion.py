@@ -23,6 +23,7 @@ results are opaque, and that calls of non-operators cover operations of other di
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from xdsl.dialects import func
@@ -67,13 +68,15 @@ class FusionGroup:
     members: tuple[Operation, ...]
     """The operations, in program order."""
     root: Operation
-    """The operation whose result leaves the group: the last member."""
+    """The last member, at whose place the group is computed. Its result leaves the group."""
     anchor: Operation | None
     """The operation of kind out_ewise_fusable that decides how the group is computed, if any."""
     kind: OpPatternKind
     """The kind of the group as a whole."""
     fused: bool
     """Whether the group becomes a `relay.fused`. Otherwise it is one operation that stays."""
+    outputs: tuple[Operation, ...]
+    """The members whose results leave the group, in program order: the root, and perhaps others."""
 
 
 class Boundary(NamedTuple):
@@ -113,6 +116,52 @@ class FusionPlan:
                     assert node.refusal is not None
                     result.append(Boundary(op, consumer, node.refusal))
         return tuple(result)
+
+    def why_not_fused(
+        self, producer: Operation | SSAValue, consumer: Operation | SSAValue
+    ) -> Boundary | None:
+        """
+        What keeps two operations apart: the first border on a shortest way from `producer` to
+        `consumer`, None when they are in one group. Where no value goes from one to the other there
+        is no border to name: the refusal is rule 19's then.
+
+        ValueError when one of them is not in this block, or a block argument (rule 5), which no
+        operation computes.
+        """
+        first, last = self._operation(producer), self._operation(consumer)
+        if self.group_of[first] is self.group_of[last]:
+            return None
+        way = self._way(first, last)
+        for source, target in pairwise(way):
+            if self.group_of[source] is not self.group_of[target]:
+                refusal = self.nodes[source].refusal
+                assert refusal is not None, "what is not fused says why"
+                return Boundary(source, target, refusal)
+        sentence = f"no value goes from {first.name} to {last.name}, and groups grow along uses"
+        return Boundary(first, last, Refusal(19, sentence))
+
+    def _operation(self, value: Operation | SSAValue) -> Operation:
+        op = value if isinstance(value, Operation) else value.owner
+        if isinstance(op, Operation) and op in self.nodes:
+            return op
+        raise ValueError(f"no operation of the block of the plan: {value}")
+
+    def _way(self, first: Operation, last: Operation) -> list[Operation]:
+        """A shortest way along uses, ends included; empty when there is none."""
+        came_from: dict[Operation, Operation] = {first: first}
+        pending = deque([first])
+        while pending and last not in came_from:
+            op = pending.popleft()
+            for use in (use.operation for result in op.results for use in result.uses):
+                if use not in came_from and use in self.nodes:
+                    came_from[use] = op
+                    pending.append(use)
+        if last not in came_from:
+            return []
+        way = [last]
+        while way[-1] is not first:
+            way.append(came_from[way[-1]])
+        return way[::-1]
 
 
 def plan(function: func.FuncOp, options: FusionOptions | None = None) -> FusionPlan:
@@ -176,13 +225,14 @@ def _groups(nodes: list[FusionNode], partition: Partition) -> tuple[FusionGroup,
                     node.op,
                     None if anchor is None else anchor.op,
                     partition.kinds[node.index],
-                    _becomes_function(node.op, len(ops)),
+                    becomes_function(node.op, len(ops)),
+                    (node.op,),
                 )
             )
     return tuple(groups)
 
 
-def _becomes_function(root: Operation, size: int) -> bool:
+def becomes_function(root: Operation, size: int) -> bool:
     """
     Whether a group of `size` operations becomes a `relay.fused` (rules 26, 27, 30-32). A
     projection does when its tuple is in the group, and then the group has more than one member.

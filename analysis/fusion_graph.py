@@ -81,7 +81,7 @@ class FusionNode:
     extern: Refusal | None = None
     """The use that is not fusible dataflow; None if there is none."""
     edges: list["FusionEdge"] = field(default_factory=list["FusionEdge"])
-    """Its uses by other nodes, in program order."""
+    """Its uses by other nodes that are fusible dataflow, in program order."""
     dominator: "FusionNode | None" = None
     """The immediate post-dominator, the parent in the post-dominator tree."""
     depth: int = 1
@@ -234,5 +234,3 @@ def _same_shape(operand: Attribute, result: Attribute) -> bool:
         and isinstance(result, TensorType)
         and operand.get_shape() == result.get_shape()
     )
-
-
