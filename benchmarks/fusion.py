@@ -4,7 +4,7 @@ The time of fusion, and of reading Relay text, against the size of the graph.
     python -m benchmarks.fusion [--sizes 100,1000,…] [--graphs "chain,long skips"] [--runs N]
                                 [--limit SECONDS] [--chart FILE.png|FILE.svg] [--json FILE]
 
-Prints microseconds per operator, medians of runs in processes of their own: of the pass `fuse-ops`,
+Prints microseconds of processor time per operator, medians of runs in processes of their own: of the pass `fuse-ops`,
 of its plan alone, of reading the same graph as Relay text, and of Relax's FuseOps where the package
 `apache-tvm` is installed. A process that takes longer than the limit, or fails, shows why.
 """
@@ -118,9 +118,9 @@ def measure(subject: str, graph: str, size: int, runs: int) -> dict[str, Any]:
         call = SUBJECTS[subject](steps)
         gc.collect()
         gc.disable()  # As the compiler does: its data live until it is done.
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        samples.append(time.perf_counter() - start)
+        samples.append(time.process_time() - start)
         gc.enable()
     return {"seconds": statistics.median(samples), "operators": len(steps)}
 

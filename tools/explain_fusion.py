@@ -43,12 +43,13 @@ def explain_decisions(
         write_files({Path(args.plan_json): f"{text}\n".encode()})
     supposed = plans
     if args.what_if:
-        kinds = supposed_kinds(plans, args.what_if)
+        kinds = supposed_kinds(plans, args.what_if, Path(args.model))
         supposed = [plan_fusion(plan.block, options, _within(plan, kinds)) for plan in plans]
         for before, after in zip(plans, supposed, strict=True):
             print_changes(console, before, after)
     if args.why is not None:
-        print_why(console, supposed, *args.why)
+        first, last = args.why
+        print_why(console, supposed, first, last, Path(args.model))
 
 
 def label(plan: FusionPlan, op: Operation) -> str:
@@ -70,7 +71,17 @@ def names_of(plan: FusionPlan, op: Operation) -> list[str]:
     return names
 
 
-def find(plans: Sequence[FusionPlan], name: str) -> tuple[FusionPlan, Operation]:
+def onnx_aliases(model: Path) -> dict[str, str]:
+    """The node of each value of an ONNX model, whose operations have the name of the node."""
+    if model.suffix != ".onnx":
+        return {}
+    from onnx import ModelProto  # Needed for some names only.
+
+    nodes = ModelProto.FromString(model.read_bytes()).graph.node
+    return {value: node.name for node in nodes if node.name for value in node.output}
+
+
+def find(plans: Sequence[FusionPlan], name: str, model: Path) -> tuple[FusionPlan, Operation]:
     """
     The operation that `name` stands for: a number (#7, of the first block that has it), the name of
     a value, or that of an ONNX node, of which it is the last operation.
@@ -82,6 +93,9 @@ def find(plans: Sequence[FusionPlan], name: str) -> tuple[FusionPlan, Operation]
             known.update((each, (plan, op)) for each in names_of(plan, op))
     if wanted in known:
         return known[wanted]
+    alias = onnx_aliases(model).get(name)
+    if alias in known:
+        return known[alias]
     for plan in plans:
         if any(arg.name_hint == wanted for arg in plan.block.args):
             raise CommandFailed(
@@ -101,9 +115,11 @@ def find(plans: Sequence[FusionPlan], name: str) -> tuple[FusionPlan, Operation]
 # Why
 
 
-def print_why(console: Console, plans: Sequence[FusionPlan], first: str, last: str) -> None:
+def print_why(
+    console: Console, plans: Sequence[FusionPlan], first: str, last: str, model: Path
+) -> None:
     """What keeps the operations of two names apart."""
-    (plan, producer), (other, consumer) = find(plans, first), find(plans, last)
+    (plan, producer), (other, consumer) = (find(plans, each, model) for each in (first, last))
     if plan is not other:
         refusal = Refusal(34, "they stand in different blocks, which are graphs of their own")
         console.print(Text(f"{first} and {last} are not fused: {refusal}"))
@@ -147,7 +163,7 @@ def facts(plan: FusionPlan, op: Operation) -> str:
 
 
 def supposed_kinds(
-    plans: Sequence[FusionPlan], arguments: Sequence[str]
+    plans: Sequence[FusionPlan], arguments: Sequence[str], model: Path
 ) -> dict[Operation, OpPatternKind]:
     """The operations that OP=KIND arguments name, with their kinds."""
     found: dict[Operation, OpPatternKind] = {}
@@ -159,7 +175,7 @@ def supposed_kinds(
             )
         operator = f"relay.{name.removeprefix('relay.')}"
         ops = [op for plan in plans for op in plan.nodes if op.name == operator]
-        for op in ops or [find(plans, name)[1]]:
+        for op in ops or [find(plans, name, model)[1]]:
             if not may_fuse(op):
                 raise PassFailedException(
                     f"--what-if: {op.name} has no kind to change: it never shares a kernel"

@@ -4,6 +4,7 @@ other pipelines decide.
 """
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
+import xrelay
 from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
 from xrelay.analysis.fusion_file import FORMAT, groups_of_data, plan_data
 from xrelay.analysis.fusion_policy import plan_of_groups
@@ -212,6 +214,9 @@ def test_several_outputs_mean_the_same() -> None:
     assert [len(op.block.ops) for op in module.walk() if isinstance(op, FusedOp)] == [4, 3]
     (result,) = interpret(module, inputs)
     np.testing.assert_array_equal(result, expected)
+    compiled = xrelay.compile(module, cache=False)
+    (found,) = compiled.run(dict(zip(("x", "w"), inputs, strict=True))).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 # The command
@@ -233,6 +238,19 @@ def test_explain_why(cmd: Command, tmp_path: Path) -> None:
     assert "are fused:" in cmd(*raw, "--why", "%d", "#1").out
     cmd(*raw, "--why", "dd", "a").refused("there is no value or node 'dd'; close are d")
     cmd(*raw, "--why", "x", "a").refused("'x' is a parameter of the function")
+
+
+def test_explain_why_knows_onnx_names(cmd: Command, tmp_path: Path) -> None:
+    """Nodes, and values whose node has another name."""
+    file = tmp_path / "squeezenet.onnx"
+    model = light_model("squeezenet", None)
+    file.write_bytes(model.SerializeToString())
+    nodes = {node.op_type: node for node in reversed(model.graph.node)}
+    first, second = nodes["Conv"], nodes["Relu"]
+    for names in ((first.name, second.name), (first.output[0], second.output[0])):
+        result = cmd("explain", file, "--no-simplify", "--why", *names)
+        assert (result.code, result.err) == (0, "")
+        assert re.match(r"nn.bias_add #\d+ and nn.relu #\d+ are fused:", result.out)
 
 
 def test_explain_what_if(cmd: Command, tmp_path: Path) -> None:
