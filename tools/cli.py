@@ -50,6 +50,8 @@ EXPLAIN_EXAMPLES = """\
 examples:
   xrelay explain model.onnx
   xrelay explain model.mlir --opt-level 0 --limit 10
+  xrelay explain model.onnx --why conv1 relu1           the rule between two nodes
+  xrelay explain model.onnx --what-if nn.softmax=injective
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
 """
@@ -128,6 +130,23 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="an .onnx, .mlir or .relay file")
     _add_fusion_options(parser)
     parser.add_argument("--limit", type=int, metavar="N", help="print the first N groups only")
+    parser.add_argument(
+        "--why",
+        nargs=2,
+        metavar=("A", "B"),
+        help="say which rule keeps two operations apart: names of values or ONNX nodes, or #NUMBER",
+    )
+    parser.add_argument(
+        "--what-if",
+        action="append",
+        default=[],
+        metavar="OP=KIND",
+        help="show what changes when an operator (nn.softmax) or one value's has another kind: "
+        "elemwise, broadcast, injective, comm_reduce, out_ewise_fusable, opaque (repeatable)",
+    )
+    parser.add_argument(
+        "--plan-json", metavar="FILE", help="write the plan, for `apply-fusion-plan` and tools"
+    )
     views = parser.add_mutually_exclusive_group()
     views.add_argument(
         "--strategies",

@@ -18,6 +18,12 @@ def _alter_op_layout() -> type[ModulePass]:
     return AlterOpLayoutPass
 
 
+def _apply_fusion_plan() -> type[ModulePass]:
+    from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
+
+    return ApplyFusionPlanPass
+
+
 def _canonicalize_matmul() -> type[ModulePass]:
     from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
 
@@ -184,6 +190,7 @@ XRELAY_UNIVERSE = Universe(
     all_dialects={"relay": _relay},
     all_passes={
         "alter-op-layout": _alter_op_layout,
+        "apply-fusion-plan": _apply_fusion_plan,
         "canonicalize-matmul": _canonicalize_matmul,
         "combine-parallel-batch-matmul": _combine_parallel_batch_matmul,
         "combine-parallel-conv2d": _combine_parallel_conv2d,

@@ -369,12 +369,14 @@ def test_control_characters_are_no_xml(cmd: Command, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".html", ".svg", ".dot"])
-def test_same_output_each_time(cmd: Command, folder: Path, suffix: str) -> None:
+def test_same_output_each_time(
+    cmd: Command, folder: Path, tmp_path_factory: pytest.TempPathFactory, suffix: str
+) -> None:
     first = folder / f"first{suffix}"
     assert cmd("view", EXAMPLE, "-o", first).code == 0
     command = [sys.executable, "-m", "xrelay.tools.cli", "view", str(EXAMPLE)]
     second = folder / f"second{suffix}"
-    environment = {"PYTHONHASHSEED": "7", "PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    environment = {"PYTHONHASHSEED": "7", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path_factory.mktemp("home"))}
     subprocess.run([*command, "-o", str(second)], check=True, env=environment)
     assert first.read_bytes() == second.read_bytes()
 
