@@ -1,184 +1,450 @@
 """
-A small language of patterns over values: what computes a value, down to named leaves.
+A language of patterns over values: what computes a value, down to named leaves.
 
-    x = Leaf("x")
-    relu_of_sum = Op(ReluOp, Op(AddOp, x, Number(1.0)))
-    match(relu_of_sum, value)   ──►  Match(leaves={"x": …}, ops=[relu, add])
+    x, w = wildcard(), is_constant()
+    pattern = is_op("nn.conv2d")(x, w).optional(is_op("nn.relu"))
+    found = match(pattern, value)      ──►  found[x] is the convolution's input, found.ops its operations
 
-Operands of commutative operators match in either order. A leaf that occurs twice must be the same value.
-All ways to match are tried in the order in which they are written, so that results do not depend on
-anything but the pattern and the program.
+1. A pattern *node* stands for one value: used twice, it has to be the same value twice (equal
+   constants count as the same). Two nodes may stand for the same value.
+2. All ways to match are tried, in the order in which they are written: of `a | b` first `a`, the operands of
+   `add` and `multiply` as they are before they are swapped, a quotient of a product as
+   the product of a quotient last. Results depend on the pattern and the program only.
+3. Types are those that the program states.
+4. Nothing changes when a match fails; `why_not` tells the part that came furthest and what it found.
+
+Source: Relay's dataflow pattern language. Additions: `where`, `is_number`, `through`, classes of operations
+in `is_op`, and that all alternatives are tried.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from math import isclose
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from xrelay.dialects.binary import AddOp, MaximumOp, MinimumOp, MultiplyOp
-from xrelay.dialects.core import BlobAttr, ConstantOp
-from xrelay.dialects.shapes import is_tensor_type
-from xrelay.interpreters.arrays import BFLOAT16, constant_array, dtype_of
-from xrelay.interpreters.numerics import is_float
+if TYPE_CHECKING:
+    from xrelay.analysis.matching import Match
 
-COMMUTATIVE = (AddOp, MultiplyOp, MaximumOp, MinimumOp)
+OpKind: TypeAlias = str | type[Operation] | tuple[type[Operation], ...]
+"""An operator, by its name with or without `relay.`, or by its class."""
+
+
+class Pattern:
+    """Describes values. Two patterns are the same only when they are one object."""
+
+    def parts(self) -> Sequence["Pattern"]:
+        """The patterns that it is made of, in order."""
+        return ()
+
+    def __call__(self, *args: "Pattern") -> "CallPattern":
+        """A call of what the pattern describes, with operands as described."""
+        return CallPattern(self, args)
+
+    def any_call(self) -> "CallPattern":
+        """A call of what the pattern describes, with any operands."""
+        return CallPattern(self, None)
+
+    def __or__(self, other: "Pattern") -> "AltPattern":
+        return AltPattern(self, other)
+
+    def __add__(self, other: "Pattern") -> "CallPattern":
+        return is_op("add")(self, other)
+
+    def __sub__(self, other: "Pattern") -> "CallPattern":
+        return is_op("subtract")(self, other)
+
+    def __mul__(self, other: "Pattern") -> "CallPattern":
+        return is_op("multiply")(self, other)
+
+    def __truediv__(self, other: "Pattern") -> "CallPattern":
+        return is_op("divide")(self, other)
+
+    def __getitem__(self, index: int) -> "TupleGetItemPattern":
+        """A field of the tuple that the pattern describes."""
+        return TupleGetItemPattern(self, index)
+
+    def has_attr(self, attrs: Mapping[str, object]) -> "AttrPattern":
+        """
+        With attributes: of an operator its kind (`TOpPattern`), of a call its properties, of a function
+        literal its attributes.
+        """
+        return AttrPattern(self, attrs)
+
+    def has_type(self, type_: Attribute) -> "TypePattern":
+        """Of a type."""
+        return TypePattern(self, type_)
+
+    def has_dtype(self, dtype: str) -> "DtypePattern":
+        """A tensor with elements of a type, named as in Relay: "float32"."""
+        return DtypePattern(self, dtype)
+
+    def has_shape(self, shape: Sequence[int | None]) -> "ShapePattern":
+        """A tensor of a shape; None stands for any dimension."""
+        return ShapePattern(self, tuple(shape))
+
+    def optional(self, option: Callable[["Pattern"], "Pattern"]) -> "AltPattern":
+        """What the pattern describes, or what `option` makes of it, which is preferred."""
+        return AltPattern(option(self), self)
+
+    def dominates(self, parent: "Pattern", path: "Pattern | None" = None) -> "DominatorPattern":
+        """
+        With `parent` above it, and on all ways between the two what `path` describes: any number of
+        it, and nothing else uses any of it.
+        """
+        return DominatorPattern(parent, wildcard() if path is None else path, self)
+
+    def where(self, condition: Callable[[Any], bool], reason: str = "") -> "WherePattern":
+        """Computed by an operation with a property, which `reason` says in words."""
+        name = getattr(condition, "__name__", "the condition").strip("_")
+        return WherePattern(self, condition, reason or name)
+
+
+@dataclass(eq=False, frozen=True)
+class WildcardPattern(Pattern):
+    """Any value."""
+
+    def __str__(self) -> str:
+        return "*"
+
+
+@dataclass(eq=False, frozen=True)
+class VarPattern(Pattern):
+    """A parameter, or a variable that `relay.let` binds; of a name when one is given."""
+
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"is_var({self.name!r})" if self.name else "is_var()"
+
+
+@dataclass(eq=False, frozen=True)
+class ConstantPattern(Pattern):
+    """A constant."""
+
+    def __str__(self) -> str:
+        return "is_constant()"
+
+
+@dataclass(eq=False, frozen=True)
+class NumberPattern(Pattern):
+    """A constant whose elements are all one number; which one, up to rounding in its type."""
+
+    value: float | None = None
+
+    def __str__(self) -> str:
+        return f"is_number({'' if self.value is None else self.value})"
+
+
+@dataclass(eq=False, frozen=True)
+class ExprPattern(Pattern):
+    """A value that is computed as another one is, from the same parameters."""
+
+    value: SSAValue
+
+    def __str__(self) -> str:
+        return f"is_expr(%{self.value.name_hint or '?'})"
+
+
+@dataclass(eq=False, frozen=True)
+class OpPattern(Pattern):
+    """An operator, as what is called."""
+
+    kind: OpKind
+
+    def __str__(self) -> str:
+        if isinstance(self.kind, str):
+            return self.kind.removeprefix("relay.")
+        kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+        return " or ".join(kind.__name__ for kind in kinds)
+
+
+@dataclass(eq=False, frozen=True)
+class CallPattern(Pattern):
+    """The result of an operator or of a function literal; `args` is None for any operands."""
+
+    callee: Pattern
+    args: tuple[Pattern, ...] | None
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.callee, *(self.args or ()))
+
+    def __str__(self) -> str:
+        args = "…" if self.args is None else ", ".join(map(str, self.args))
+        return f"{self.callee}({args})"
+
+
+@dataclass(eq=False, frozen=True)
+class TuplePattern(Pattern):
+    """A tuple that is made of fields; `fields` is None for any."""
+
+    fields: tuple[Pattern, ...] | None
+
+    def parts(self) -> Sequence[Pattern]:
+        return self.fields or ()
+
+    def __str__(self) -> str:
+        return f"({'…' if self.fields is None else ', '.join(map(str, self.fields))})"
+
+
+@dataclass(eq=False, frozen=True)
+class TupleGetItemPattern(Pattern):
+    """A field of a tuple; `index` is None for any."""
+
+    tuple_value: Pattern
+    index: int | None = None
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.tuple_value,)
+
+    def __str__(self) -> str:
+        return f"{self.tuple_value}[{'…' if self.index is None else self.index}]"
+
+
+@dataclass(eq=False, frozen=True)
+class IfPattern(Pattern):
+    """A result of `scf.if`."""
+
+    condition: Pattern
+    true_branch: Pattern
+    false_branch: Pattern
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.condition, self.true_branch, self.false_branch)
+
+    def __str__(self) -> str:
+        return f"is_if({self.condition}, {self.true_branch}, {self.false_branch})"
+
+
+@dataclass(eq=False, frozen=True)
+class LetPattern(Pattern):
+    """A value, `body`, in which a variable occurs that `relay.let` binds to `value`."""
+
+    var: Pattern
+    value: Pattern
+    body: Pattern
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.var, self.value, self.body)
+
+    def __str__(self) -> str:
+        return f"is_let({self.var}, {self.value}, {self.body})"
+
+
+@dataclass(eq=False, frozen=True)
+class FunctionPattern(Pattern):
+    """A function literal, called in place or not; `params` is None for any parameters."""
+
+    params: tuple[Pattern, ...] | None
+    body: Pattern
+
+    def parts(self) -> Sequence[Pattern]:
+        return (*(self.params or ()), self.body)
+
+    def __str__(self) -> str:
+        params = "…" if self.params is None else ", ".join(map(str, self.params))
+        return f"fn({params}) {{{self.body}}}"
+
+
+@dataclass(eq=False, frozen=True)
+class AltPattern(Pattern):
+    """What one of two patterns describes."""
+
+    left: Pattern
+    right: Pattern
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.left, self.right)
+
+    def __str__(self) -> str:
+        return f"({self.left} | {self.right})"
+
+
+@dataclass(eq=False, frozen=True)
+class ThroughPattern(Pattern):
+    """What some operators of one operand, any number of them, make of a value as described."""
+
+    types: tuple[type[Operation], ...]
+    pattern: Pattern
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.pattern,)
+
+    def __str__(self) -> str:
+        return f"through({self.pattern})"
+
+
+@dataclass(eq=False, frozen=True)
+class DominatorPattern(Pattern):
+    """`child` with `parent` above it; see `Pattern.dominates`."""
+
+    parent: Pattern
+    path: Pattern
+    child: Pattern
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.child, self.parent, self.path)
+
+    def __str__(self) -> str:
+        return f"{self.child}.dominates({self.parent}, {self.path})"
+
+
+@dataclass(eq=False, frozen=True)
+class RestrictedPattern(Pattern):
+    """What another pattern describes, with a property."""
+
+    pattern: Pattern
+
+    def parts(self) -> Sequence[Pattern]:
+        return (self.pattern,)
+
+
+@dataclass(eq=False, frozen=True)
+class AttrPattern(RestrictedPattern):
+    """With attributes; see `Pattern.has_attr`."""
+
+    attrs: Mapping[str, object]
+
+    def __str__(self) -> str:
+        return f"{self.pattern}.has_attr({dict(self.attrs)})"
+
+
+@dataclass(eq=False, frozen=True)
+class TypePattern(RestrictedPattern):
+    """Of a type."""
+
+    type: Attribute
+
+    def __str__(self) -> str:
+        return f"{self.pattern}.has_type({self.type})"
+
+
+@dataclass(eq=False, frozen=True)
+class DtypePattern(RestrictedPattern):
+    """A tensor with elements of a type."""
+
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.pattern}.has_dtype({self.dtype!r})"
+
+
+@dataclass(eq=False, frozen=True)
+class ShapePattern(RestrictedPattern):
+    """A tensor of a shape."""
+
+    shape: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        return f"{self.pattern}.has_shape({self.shape})"
+
+
+@dataclass(eq=False, frozen=True)
+class WherePattern(RestrictedPattern):
+    """Computed by an operation with a property."""
+
+    condition: Callable[[Any], bool]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.pattern}.where({self.reason})"
+
+
+def wildcard() -> WildcardPattern:
+    """Any value."""
+    return WildcardPattern()
+
+
+def is_var(name: str = "") -> VarPattern:
+    """A parameter or a variable, of a name when one is given."""
+    return VarPattern(name)
+
+
+def is_constant() -> ConstantPattern:
+    """A constant."""
+    return ConstantPattern()
+
+
+def is_number(value: float | None = None) -> NumberPattern:
+    """A constant whose elements are all one number."""
+    return NumberPattern(value)
+
+
+def is_expr(value: SSAValue) -> ExprPattern:
+    """A value that is computed as `value` is, from the same parameters."""
+    return ExprPattern(value)
+
+
+def is_op(kind: OpKind) -> OpPattern:
+    """An operator: `is_op("add")(a, b)` is its result."""
+    return OpPattern(kind)
+
+
+def is_tuple(fields: Sequence[Pattern] | None) -> TuplePattern:
+    """A tuple of fields as described, of any when None."""
+    return TuplePattern(None if fields is None else tuple(fields))
+
+
+def is_tuple_get_item(tuple_value: Pattern, index: int | None = None) -> TupleGetItemPattern:
+    """A field of a tuple."""
+    return TupleGetItemPattern(tuple_value, index)
+
+
+def is_if(condition: Pattern, true_branch: Pattern, false_branch: Pattern) -> IfPattern:
+    """A choice."""
+    return IfPattern(condition, true_branch, false_branch)
+
+
+def is_let(var: Pattern, value: Pattern, body: Pattern) -> LetPattern:
+    """`body` with a variable that is bound to `value`."""
+    return LetPattern(var, value, body)
+
+
+def is_function(params: Sequence[Pattern] | None, body: Pattern) -> FunctionPattern:
+    """A function literal."""
+    return FunctionPattern(None if params is None else tuple(params), body)
+
+
+def one_of(*patterns: Pattern) -> Pattern:
+    """What one of several patterns describes, the first preferred."""
+    found = patterns[-1]
+    for pattern in reversed(patterns[:-1]):
+        found = pattern | found
+    return found
+
+
+def through(types: Sequence[type[Operation]], pattern: Pattern) -> ThroughPattern:
+    """What some operators of one operand, any number of them, make of what is described."""
+    return ThroughPattern(tuple(types), pattern)
+
+
+def nodes(pattern: Pattern) -> list[Pattern]:
+    """The nodes of a pattern, each once, after its parts."""
+    order: list[Pattern] = []
+    seen = {pattern}
+    path = [(pattern, iter(pattern.parts()))]
+    while path:
+        node, parts = path[-1]
+        part = next((part for part in parts if part not in seen), None)
+        if part is None:
+            path.pop()
+            order.append(node)
+        else:
+            seen.add(part)
+            path.append((part, iter(part.parts())))
+    return order
+
+
+def _always(found: "Match") -> bool:
+    return True
 
 
 @dataclass(frozen=True)
-class Match:
-    """What a pattern found."""
-
-    leaves: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
-    numbers: Mapping[str, float] = field(default_factory=dict[str, float])
-    ops: tuple[Operation, ...] = ()
-    """The operations that the pattern names, the root first; one may occur twice."""
-
-    def with_leaf(self, name: str, value: SSAValue) -> "Match":
-        """With one more leaf."""
-        return Match({**self.leaves, name: value}, self.numbers, self.ops)
-
-    def with_number(self, name: str, number: float) -> "Match":
-        """With one more number."""
-        return Match(self.leaves, {**self.numbers, name: number}, self.ops)
-
-    def with_op(self, op: Operation) -> "Match":
-        """With one more operation."""
-        return Match(self.leaves, self.numbers, (*self.ops, op))
-
-
-class Pattern(ABC):
-    """Describes values."""
-
-    @abstractmethod
-    def matches(self, value: SSAValue, before: Match) -> Iterator[Match]:
-        """All ways in which `value` is as described, given what was found before."""
-
-
-@dataclass(frozen=True)
-class Leaf(Pattern):
-    """Any value, the same one wherever the name occurs."""
+class CompositePattern:
+    """What a compiler knows as one operator: a line of its table."""
 
     name: str
-
-    def matches(self, value: SSAValue, before: Match) -> Iterator[Match]:
-        known = before.leaves.get(self.name)
-        if known is None:
-            yield before.with_leaf(self.name, value)
-        elif known is value:
-            yield before
-
-
-@dataclass(frozen=True)
-class Number(Pattern):
-    """A constant whose elements are all one number, up to rounding in its type."""
-
-    value: float
-
-    def matches(self, value: SSAValue, before: Match) -> Iterator[Match]:
-        found = number_of(value)
-        if found is not None and isclose(found, self.value, rel_tol=_rounding(value)):
-            yield before
-
-
-@dataclass(frozen=True)
-class AnyNumber(Pattern):
-    """A constant whose elements are all one number, which the match remembers."""
-
-    name: str
-
-    def matches(self, value: SSAValue, before: Match) -> Iterator[Match]:
-        found = number_of(value)
-        if found is not None and before.numbers.get(self.name, found) == found:
-            yield before.with_number(self.name, found)
-
-
-class Op(Pattern):
-    """The result of an operation of a type, whose operands are as described."""
-
-    def __init__(
-        self,
-        type_: type[Operation],
-        *operands: Pattern,
-        where: Callable[[Any], bool] | None = None,
-    ):
-        self.type = type_
-        self.operands = operands
-        self.where = where
-
-    def matches(self, value: SSAValue, before: Match) -> Iterator[Match]:
-        op = value.owner
-        if not isinstance(op, self.type) or len(op.operands) != len(self.operands):
-            return
-        if self.where is not None and not self.where(op):
-            return
-        found = before.with_op(op)
-        yield from _all_match(self.operands, tuple(op.operands), found)
-        if isinstance(op, COMMUTATIVE):
-            yield from _all_match(self.operands, tuple(reversed(op.operands)), found)
-
-
-class OneOf(Pattern):
-    """A value that one of several patterns describes; the first that does counts."""
-
-    def __init__(self, *patterns: Pattern):
-        self.patterns = patterns
-
-    def matches(self, value: SSAValue, before: Match) -> Iterator[Match]:
-        for pattern in self.patterns:
-            yield from pattern.matches(value, before)
-
-
-class Through(Pattern):
-    """A value that some operators of one operand, any number of them, make of one as described."""
-
-    def __init__(self, types: tuple[type[Operation], ...], pattern: Pattern):
-        self.types = types
-        self.pattern = pattern
-
-    def matches(self, value: SSAValue, before: Match) -> Iterator[Match]:
-        chain = [(value, before)]
-        while isinstance(op := value.owner, self.types) and len(op.operands) == 1:
-            value, before = op.operands[0], before.with_op(op)
-            chain.append((value, before))
-        for reached, found in reversed(chain):
-            yield from self.pattern.matches(reached, found)
-
-
-def _all_match(
-    patterns: tuple[Pattern, ...], values: tuple[SSAValue, ...], before: Match
-) -> Iterator[Match]:
-    if not patterns:
-        yield before
-        return
-    for found in patterns[0].matches(values[0], before):
-        yield from _all_match(patterns[1:], values[1:], found)
-
-
-def match(pattern: Pattern, value: SSAValue) -> Match | None:
-    """The first way in which a pattern describes a value, None when it does not."""
-    return next(pattern.matches(value, Match()), None)
-
-
-def _rounding(value: SSAValue) -> float:
-    """How far a number in the type of a tensor may be from the one that was meant, relatively."""
-    assert is_tensor_type(value.type)
-    dtype = dtype_of(value.type.element_type)
-    if not is_float(dtype):
-        return 0.0
-    return 2.0**-6 if dtype == BFLOAT16 else 2 * float(np.finfo(dtype).eps)
-
-
-def number_of(value: SSAValue) -> float | None:
-    """The number that all elements of a small or uniform constant are, None for other values."""
-    op = value.owner
-    if not isinstance(op, ConstantOp) or isinstance(op.value, BlobAttr):
-        return None
-    array = constant_array(op)
-    if array.size == 0 or not np.all(array == array.flat[0]):
-        return None
-    first = array.flat[0].item()
-    return float(first) if isinstance(first, float | int) else None
+    """The name of the composite, `compiler.operator`."""
+    pattern: Pattern
+    check: Callable[["Match"], bool] = _always
+    """Whether the compiler supports what was found."""

@@ -7,7 +7,7 @@ from xdsl.traits import Pure
 
 from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.shapes import element_type, string
-from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
 class AnnotationOp(RelayOp):
@@ -37,9 +37,13 @@ class StopFusionOp(AnnotationOp):
 
 
 class CompilerAnnotationOp(AnnotationOp):
-    """Marks a border of a region for the compiler named `compiler`."""
+    """
+    Marks a border of a region for the compiler named `compiler`. It stays outside of kernels, so
+    that regions can be merged and partitioned after fusion too.
+    """
 
     compiler = prop_def(StringAttr)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
     assembly_format = "$data `compiler` $compiler attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, data: Value, compiler: str):

@@ -24,6 +24,12 @@ def _apply_fusion_plan() -> type[ModulePass]:
     return ApplyFusionPlanPass
 
 
+def _annotate_target() -> type[ModulePass]:
+    from xrelay.transforms.annotate_target import AnnotateTargetPass
+
+    return AnnotateTargetPass
+
+
 def _canonicalize_matmul() -> type[ModulePass]:
     from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
 
@@ -126,6 +132,18 @@ def _infer_type() -> type[ModulePass]:
     return InferTypePass
 
 
+def _inline() -> type[ModulePass]:
+    from xrelay.transforms.inline import InlinePass
+
+    return InlinePass
+
+
+def _inline_compiler_functions() -> type[ModulePass]:
+    from xrelay.transforms.inline_compiler_functions import InlineCompilerFunctionsPass
+
+    return InlineCompilerFunctionsPass
+
+
 def _legalize() -> type[ModulePass]:
     from xrelay.transforms.legalize import LegalizePass
 
@@ -150,10 +168,40 @@ def _legalize_quantized_products() -> type[ModulePass]:
     return LegalizeQuantizedProductsPass
 
 
+def _merge_compiler_regions() -> type[ModulePass]:
+    from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
+
+    return MergeCompilerRegionsPass
+
+
+def _merge_composite() -> type[ModulePass]:
+    from xrelay.transforms.merge_composite import MergeCompositePass
+
+    return MergeCompositePass
+
+
+def _outline_compiler_functions() -> type[ModulePass]:
+    from xrelay.transforms.outline_compiler_functions import OutlineCompilerFunctionsPass
+
+    return OutlineCompilerFunctionsPass
+
+
+def _partition_graph() -> type[ModulePass]:
+    from xrelay.transforms.partition_graph import PartitionGraphPass
+
+    return PartitionGraphPass
+
+
 def _recognize_operators() -> type[ModulePass]:
     from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 
     return RecognizeOperatorsPass
+
+
+def _remove_unused_functions() -> type[ModulePass]:
+    from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
+
+    return RemoveUnusedFunctionsPass
 
 
 def _simplify_expr() -> type[ModulePass]:
@@ -191,6 +239,7 @@ XRELAY_UNIVERSE = Universe(
     all_passes={
         "alter-op-layout": _alter_op_layout,
         "apply-fusion-plan": _apply_fusion_plan,
+        "annotate-target": _annotate_target,
         "canonicalize-matmul": _canonicalize_matmul,
         "combine-parallel-batch-matmul": _combine_parallel_batch_matmul,
         "combine-parallel-conv2d": _combine_parallel_conv2d,
@@ -208,11 +257,18 @@ XRELAY_UNIVERSE = Universe(
         "fuse-composites": _fuse_composites,
         "fuse-ops": _fuse_ops,
         "infer-type": _infer_type,
+        "inline": _inline,
+        "inline-compiler-functions": _inline_compiler_functions,
         "legalize": _legalize,
         "legalize-convolutions": _legalize_convolutions,
         "legalize-layouts": _legalize_layouts,
         "legalize-quantized-products": _legalize_quantized_products,
+        "merge-compiler-regions": _merge_compiler_regions,
+        "merge-composite": _merge_composite,
+        "outline-compiler-functions": _outline_compiler_functions,
+        "partition-graph": _partition_graph,
         "recognize-operators": _recognize_operators,
+        "remove-unused-functions": _remove_unused_functions,
         "simplify-expr": _simplify_expr,
         "simplify-inference": _simplify_inference,
         "sink-reshape": _sink_reshape,

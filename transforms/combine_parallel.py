@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from xrelay.analysis.patterns import number_of
+from xrelay.analysis.constants import number_of
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import BroadcastBinaryOp

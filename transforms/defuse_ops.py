@@ -32,6 +32,18 @@ from xrelay.analysis.scopes import has_flag
 from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp
 
 
+def inline_body(op: CalledBodyOp, rewriter: PatternRewriter) -> None:
+    """Puts the body of a function literal in the place of its call."""
+    end = op.block.last_op
+    assert end is not None
+    for parameter in op.block.args:
+        parameter.name_hint = None  # Inlining would pass it on to the argument.
+    rewriter.inline_block(op.block, InsertPoint.before(op), op.args)
+    (value,) = end.operands
+    rewriter.replace(op, (), (value,))
+    rewriter.erase(end)
+
+
 @dataclass(frozen=True)
 class InlineBody(RewritePattern):
     """A call of a function literal is the literal's body, with arguments for parameters."""
@@ -41,16 +53,8 @@ class InlineBody(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         kinds = FusedOp | CompositeOp if self.include_composite else FusedOp
-        if not isinstance(op, kinds) or self.is_kept(op):
-            return
-        end = op.block.last_op
-        assert end is not None
-        for parameter in op.block.args:
-            parameter.name_hint = None  # Inlining would pass it on to the argument.
-        rewriter.inline_block(op.block, InsertPoint.before(op), op.args)
-        (value,) = end.operands
-        rewriter.replace(op, (), (value,))
-        rewriter.erase(end)
+        if isinstance(op, kinds) and not self.is_kept(op):
+            inline_body(op, rewriter)
 
     def is_kept(self, op: CalledBodyOp) -> bool:
         """Whether a function that this pass leaves alone contains `op`."""

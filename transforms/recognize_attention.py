@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.analysis.patterns import AnyNumber, Leaf, OneOf, Op, Pattern, Through, number_of
+from xrelay.analysis.constants import number_of
+from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, through, wildcard
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
 from xrelay.dialects.core import TupleGetItemOp
 from xrelay.dialects.dense import MatrixProductOp
@@ -36,41 +37,40 @@ SOURCES = (*MOVES, StridedSliceOp, SplitOp, TupleGetItemOp, BroadcastToOp, Repea
 """What moves elements of the operands."""
 
 
-def _through(pattern: Pattern) -> Pattern:
-    return Through(MOVES, pattern)
-
-
-def _after_step(number: int, scores: Pattern) -> Pattern:
+def _after_step(scores: Pattern) -> Pattern:
     """Scores that were scaled or masked."""
-    scale, mask, low = AnyNumber(f"scale{number}"), Leaf(f"mask{number}"), AnyNumber(f"low{number}")
-    return _through(
-        OneOf(
-            Op(DivideOp, scores, scale),
-            Op(MultiplyOp, scores, scale),
-            Op(AddOp, scores, mask),
-            Op(WhereOp, mask, scores, low),
-            Op(WhereOp, mask, low, scores),
-        )
+    mask = wildcard()
+    return through(
+        MOVES,
+        one_of(
+            is_op(DivideOp)(scores, is_number()),
+            is_op(MultiplyOp)(scores, is_number()),
+            is_op(AddOp)(scores, mask),
+            is_op(WhereOp)(mask, scores, is_number()),
+            is_op(WhereOp)(mask, is_number(), scores),
+        ),
     )
 
 
 def _scores() -> Pattern:
-    product = _through(Op(MatrixProductOp, Leaf("query"), Leaf("key")))
-    forms = [product]
-    for number in range(MOST_STEPS):
-        forms.append(_after_step(number, forms[-1]))
-    return OneOf(*forms)
+    forms: list[Pattern] = []
+    for steps in range(MOST_STEPS + 1):
+        scores: Pattern = through(MOVES, is_op(MatrixProductOp)(wildcard(), wildcard()))
+        for _ in range(steps):
+            scores = _after_step(scores)
+        forms.append(scores)
+    return one_of(*forms)
 
 
 def _is_along_last_axis(op: SoftmaxOp) -> bool:
     return op.normalized_axis + 1 == op.data.type.get_num_dims()
 
 
-_SOFTMAX = _through(Op(SoftmaxOp, _scores(), where=_is_along_last_axis))
+_SOFTMAX = through(MOVES, is_op(SoftmaxOp)(_scores()).where(_is_along_last_axis))
 # The softmax of a row that is masked as a whole is NaN, for which some write zeros.
-_IS_NAN = Op(NotEqualOp, _SOFTMAX, _SOFTMAX)
-_WEIGHTS = OneOf(_SOFTMAX, _through(Op(WhereOp, _IS_NAN, AnyNumber("weight"), _SOFTMAX)))
-ATTENTION = _through(Op(MatrixProductOp, _WEIGHTS, Leaf("value")))
+_IS_NAN = is_op(NotEqualOp)(_SOFTMAX, _SOFTMAX)
+_WEIGHTS = one_of(_SOFTMAX, through(MOVES, is_op(WhereOp)(_IS_NAN, is_number(), _SOFTMAX)))
+ATTENTION = through(MOVES, is_op(MatrixProductOp)(_WEIGHTS, wildcard()))
 
 
 def with_moves(ops: Sequence[Operation]) -> set[Operation]:

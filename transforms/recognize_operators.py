@@ -28,6 +28,7 @@ tried from the results to the inputs, the largest sub-graph first.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.context import Context
@@ -36,16 +37,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
-from xrelay.analysis.patterns import (
-    AnyNumber,
-    Leaf,
-    Match,
-    Number,
-    OneOf,
-    Op,
-    Pattern,
-    match,
-)
+from xrelay.analysis.matching import Match, match
+from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, wildcard
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
@@ -112,15 +105,14 @@ def _vector(emit: Emitter, value: SSAValue, axis: int, shape: Sequence[int]) -> 
 
 def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     """relay.nn.layer_norm, without scale or shift where the sub-graph has none."""
-    x, axis = found.leaves["x"], _same_axis(found, MeanOp)
+    x, axis = found[X], _same_axis(found, MeanOp)
     if axis is None or x.type != result.type:
         return None
     shape = shape_of(x)
     gamma, beta = (
-        None if name not in found.leaves else _vector(emit, found.leaves[name], axis, shape)
-        for name in ("gamma", "beta")
+        _vector(emit, found[node], axis, shape) if node in found else None for node in (GAMMA, BETA)
     )
-    if (gamma is None and "gamma" in found.leaves) or (beta is None and "beta" in found.leaves):
+    if (gamma is None and GAMMA in found) or (beta is None and BETA in found):
         return None
     assert is_tensor_type(x.type)
     none = np.zeros(shape[axis], dtype_of(x.type.element_type))
@@ -130,7 +122,7 @@ def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None
             emit.constant(none) if gamma is None else gamma,
             emit.constant(none) if beta is None else beta,
             axis=axis - len(shape) if axis == len(shape) - 1 else axis,
-            epsilon=found.numbers["epsilon"],
+            epsilon=found.number(EPSILON),
             center=beta is not None,
             scale=gamma is not None,
         )
@@ -139,13 +131,12 @@ def layer_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None
 
 def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     """relay.nn.rms_norm, without scale where the sub-graph has none."""
-    x, axis = found.leaves["x"], _same_axis(found, MeanOp)
+    x, axis = found[X], _same_axis(found, MeanOp)
     if axis is None or x.type != result.type:
         return None
     shape = shape_of(x)
-    gamma = found.leaves.get("gamma")
-    vector = None if gamma is None else _vector(emit, gamma, axis, shape)
-    if vector is None and gamma is not None:
+    vector = _vector(emit, found[GAMMA], axis, shape) if GAMMA in found else None
+    if vector is None and GAMMA in found:
         return None
     assert is_tensor_type(x.type)
     none = np.zeros(shape[axis], dtype_of(x.type.element_type))
@@ -154,7 +145,7 @@ def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
             x,
             emit.constant(none) if vector is None else vector,
             axis=axis - len(shape) if axis == len(shape) - 1 else axis,
-            epsilon=found.numbers["epsilon"],
+            epsilon=found.number(EPSILON),
             scale=vector is not None,
         )
     )
@@ -162,7 +153,7 @@ def rms_norm(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
 
 def softmax(found: Match, result: SSAValue, emit: Emitter) -> SSAValue | None:
     """relay.nn.softmax"""
-    x, axis = found.leaves["x"], _same_axis(found, MaxOp, SumOp)
+    x, axis = found[X], _same_axis(found, MaxOp, SumOp)
     if axis is None or x.type != result.type:
         return None
     rank = len(shape_of(x))
@@ -212,88 +203,127 @@ def _collect(
     order.append(op)
 
 
-X, GAMMA, BETA = Leaf("x"), Leaf("gamma"), Leaf("beta")
-EPSILON = AnyNumber("epsilon")
+X, GAMMA, BETA = wildcard(), wildcard(), wildcard()
+EPSILON = is_number()
+# These stand for values. What is between them may be computed more than once in a program, so that a
+# pattern states it anew wherever it occurs: the functions below.
+
+
+def _op(
+    kind: type[Operation], *operands: Pattern, where: Callable[[Any], bool] | None = None
+) -> Pattern:
+    call = is_op(kind)(*operands)
+    return call if where is None else call.where(where)
 
 
 def _mean(value: Pattern) -> Pattern:
-    return Op(MeanOp, value, where=_keeps_axes)
+    return _op(MeanOp, value, where=_keeps_axes)
 
 
-def _square(value: Pattern) -> Pattern:
-    return OneOf(Op(MultiplyOp, value, value), Op(PowerOp, value, Number(2)))
+def _square(value: Callable[[], Pattern]) -> Pattern:
+    return one_of(_op(MultiplyOp, value(), value()), _op(PowerOp, value(), is_number(2)))
 
 
 def _half(value: Pattern) -> Pattern:
-    return OneOf(Op(MultiplyOp, value, Number(0.5)), Op(DivideOp, value, Number(2)))
+    return one_of(_op(MultiplyOp, value, is_number(0.5)), _op(DivideOp, value, is_number(2)))
 
 
-_CENTERED = Op(SubtractOp, X, _mean(X))
-_STABLE = Op(AddOp, _mean(_square(_CENTERED)), EPSILON)
-_INVERSE = OneOf(
-    Op(RsqrtOp, _STABLE),
-    Op(DivideOp, Number(1), Op(SqrtOp, _STABLE)),
-    Op(PowerOp, _STABLE, Number(-0.5)),
-)
-_NORMAL = OneOf(
-    Op(DivideOp, _CENTERED, Op(SqrtOp, _STABLE)),
-    Op(DivideOp, _CENTERED, Op(PowerOp, _STABLE, Number(0.5))),
-    Op(MultiplyOp, _CENTERED, _INVERSE),
-)
+def _x() -> Pattern:
+    return X
+
+
+def _centered() -> Pattern:
+    return _op(SubtractOp, X, _mean(X))
+
+
+def _stable(value: Callable[[], Pattern]) -> Pattern:
+    return _op(AddOp, _mean(_square(value)), EPSILON)
+
+
+def _root(value: Callable[[], Pattern]) -> Pattern:
+    return one_of(
+        _op(SqrtOp, _stable(value)),
+        _op(PowerOp, _stable(value), is_number(0.5)),
+    )
+
+
+def _inverse_root(value: Callable[[], Pattern]) -> Pattern:
+    return one_of(
+        _op(RsqrtOp, _stable(value)),
+        _op(DivideOp, is_number(1), _root(value)),
+        _op(PowerOp, _stable(value), is_number(-0.5)),
+    )
+
+
+def _normal(value: Callable[[], Pattern]) -> Pattern:
+    """A value by the root of the mean of its squares."""
+    return one_of(
+        _op(DivideOp, value(), _root(value)),
+        _op(MultiplyOp, value(), _inverse_root(value)),
+    )
+
+
+def _factor() -> Pattern:
+    return _op(MultiplyOp, _inverse_root(_centered), GAMMA)
+
+
 # x * (inverse * gamma) + (beta - mean * (inverse * gamma)), with the variance of tf.nn.moments.
-_FACTOR = Op(MultiplyOp, _INVERSE, GAMMA)
-_TENSORFLOW = Op(
-    AddOp, Op(MultiplyOp, X, _FACTOR), Op(SubtractOp, BETA, Op(MultiplyOp, _mean(X), _FACTOR))
-)
-_LAYER_NORM = OneOf(
-    _TENSORFLOW,
-    Op(AddOp, Op(MultiplyOp, _NORMAL, GAMMA), BETA),
-)
-
-_SQUARES = Op(AddOp, _mean(_square(X)), EPSILON)
-_ROOT = OneOf(Op(SqrtOp, _SQUARES), Op(PowerOp, _SQUARES, Number(0.5)))
-_INVERSE_ROOT = OneOf(
-    Op(RsqrtOp, _SQUARES),
-    Op(DivideOp, Number(1), _ROOT),
-    Op(PowerOp, _SQUARES, Number(-0.5)),
-)
-_RMS = OneOf(Op(DivideOp, X, _ROOT), Op(MultiplyOp, X, _INVERSE_ROOT))
-_RMS_NORM = OneOf(
-    Op(MultiplyOp, _RMS, GAMMA),
-    Op(MultiplyOp, X, Op(MultiplyOp, _INVERSE_ROOT, GAMMA)),
-)
-
-_POWERS = Op(ExpOp, Op(SubtractOp, X, Op(MaxOp, X, where=_keeps_axes)))
-_SOFTMAX = Op(DivideOp, _POWERS, Op(SumOp, _POWERS, where=_keeps_axes))
-
-_ERF = Op(
+_TENSORFLOW = _op(
     AddOp,
-    Op(
+    _op(MultiplyOp, X, _factor()),
+    _op(SubtractOp, BETA, _op(MultiplyOp, _mean(X), _factor())),
+)
+_LAYER_NORM = one_of(
+    _TENSORFLOW,
+    _op(AddOp, _op(MultiplyOp, _normal(_centered), GAMMA), BETA),
+)
+_RMS_NORM = one_of(
+    _op(MultiplyOp, _normal(_x), GAMMA),
+    _op(MultiplyOp, X, _op(MultiplyOp, _inverse_root(_x), GAMMA)),
+)
+
+
+def _powers() -> Pattern:
+    return _op(ExpOp, _op(SubtractOp, X, _op(MaxOp, X, where=_keeps_axes)))
+
+
+_SOFTMAX = _op(DivideOp, _powers(), _op(SumOp, _powers(), where=_keeps_axes))
+
+_ERF = _op(
+    AddOp,
+    _op(
         ErfOp,
-        OneOf(Op(DivideOp, X, Number(1.41421356)), Op(MultiplyOp, X, Number(0.70710678))),
+        one_of(
+            _op(DivideOp, X, is_number(1.41421356)),
+            _op(MultiplyOp, X, is_number(0.70710678)),
+        ),
     ),
-    Number(1),
+    is_number(1),
 )
-_CUBE = OneOf(Op(MultiplyOp, Op(MultiplyOp, X, X), X), Op(PowerOp, X, Number(3)))
-_INNER = OneOf(
-    Op(AddOp, X, Op(MultiplyOp, _CUBE, Number(0.044715))),
-    Op(MultiplyOp, X, Op(AddOp, Op(MultiplyOp, _square(X), Number(0.044715)), Number(1))),
+_CUBE = one_of(_op(MultiplyOp, _op(MultiplyOp, X, X), X), _op(PowerOp, X, is_number(3)))
+_INNER = one_of(
+    _op(AddOp, X, _op(MultiplyOp, _CUBE, is_number(0.044715))),
+    _op(
+        MultiplyOp,
+        X,
+        _op(AddOp, _op(MultiplyOp, _square(_x), is_number(0.044715)), is_number(1)),
+    ),
 )
-_TANH = Op(AddOp, Op(TanhOp, Op(MultiplyOp, _INNER, Number(0.79788456))), Number(1))
+_TANH = _op(AddOp, _op(TanhOp, _op(MultiplyOp, _INNER, is_number(0.79788456))), is_number(1))
 
 
 def _gelu(factor: Pattern) -> Pattern:
     """x / 2 * factor, in any order."""
-    return OneOf(
-        _half(Op(MultiplyOp, X, factor)),
-        Op(MultiplyOp, _half(X), factor),
-        Op(MultiplyOp, X, _half(factor)),
+    return one_of(
+        _half(_op(MultiplyOp, X, factor)),
+        _op(MultiplyOp, _half(X), factor),
+        _op(MultiplyOp, X, _half(factor)),
     )
 
 
-_SIGMOID = OneOf(
-    Op(SigmoidOp, X),
-    Op(DivideOp, Number(1), Op(AddOp, Op(ExpOp, Op(NegativeOp, X)), Number(1))),
+_SIGMOID = one_of(
+    _op(SigmoidOp, X),
+    _op(DivideOp, is_number(1), _op(AddOp, _op(ExpOp, _op(NegativeOp, X)), is_number(1))),
 )
 
 
@@ -304,36 +334,31 @@ def _bounds(low: float, high: float) -> Callable[[ClipOp], bool]:
     return holds
 
 
-_HARD_SWISH = OneOf(
-    Op(
+_RELU6 = _op(ClipOp, _op(AddOp, X, is_number(3)), where=_bounds(0, 6))
+_HARD_SWISH = one_of(
+    _op(
         MultiplyOp,
         X,
-        Op(
+        _op(
             ClipOp,
-            Op(AddOp, Op(MultiplyOp, X, Number(1 / 6)), Number(0.5)),
+            _op(AddOp, _op(MultiplyOp, X, is_number(1 / 6)), is_number(0.5)),
             where=_bounds(0, 1),
         ),
     ),
-    *(
-        pattern
-        for relu6 in (Op(ClipOp, Op(AddOp, X, Number(3)), where=_bounds(0, 6)),)
-        for pattern in (
-            Op(DivideOp, Op(MultiplyOp, X, relu6), Number(6)),
-            Op(MultiplyOp, Op(MultiplyOp, X, relu6), Number(1 / 6)),
-            Op(MultiplyOp, X, Op(DivideOp, relu6, Number(6))),
-            Op(MultiplyOp, X, Op(MultiplyOp, relu6, Number(1 / 6))),
-        )
-    ),
+    _op(DivideOp, _op(MultiplyOp, X, _RELU6), is_number(6)),
+    _op(MultiplyOp, _op(MultiplyOp, X, _RELU6), is_number(1 / 6)),
+    _op(MultiplyOp, X, _op(DivideOp, _RELU6, is_number(6))),
+    _op(MultiplyOp, X, _op(MultiplyOp, _RELU6, is_number(1 / 6))),
 )
 
 RULES: tuple[Recognition, ...] = (
     Recognition("layer_norm", _LAYER_NORM, layer_norm),
-    Recognition("layer_norm", _NORMAL, layer_norm),
+    Recognition("layer_norm", _normal(_centered), layer_norm),
     Recognition("rms_norm", _RMS_NORM, rms_norm),
-    Recognition("rms_norm", _RMS, rms_norm),
+    Recognition("rms_norm", _normal(_x), rms_norm),
     Recognition("softmax", _SOFTMAX, softmax),
-    Recognition("gelu", OneOf(_gelu(_ERF), _gelu(_TANH)), composite("gelu"), "composites"),
-    Recognition("silu", Op(MultiplyOp, X, _SIGMOID), composite("silu"), "composites"),
+    Recognition("gelu", _gelu(_ERF) | _gelu(_TANH), composite("gelu"), "composites"),
+    Recognition("silu", _op(MultiplyOp, X, _SIGMOID), composite("silu"), "composites"),
     Recognition("hard_swish", _HARD_SWISH, composite("hard_swish"), "composites"),
     Recognition("attention", ATTENTION, composite("attention", with_moves), "attention"),
 )

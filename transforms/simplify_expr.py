@@ -38,7 +38,7 @@ from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
-from xrelay.analysis.patterns import number_of
+from xrelay.analysis.constants import number_of
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.binary import (
     AddOp,

@@ -35,7 +35,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from xrelay.analysis.compilers import REGISTRY, Compiler
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
+from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
 from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -48,6 +50,10 @@ from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
+from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
+from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
@@ -58,7 +64,21 @@ CHUNK = 40
 
 Options = dict[str, Any]
 
+
+# The original's tests register this hook for the compiler of this name.
+REGISTRY.register(
+    Compiler("test_target", optimize=lambda module: FoldConstantPass().apply(Context(), module))
+)
+
+
+def _annotate_target(options: Options) -> list[ModulePass]:
+    operators = [f"{t}:{name}" for t, names in options["target_ops"].items() for name in names]
+    non_call_ops = options["annotate_non_call_ops"]
+    return [AnnotateTargetPass(tuple(options["targets"]), non_call_ops, tuple(operators))]
+
+
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
+    "AnnotateTarget": _annotate_target,
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
@@ -73,6 +93,12 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",))],
     "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
     "InferType": lambda _: [InferTypePass()],
+    "Inline": lambda _: [InlinePass()],
+    "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
+    "PartitionGraph": lambda o: [PartitionGraphPass(o["mod_name"], o["bind_constants"])],
+    "RemoveUnusedFunctions": lambda o: [
+        RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
+    ],
     "SimplifyExpr": lambda _: [SimplifyExprPass()],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],

@@ -29,6 +29,7 @@ from xdsl.traits import MemoryEffect
 from xdsl.utils.hints import isa
 
 from xrelay.dialects.adt import ConstructOp, ConstructorOp, MatchOp, TypeDefOp
+from xrelay.dialects.annotation import CompilerAnnotationOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
 from xrelay.dialects.device import VirtualDeviceAttr
@@ -246,7 +247,8 @@ def test_pattern_kind_and_flags_agree_with_relay(op: type[IRDLOperation]):
     (kind,) = (t.kind for t in op.get_irdl_definition().traits if isinstance(t, HasPatternKind))
     # Relay registers none for operators that are rewritten before fusion.
     assert kind.label == (row["pattern_kind"] or "opaque")
-    assert op.has_trait(NonComputational) == ("non_computational" in row["flags"])
+    flagged = "non_computational" in row["flags"] or issubclass(op, CompilerAnnotationOp)
+    assert op.has_trait(NonComputational) == flagged
     assert op.has_trait(ReshapeOnly) == ("reshape" in row["flags"])
     assert op.has_trait(ShapeDataDependent) == ("1" in row["shape_data_dependent"])
     assert (relay_name(op) in STATEFUL_IN_RELAY) == ("stateful" in row["flags"])

@@ -1,0 +1,70 @@
+"""What has to come before an operation: operands, what its blocks contain, and earlier effects."""
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsolatedFromAbove, SymbolTable, is_side_effect_free
+
+from xrelay.analysis.scopes import has_flag, in_evaluation_order
+
+
+def keeps_place(op: Operation) -> bool:
+    """
+    Whether the order of `op` and other such operations counts: it has effects. A call of a function
+    that was made of operators without effects (`Primitive`) has none.
+    """
+    if isinstance(op, func.CallOp):
+        called = SymbolTable.lookup_symbol(op, op.callee)
+        return called is None or not has_flag(called, ("Primitive",))
+    return not is_side_effect_free(op)
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """The dependencies between the operations of a function."""
+
+    function: func.FuncOp
+    before: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    """For operations with effects: the last one with effects before it in its block."""
+
+    @classmethod
+    def of_function(cls, function: func.FuncOp) -> "Dependencies":
+        """The dependencies within `function`."""
+        found = cls(function)
+        last: dict[Block, Operation] = {}
+        for op in in_evaluation_order(function):
+            block = op.parent
+            if block is None or op is block.last_op or not keeps_place(op):
+                continue
+            if block in last:
+                found.before[op] = last[block]
+            last[block] = op
+        return found
+
+    def direct(self, op: Operation) -> list[Operation]:
+        """The operations that have to come before `op`, each once: those of its operands first."""
+        found: dict[Operation, None] = {}
+        for value in op.operands:
+            if isinstance(value, OpResult):
+                found[value.op] = None
+        if op in self.before:
+            found[self.before[op]] = None
+        if not op.has_trait(IsolatedFromAbove):
+            for region in op.regions:
+                for block in region.blocks:
+                    found.update(dict.fromkeys(block.ops))
+        return list(found)
+
+
+def block_of(value: SSAValue) -> Block | None:
+    """The block in which a value is defined."""
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent
+
+
+def encloses(outer: Block | None, inner: Block | None) -> bool:
+    """Whether `inner` is `outer` or within one of its operations."""
+    while inner is not None and inner is not outer:
+        inner = inner.parent_block()
+    return inner is outer

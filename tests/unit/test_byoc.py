@@ -1,0 +1,226 @@
+"""Parts of programs for other compilers: any program keeps its meaning, and decisions are explained."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.compiler_regions import compiler_regions
+from xrelay.analysis.compilers import REGISTRY, Compiler, No, Yes
+from xrelay.analysis.region_merging import plan_merge
+from xrelay.compiler import context
+from xrelay.dialects.binary import AddOp, MultiplyOp
+from xrelay.dialects.core import TupleGetItemOp, TupleOp
+from xrelay.dialects.unary import AbsOp, ReluOp, TanhOp
+from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.relay import interpret
+from xrelay.transforms.annotate_target import AnnotateTargetPass
+from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.inline_compiler_functions import InlineCompilerFunctionsPass
+from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
+from xrelay.transforms.outline_compiler_functions import OutlineCompilerFunctionsPass
+from xrelay.transforms.partition_graph import PartitionGraphPass
+
+VECTOR = TensorType(f32, [4])
+KINDS = ("abs", "nn.relu", "tanh", "add", "multiply", "tuple")
+Step = tuple[str, int, int]
+
+
+def built(steps: list[Step]) -> ModuleOp:
+    """A program of one operator for each step, on values so far, that returns the last ones."""
+    block = Block(arg_types=[VECTOR, VECTOR])
+    constant = constant_op(np.arange(4, dtype=np.float32))
+    block.add_op(constant)
+    values: list[SSAValue] = [*block.args, constant.result]
+    unary = {"abs": AbsOp, "nn.relu": ReluOp, "tanh": TanhOp}
+    for kind, one, other in steps:
+        left, right = values[one % len(values)], values[other % len(values)]
+        if kind in unary:
+            op = unary[kind](left)
+        elif kind == "tuple":
+            pair = TupleOp([left, right])
+            block.add_op(pair)
+            op = TupleGetItemOp(pair, one % 2)
+        else:
+            op = (AddOp if kind == "add" else MultiplyOp)(left, right)
+        block.add_op(op)
+        values.append(op.results[0])
+    results = values[-3:]
+    block.add_op(func.ReturnOp(*results))
+    types = [value.type for value in results]
+    function = func.FuncOp("main", FunctionType.from_lists([VECTOR] * 2, types), Region(block))
+    return ModuleOp([function])
+
+
+def run(module: ModuleOp) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    inputs = [rng.standard_normal(4).astype(np.float32) for _ in range(2)]
+    return [np.asarray(result) for result in interpret(module, inputs)]
+
+
+def partition(module: ModuleOp, operators: list[str], **options: bool) -> None:
+    steps: list[ModulePass] = [
+        AnnotateTargetPass(("a", "b"), operators=tuple(operators), **options),
+        MergeCompilerRegionsPass(),
+        PartitionGraphPass(),
+    ]
+    for step in steps:
+        step.apply(context(), module)
+        module.verify()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(KINDS), st.integers(0, 40), st.integers(0, 40)), max_size=25
+    ),
+    st.sets(st.sampled_from([f"{c}:{k}" for c in "ab" for k in KINDS[:-1]])),
+    st.booleans(),
+)
+def test_any_program_keeps_its_meaning(steps: list[Step], operators: set[str], non_call: bool):
+    module = built(steps)
+    expected = run(module)
+    partition(module, sorted(operators), annotate_non_call_ops=non_call)
+    for one, other in zip(expected, run(module), strict=True):
+        np.testing.assert_array_equal(one, other)
+    # There and back.
+    back = module.clone()
+    InlineCompilerFunctionsPass().apply(context(), back)
+    back.verify()
+    assert [op.sym_name.data for op in back.ops if isinstance(op, func.FuncOp)] == ["main"]
+    for one, other in zip(expected, run(back), strict=True):
+        np.testing.assert_array_equal(one, other)
+    before = str(module)
+    for step in (InlinePass(), OutlineCompilerFunctionsPass()):
+        step.apply(context(), module)
+        module.verify()
+    assert sorted(str(module).split("\n")) == sorted(before.split("\n"))
+
+
+def test_merging_twice_changes_nothing():
+    module = built([("add", 0, 1), ("abs", 3, 0), ("tanh", 3, 0), ("add", 4, 5), ("abs", 6, 0)])
+    AnnotateTargetPass(("a",), operators=("a:add", "a:abs")).apply(context(), module)
+    MergeCompilerRegionsPass().apply(context(), module)
+    once = str(module)
+    MergeCompilerRegionsPass().apply(context(), module)
+    assert str(module) == once
+
+
+def main_of(module: ModuleOp) -> func.FuncOp:
+    return next(op for op in module.ops if isinstance(op, func.FuncOp))
+
+
+def test_decisions_are_explained():
+    # abs, then tanh for nobody and another abs, then their sum.
+    module = built([("abs", 0, 0), ("tanh", 3, 0), ("abs", 3, 0), ("add", 5, 4)])
+    AnnotateTargetPass(("a",), operators=("a:add", "a:abs")).apply(context(), module)
+    plan = plan_merge(main_of(module))
+    assert list(map(str, plan.decisions)) == [
+        "region 0 becomes part of region 2",
+        "regions 2 and 3 stay apart: region 1 of compiler 'default' in @main lies between them",
+    ]
+
+
+def test_regions_of_the_diamond():
+    module = built([("abs", 0, 0), ("tanh", 3, 0), ("nn.relu", 3, 0), ("add", 5, 4)])
+    AnnotateTargetPass(("a",), operators=("a:add", "a:abs", "a:nn.relu")).apply(context(), module)
+    regions = compiler_regions(main_of(module)).regions
+    found = [
+        (
+            region.compiler,
+            [op.name.removeprefix("relay.") for op in region.ops if "annotation" not in op.name],
+            len(region.inputs),
+            len(region.outputs),
+        )
+        for region in regions
+    ]
+    assert found == [
+        ("a", ["abs"], 1, 2),
+        ("default", ["tanh"], 1, 2),
+        ("a", ["nn.relu"], 1, 2),
+        ("a", ["add"], 2, 1),
+    ]
+    MergeCompilerRegionsPass().apply(context(), module)
+    merged = compiler_regions(main_of(module)).regions
+    assert sorted(len(region.inputs) for region in merged) == [1, 1, 2]
+
+
+def test_long_chains():
+    module = built([("abs" if i % 3 else "tanh", 2 + i, 0) for i in range(3000)])
+    partition(module, ["a:abs"])
+    # Every third operator is for nobody.
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+    assert len(functions) == 1001
+
+
+def test_a_compiler_asks_for_types():
+    def supports(op: object, types: object) -> Yes | No:
+        assert isinstance(types, tuple | list)
+        return Yes() if isinstance(op, AddOp) and list(types) == [VECTOR] * 2 else No("no vector")
+
+    REGISTRY.register(Compiler("typed", supports))
+    module = built([("add", 0, 1), ("abs", 3, 0)])
+    AnnotateTargetPass(("typed",)).apply(context(), module)
+    regions = compiler_regions(main_of(module)).regions
+    assert [region.compiler for region in regions] == ["typed", "default"]
+
+
+@pytest.mark.parametrize("what", ["removed", "changed the type of"])
+def test_a_hook_that_breaks_its_function_is_refused(what: str):
+    def optimize(module: ModuleOp) -> None:
+        function = main_of(module)
+        if what == "removed":
+            function.detach()
+        else:
+            function.function_type = FunctionType.from_lists([], [])
+
+    REGISTRY.register(Compiler("broken", optimize=optimize))
+    module = built([("add", 0, 1)])
+    AnnotateTargetPass(("broken",), operators=("broken:add",)).apply(context(), module)
+    with pytest.raises(DiagnosticException, match=f"compiler 'broken' has {what} @tvmgen"):
+        PartitionGraphPass().apply(context(), module)
+
+
+def test_a_compiler_optimizes_its_functions():
+    def optimize(module: ModuleOp) -> None:
+        for op in list(module.walk()):
+            if isinstance(op, AddOp):
+                op.result.replace_all_uses_with(op.lhs)
+                op.detach()
+                op.erase()
+
+    REGISTRY.register(Compiler("lazy", optimize=optimize))
+    module = built([("add", 0, 1)])
+    AnnotateTargetPass(("lazy",), operators=("lazy:add",)).apply(context(), module)
+    PartitionGraphPass().apply(context(), module)
+    assert not any(isinstance(op, AddOp) for op in module.walk())
+
+
+def test_closures_with_the_same_name():
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %f = relay.closure attributes {"Compiler" = "a", "global_symbol" = "g"} : !relay.fn<(tensor<4xf32>) -> tensor<4xf32>> {
+      ^bb0(%p: tensor<4xf32>):
+        %e = relay.OP %p : (tensor<4xf32>) -> tensor<4xf32>
+        relay.yield %e : tensor<4xf32>
+      }
+      %0 = relay.apply %f(%x) : (!relay.fn<(tensor<4xf32>) -> tensor<4xf32>>, tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    func.func private @g(%p: tensor<4xf32>) -> tensor<4xf32> attributes {"Compiler" = "a", "global_symbol" = "g"} {
+      %e = relay.exp %p : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %e : tensor<4xf32>
+    }"""
+    module = Parser(context(), text.replace("OP", "exp")).parse_module()
+    OutlineCompilerFunctionsPass().apply(context(), module)
+    module.verify()
+    assert [op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)] == ["main", "g"]
+    module = Parser(context(), text.replace("OP", "log")).parse_module()
+    with pytest.raises(DiagnosticException, match="global_symbol g, which the module has"):
+        OutlineCompilerFunctionsPass().apply(context(), module)

@@ -1,0 +1,120 @@
+"""
+`annotate-target`: marks what each compiler is to take with `compiler_begin` and `compiler_end`.
+
+    %0 = relay.nn.relu %x    ──►    %b = relay.annotation.compiler_begin %x compiler "dnnl"
+                                    %0 = relay.nn.relu %b
+                                    %e = relay.annotation.compiler_end %0 compiler "dnnl"
+
+`xrelay.analysis.annotation` decides, the patterns carry it out. Every operator is a region of its own
+afterwards; `merge-compiler-regions` follows. Annotating for one compiler after the other is the same as
+for both, the first one preferred, and annotating again changes nothing.
+
+Leaves alone: functions with `Compiler`, `Extern` or `SkipOptimization`, and the bodies of `relay.fused`
+and `relay.composite`.
+
+Source: Relay's AnnotateTarget, which puts operands that were annotated before in front of others.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.annotation import AnnotationPlan, OperandAnnotation, plan_annotation
+from xrelay.analysis.compilers import DEFAULT, Targets
+from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
+from xrelay.transforms.rewriting import erase_unused
+
+
+@dataclass(frozen=True)
+class AnnotateOperands(RewritePattern):
+    """Inserts the ends and begins in front of a user."""
+
+    operands: dict[Operation, list[OperandAnnotation]]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        for annotation in self.operands.get(op, ()):
+            before = value = op.operands[annotation.index]
+            if isinstance(before.owner, CompilerBeginOp):
+                value = before.owner.data  # One for `default`, which is redone.
+            for compiler, kind in (
+                (annotation.end, CompilerEndOp),
+                (annotation.begin, CompilerBeginOp),
+            ):
+                if compiler is not None:
+                    border = kind(value, compiler)
+                    border.location = op.location
+                    border.result.name_hint = value.name_hint
+                    rewriter.insert(border)
+                    value = border.result
+            op.operands[annotation.index] = value
+            rewriter.notify_op_modified(op)
+            erase_unused((before,), rewriter)
+
+
+@dataclass(frozen=True)
+class ChangeEnd(RewritePattern):
+    """An end takes the compiler that its region has now."""
+
+    ends: dict[CompilerEndOp, str]
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CompilerEndOp, rewriter: PatternRewriter, /) -> None:
+        if op in self.ends:
+            op.compiler = StringAttr(self.ends[op])
+            rewriter.notify_op_modified(op)
+
+
+def annotate(function: func.FuncOp, plan: AnnotationPlan) -> None:
+    """Carries out the annotations of a function."""
+    PatternRewriteWalker(
+        GreedyRewritePatternApplier(
+            [AnnotateOperands(plan.operands), ChangeEnd(plan.ends)], dce_enabled=False
+        ),
+        apply_recursively=False,
+    ).rewrite_region(function.body)
+
+
+@dataclass(frozen=True)
+class AnnotateTargetPass(ModulePass):
+    """
+    Marks the regions of compilers.
+
+    A wrong option raises PassFailedException.
+    """
+
+    name = "annotate-target"
+
+    targets: tuple[str, ...]
+    """The compilers, the preferred one first."""
+    annotate_non_call_ops: bool = True
+    """Whether tuples, projections and references are in regions too."""
+    operators: tuple[str, ...] = ()
+    """
+    Which operators compilers support, as `compiler:operator`, with operands of any type. Compilers
+    without an entry are asked through `xrelay.analysis.compilers.REGISTRY`.
+    """
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.targets or not all(self.targets) or DEFAULT in self.targets:
+            raise PassFailedException(
+                f"'targets' is {', '.join(self.targets) or 'empty'}, expected names of compilers "
+                f"other than {DEFAULT}"
+            )
+        targets = Targets.of(self.targets, self.operators)
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
+                plan = plan_annotation(function, targets, non_call_ops=self.annotate_non_call_ops)
+                annotate(function, plan)

@@ -1,0 +1,74 @@
+"""
+`merge-compiler-regions`: neighbours for one compiler become one region.
+
+    %b = begin %x "a"                           %b = begin %x "a"
+    %0 = relay.nn.relu %b                       %0 = relay.nn.relu %b
+    %e = end %0 "a"                   ──►       %1 = relay.exp %0
+    %c = begin %e "a"                           %f = end %1 "a"
+    %1 = relay.exp %c
+    %f = end %1 "a"
+
+`xrelay.analysis.region_merging` decides. The pattern removes the pairs of end and begin between the parts
+of a region. Regions for `default` are merged too. Running the pass twice changes nothing.
+
+Leaves alone: functions with `Compiler`, `Extern` or `SkipOptimization`; regions that are no neighbours,
+and those between which something else lies, which would need the region's results and be needed
+by it.
+
+Source: Relay's MergeCompilerRegions.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+
+from xrelay.analysis.region_merging import MergePlan, plan_merge
+from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
+
+
+@dataclass(frozen=True)
+class RemoveInnerBorder(RewritePattern):
+    """Within a region a value neither leaves nor enters."""
+
+    plan: MergePlan
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CompilerBeginOp, rewriter: PatternRewriter, /) -> None:
+        if not self.plan.is_inner(op):
+            return
+        end = op.data.owner
+        assert isinstance(end, CompilerEndOp)
+        rewriter.replace(op, (), (end.data,))
+        if not end.result.uses:
+            rewriter.erase(end)
+
+
+@dataclass(frozen=True)
+class MergeCompilerRegionsPass(ModulePass):
+    """Merges regions for the same compiler."""
+
+    name = "merge-compiler-regions"
+
+    speculate: bool = True
+    """
+    Whether a region within a branch may be merged with one outside, and so be computed when the branch
+    is not taken.
+    """
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
+                plan = plan_merge(function, speculate=self.speculate)
+                PatternRewriteWalker(
+                    RemoveInnerBorder(plan), apply_recursively=False
+                ).rewrite_region(function.body)

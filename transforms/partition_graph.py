@@ -1,0 +1,280 @@
+"""
+`partition-graph`: every region for a compiler becomes a function that the compiler is given.
+
+    func.func @main(%x) {                     func.func @main(%x) {
+      %b = begin %x "dnnl"                      %0 = func.call @tvmgen_default_dnnl_main_0(%x)
+      %0 = relay.nn.relu %b          ──►        %1 = relay.exp %0
+      %e = end %0 "dnnl"                        return %1
+      %1 = relay.exp %e                       }
+      return %1                               func.func private @tvmgen_default_dnnl_main_0(%p) …
+    }
+
+1. A tuple that leaves a region leaves it field by field, so that outputs do not nest.
+2. Regions for `default` are no regions.
+3. `xrelay.analysis.partitioning` says what the function of each region takes and returns. One result is
+   returned as it is, several as a tuple. Inputs that are constants, or tuples of constants, move
+   into the function when `bind_constants` is on.
+4. The function is named after compiler, function and number of the region, and has the attributes
+   `Compiler`, `Primitive`, `Inline` and `global_symbol`. The compiler optimises it, if it is registered
+   with a hook for that.
+
+Leaves alone: all that is in no region.
+
+Source: Relay's PartitionGraph.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator, SymbolTable
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.compilers import DEFAULT, REGISTRY
+from xrelay.analysis.names import module_symbols, sanitized, unused_name
+from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
+from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
+from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.transforms.rewriting import erase_unused
+
+
+@dataclass(frozen=True)
+class FlattenTupleOutput(RewritePattern):
+    """The end of a tuple is the tuple of the ends of its fields."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CompilerEndOp, rewriter: PatternRewriter, /) -> None:
+        fields = op.data.owner
+        if not isinstance(fields, TupleOp):
+            return
+        ends = [CompilerEndOp(field, op.compiler.data) for field in fields.fields]
+        outside = TupleOp([end.result for end in ends])
+        for new in (*ends, outside):
+            new.location = op.location
+        rewriter.replace(op, (*ends, outside))
+        erase_unused((fields.result,), rewriter)
+
+
+@dataclass(frozen=True)
+class RemoveDefaultAnnotation(RewritePattern):
+    """What is for `default` is in no region."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CompilerAnnotationOp, rewriter: PatternRewriter, /) -> None:
+        if op.compiler.data == DEFAULT:
+            rewriter.replace(op, (), (op.data,))
+
+
+def is_bound(value: SSAValue) -> bool:
+    """Whether a value is a constant or a tuple of constants."""
+    owner = value.owner
+    if isinstance(owner, TupleOp):
+        return all(isinstance(field.owner, ConstantOp) for field in owner.fields)
+    return isinstance(owner, ConstantOp)
+
+
+@dataclass
+class _Outliner:
+    """Moves the regions of one function into functions."""
+
+    partition: Partition
+    mod_name: str
+    bind_constants: bool
+    rewriter: PatternRewriter
+    symbols: set[str]
+    """The names that the module's operations have."""
+
+    def run(self) -> list[func.FuncOp]:
+        """The functions, in order."""
+        order = dict(self.partition.order)
+        replaced: dict[SSAValue, SSAValue] = {}
+        made: list[func.FuncOp] = []
+        for op in reversed(self.partition.dead):
+            self.rewriter.erase(op)
+        for partitioned in self.partition.regions:
+            function, call = self.outline(partitioned, replaced)
+            made.append(function)
+            new: list[Operation] = [call]
+            results = partitioned.region.results
+            outputs: list[SSAValue] = list(call.results)
+            if len(results) > 1:
+                new.extend(TupleGetItemOp(call.results[0], i) for i in range(len(results)))
+                outputs = [projection.results[0] for projection in new[1:]]
+            for value, output in zip(results, outputs, strict=True):
+                output.name_hint = value.name_hint
+                replaced[value] = output
+            for op in new:
+                op.location = partitioned.region.ops[0].location
+                order[op] = partitioned.time
+            last = partitioned.home.last_op
+            assert last is not None
+            self.rewriter.insert(new, InsertPoint.before(last))
+            for end in partitioned.region.outputs:
+                self.rewriter.replace_all_uses_with(end.result, replaced[end.data])
+        for partitioned in reversed(self.partition.regions):
+            for border in (*partitioned.region.outputs, *partitioned.sources):
+                self.rewriter.erase(border)
+        self.sort(order)
+        return made
+
+    def outline(
+        self, partitioned: PartitionedRegion, replaced: dict[SSAValue, SSAValue]
+    ) -> tuple[func.FuncOp, func.CallOp]:
+        """The function of a region, and its call."""
+        region = partitioned.region
+        block = Block()
+        inside: dict[SSAValue, SSAValue] = {}
+        arguments: list[SSAValue] = []
+        index = {begin: i for i, begin in enumerate(region.inputs)}
+        for source, begin in partitioned.params.items():
+            value = replaced.get(source, source)
+            if self.bind_constants and is_bound(value):
+                inside[source] = bound(value, block)
+                continue
+            parameter = block.insert_arg(begin.result.type, len(arguments))
+            parameter.name_hint = f"{sanitized(region.compiler)}_{region.id}_i{index[begin]}"
+            arguments.append(value)
+            inside[source] = parameter
+        for begin, source in partitioned.sources.items():
+            self.rewriter.replace_all_uses_with(begin.result, inside[source])
+        results = region.results
+        for op in partitioned.body:
+            op.detach()
+            block.add_op(op)
+        returned = results
+        if len(results) > 1:
+            packed = TupleOp(results)
+            block.add_op(packed)
+            returned = [packed.result]
+        block.add_op(func.ReturnOp(*returned))
+
+        name = self.name(partitioned)
+        type_ = FunctionType.from_lists(block.arg_types, [value.type for value in returned])
+        function = func.FuncOp(name, type_, Region(block), "private")
+        function.location = region.ops[0].location
+        function.attributes["Compiler"] = StringAttr(region.compiler)
+        return function, func.CallOp(name, arguments, type_.outputs.data)
+
+    def name(self, partitioned: PartitionedRegion) -> str:
+        """`tvmgen_<module>_<compiler>_<function>_<number>`, of letters, digits and underscores."""
+        region = partitioned.region
+        words = ("tvmgen", self.mod_name, region.compiler, region.function, str(region.id))
+        name = unused_name(sanitized("_".join(filter(None, words))), self.symbols)
+        self.symbols.add(name)
+        return name
+
+    def sort(self, order: dict[Operation, int]) -> None:
+        """Puts the operations of each block where they are computed."""
+        for block in dict.fromkeys(op.parent for op in order):
+            assert block is not None
+            ops = list(block.ops)
+            wanted = sorted(ops, key=lambda op: (op.has_trait(IsTerminator), order[op]))
+            if wanted != ops:
+                for op in wanted:
+                    op.detach()
+                block.add_ops(wanted)
+
+
+def bound(value: SSAValue, block: Block) -> SSAValue:
+    """A copy of a constant or a tuple of constants in a block."""
+    owner = value.owner
+    assert isinstance(owner, ConstantOp | TupleOp)
+    copies: dict[SSAValue, SSAValue] = {}
+    for field in owner.operands:
+        if field not in copies and isinstance(field.owner, ConstantOp):
+            copies[field] = bound(field, block)
+    copy = owner.clone(copies)
+    block.add_op(copy)
+    return copy.results[0]
+
+
+@dataclass(frozen=True)
+class OutlineRegions(RewritePattern):
+    """The regions of a function become functions."""
+
+    partitions: dict[Operation, Partition]
+    mod_name: str
+    bind_constants: bool
+    symbols: set[str]
+    made: list[func.FuncOp]
+    """The functions."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: func.FuncOp, rewriter: PatternRewriter, /) -> None:
+        partition = self.partitions.get(op)
+        if partition is None:
+            return
+        outliner = _Outliner(partition, self.mod_name, self.bind_constants, rewriter, self.symbols)
+        self.made.extend(outliner.run())
+
+
+def hand_over(function: func.FuncOp) -> func.FuncOp:
+    """
+    The function of a region as its compiler wants it, with the attributes that keep others away.
+
+    Raises DiagnosticException when the compiler removes it or changes its type.
+    """
+    symbol, type_ = function.sym_name.data, function.function_type
+    compiler = function.attributes.pop("Compiler")
+    assert isinstance(compiler, StringAttr)
+    optimize = REGISTRY.get(compiler.data).optimize
+    if optimize is not None:
+        module = ModuleOp([function])
+        optimize(module)
+        found = SymbolTable.lookup_symbol(module, symbol)
+        if not isinstance(found, func.FuncOp) or found.function_type != type_:
+            what = "removed" if found is None else "changed the type of"
+            raise DiagnosticException(f"compiler '{compiler.data}' has {what} @{symbol}")
+        function = found
+        function.detach()
+    flag = IntegerAttr(1, i32)
+    function.attributes.update(
+        {
+            "Compiler": compiler,
+            "Inline": flag,
+            "Primitive": flag,
+            "global_symbol": function.sym_name,
+        }
+    )
+    return function
+
+
+@dataclass(frozen=True)
+class PartitionGraphPass(ModulePass):
+    """Makes functions of the regions of compilers."""
+
+    name = "partition-graph"
+
+    mod_name: str = "default"
+    """A part of the functions' names."""
+    bind_constants: bool = True
+    """Whether constants that enter a region move into its function."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(
+            GreedyRewritePatternApplier(
+                [RemoveDefaultAnnotation(), FlattenTupleOutput()], dce_enabled=False
+            )
+        ).rewrite_module(op)
+        partitions: dict[Operation, Partition] = {}
+        for each in op.walk():
+            if isinstance(each, func.FuncOp):
+                partition = plan_partition(each)
+                if partition.regions or partition.dead:
+                    partitions[each] = partition
+        outline = OutlineRegions(
+            partitions, self.mod_name, self.bind_constants, module_symbols(op), []
+        )
+        PatternRewriteWalker(outline, apply_recursively=False).rewrite_module(op)
+        op.body.block.add_ops(map(hand_over, outline.made))

@@ -1,0 +1,47 @@
+"""
+`remove-unused-functions`: functions that no entry needs disappear.
+
+A function is needed when an entry, a function that is needed, or an operation of the module that is no
+function names it: by a call, as a value, or in any attribute.
+
+Leaves alone: all that is no function.
+
+Source: Relay's RemoveUnusedFunctions.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.call_graph import CallGraph
+
+
+@dataclass(frozen=True)
+class RemoveUnusedFunctionsPass(ModulePass):
+    """
+    Removes the functions that no entry needs.
+
+    An entry that the module does not have raises PassFailedException.
+    """
+
+    name = "remove-unused-functions"
+
+    entry_functions: tuple[str, ...] = ("main",)
+    """The functions that are called from outside."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        graph = CallGraph.of_module(op)
+        for entry in self.entry_functions:
+            if entry not in graph.functions:
+                raise PassFailedException(
+                    f"'entry-functions' has {entry}, the module has "
+                    + (", ".join(graph.functions) or "no functions")
+                )
+        needed = graph.reachable((*self.entry_functions, *graph.used_elsewhere))
+        for name, function in graph.functions.items():
+            if name not in needed:
+                Rewriter.erase_op(function, safe_erase=False)
