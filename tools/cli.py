@@ -36,6 +36,7 @@ examples:
   xrelay compile model.onnx -o model.o       object file, model.h beside it
   xrelay compile model.onnx -o model.ll      LLVM IR, weights in model.ll.weights
   xrelay compile model.onnx -o model.mlir    relay, weights in model.mlir.weights.npz
+  xrelay compile model.relay -o model.onnx   ONNX, weights in it
 """
 
 CACHE_EXAMPLES = """\
@@ -115,13 +116,19 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="an .onnx, .mlir or .relay file")
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="a .mlir, .ll, .o or .so file"
+        "-o", "--output", required=True, metavar="FILE", help="a .mlir, .onnx, .ll, .o or .so file"
     )
     parser.add_argument(
         "--emit-after",
         metavar="PASS",
         help="for .mlir: the program after import, simplify-inference, fold-constant, fuse-ops "
-        "(default), convert-relay-to-kernels or convert-kernels-to-llvm",
+        "(default), convert-relay-to-kernels or convert-kernels-to-llvm; for .onnx: after import "
+        "(default) or another pass that leaves relay",
+    )
+    parser.add_argument(
+        "--external-data",
+        action="store_true",
+        help="for .onnx: write the weights into a file beside it, as models of over 2 GiB need",
     )
     _add_model_options(parser)
 
@@ -265,7 +272,11 @@ def _add_shape_option(parser: argparse.ArgumentParser) -> None:
 
 COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "run": ("compile a model and run it", RUN_EXAMPLES, _add_run),
-    "compile": ("write a model as relay, LLVM IR or machine code", COMPILE_EXAMPLES, _add_compile),
+    "compile": (
+        "write a model as relay, ONNX, LLVM IR or machine code",
+        COMPILE_EXAMPLES,
+        _add_compile,
+    ),
     "explain": (
         "show what is fused, and the rule behind each border",
         EXPLAIN_EXAMPLES,

@@ -1,8 +1,10 @@
-"""`xrelay compile`: write a model as relay, kernel IR, LLVM IR or machine code."""
+"""`xrelay compile`: write a model as relay, ONNX, kernel IR, LLVM IR or machine code."""
 
 import argparse
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
@@ -25,10 +27,10 @@ from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
 
-SUFFIXES = (".mlir", ".ll", ".o", ".so")
+SUFFIXES = (".mlir", ".onnx", ".ll", ".o", ".so")
+RELAY_STAGES = ("import", *dict.fromkeys(each.name for each in relay_passes(NATIVE)))
 STAGES = (
-    "import",
-    *dict.fromkeys(each.name for each in relay_passes(NATIVE)),
+    *RELAY_STAGES,
     "convert-relay-to-kernels",
     "convert-kernels-to-llvm",
 )
@@ -41,11 +43,16 @@ def compile_file(args: argparse.Namespace) -> int:
         raise CommandFailed(
             f"-o is '{output}', expected a name that ends with {', '.join(SUFFIXES)}", BAD_INPUT
         )
-    if args.emit_after is not None and output.suffix != ".mlir":
-        raise CommandFailed("--emit-after goes with an output that ends with .mlir", BAD_INPUT)
-    if args.emit_after not in (None, *STAGES):
+    if args.emit_after is not None and output.suffix not in (".mlir", ".onnx"):
         raise CommandFailed(
-            f"--emit-after is '{args.emit_after}', expected {', '.join(STAGES)}", BAD_INPUT
+            "--emit-after goes with an output that ends with .mlir or .onnx", BAD_INPUT
+        )
+    if args.external_data and output.suffix != ".onnx":
+        raise CommandFailed("--external-data goes with an output that ends with .onnx", BAD_INPUT)
+    stages = RELAY_STAGES if output.suffix == ".onnx" else STAGES
+    if args.emit_after not in (None, *stages):
+        raise CommandFailed(
+            f"--emit-after is '{args.emit_after}', expected {', '.join(stages)}", BAD_INPUT
         )
     if not output.parent.is_dir():
         raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)
@@ -63,6 +70,12 @@ def compile_file(args: argparse.Namespace) -> int:
                 module = module_after(module, args.emit_after or "fuse-ops", options)
             with failing_with(BAD_INPUT):
                 write_module(module, output)
+            return 0
+        if output.suffix == ".onnx":
+            with failing_with(FAILED):
+                module = module_after(module, args.emit_after or "import", options)
+                progress("write the output")
+                write_onnx(module, name, output, external_data=args.external_data)
             return 0
         with failing_with(FAILED):
             code = compile_code(module, name, options, progress)
@@ -96,3 +109,34 @@ def write_module(module: ModuleOp, path: Path) -> None:
         temporary.write_text(text.getvalue())
         if weights:
             write_weights(weights_path(path), weights)
+
+
+def write_onnx(module: ModuleOp, name: str, path: Path, *, external_data: bool) -> None:
+    """
+    Writes a module as an ONNX model that ONNX's checker accepts; with `external_data` its weights
+    go to a file beside it, `path` with `.data` after it.
+
+    Raises OnnxExportError, and OSError when a file cannot be written; then none is.
+    """
+    from onnx import checker, shape_inference
+
+    from xrelay.frontends.onnx import OnnxExportError, export_model
+    from xrelay.frontends.onnx.exporter import ExternalWeights
+
+    # The checker looks for the weights beside the model, under the name that this states.
+    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        written, weights = Path(folder, path.name), Path(folder, f"{path.name}.data")
+        if external_data:
+            with weights.open("wb") as file:
+                model = export_model(module, name, external=ExternalWeights(weights.name, file))
+        else:
+            model = export_model(module, name)
+        written.write_bytes(model.SerializeToString())
+        try:
+            cast(Any, checker).check_model(str(written))  # partly untyped
+            shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+        except (checker.ValidationError, shape_inference.InferenceError) as error:
+            raise OnnxExportError(f"cannot export '{name}' to ONNX: {error}") from error
+        if external_data:
+            weights.replace(path.with_name(weights.name))
+        written.replace(path)

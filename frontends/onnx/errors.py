@@ -1,4 +1,4 @@
-"""What the importer raises."""
+"""What the importer and the exporter raise."""
 
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -16,3 +16,14 @@ class UnsupportedNode(Exception):
 
 class UnknownOperand(Exception):
     """A converter asked for an input that an unsupported node would have computed."""
+
+
+class OnnxExportError(DiagnosticException):
+    """A program cannot be written as an ONNX model."""
+
+
+class NotExpressible(Exception):
+    """
+    An emitter refuses an operation; the message is the reason. The exporter collects these, so that
+    one `OnnxExportError` names every such operation of a program.
+    """

@@ -1,4 +1,4 @@
-"""From TensorProto to NumPy arrays and `relay.constant`."""
+"""TensorProto, NumPy arrays and `relay.constant`: from one to the other."""
 
 from math import prod
 from pathlib import Path
@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp
+from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp, is_dense
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
 
@@ -56,6 +56,16 @@ _NUMPY_TYPES: dict[Attribute, np.dtype[Any]] = {
     element_type: tensor_dtype_to_np_dtype(code).newbyteorder("<")
     for code, element_type in _ELEMENT_TYPES.items()
 }
+
+
+_DATA_TYPES: dict[np.dtype[Any], int] = {
+    _NUMPY_TYPES[element_type]: code for code, element_type in _ELEMENT_TYPES.items()
+}
+
+
+def data_type_of(dtype: np.dtype[Any]) -> int:
+    """The ONNX data type code of the NumPy type of an element type."""
+    return _DATA_TYPES[dtype]
 
 
 def element_type_of(data_type: int, what: str) -> ElementType:
@@ -178,3 +188,25 @@ def constant_of(array: Array) -> ConstantOp:
         return ConstantOp(DenseIntOrFPElementsAttr(type_, BytesAttr(stored.tobytes())))
     flat: npt.NDArray[np.uint8] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return ConstantOp(BlobAttr(Blob(flat.data)), type_)
+
+
+def array_of(op: ConstantOp) -> Array | None:
+    """
+    The elements of a constant, the opposite of `constant_of`: a read-only view of its bytes, copied
+    for bools. None when the text that names the bytes came without them.
+    """
+    type_ = op.result.type
+    assert is_element_type(type_.element_type)
+    dtype = numpy_type(type_.element_type)
+    if isinstance(op.value, BlobAttr):
+        content = op.value.data.data
+    else:
+        assert is_dense(op.value)
+        content = op.value.data.data
+    if content is None:
+        return None
+    # A splat may keep the bytes of one element only.
+    held = () if len(content) == dtype.itemsize else type_.get_shape()
+    if dtype == np.bool_:  # a dense attribute writes true as -1
+        return np.broadcast_to(np.ndarray(held, np.uint8, content) != 0, type_.get_shape())
+    return np.broadcast_to(np.ndarray(held, dtype, content), type_.get_shape())

@@ -1,0 +1,223 @@
+"""Emitters of arithmetic, comparison, logic and conversion, element by element."""
+
+from math import log
+
+import numpy as np
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
+
+from xrelay.dialects import binary, bits, like, transcendental, transform, unary
+from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.export_graph import (
+    BOOL,
+    Emitter,
+    EmitterTable,
+    OutputGraph,
+    Tensor,
+    dtype_of,
+)
+from xrelay.frontends.onnx.export_numbers import computing_dtype, rounded
+from xrelay.frontends.onnx.export_shape import filled_like
+
+
+def unary_node(op_type: str) -> Emitter:
+    """An operator with the meaning of an ONNX operator of one input."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        return graph.node(op_type, graph.tensor(op.operands[0]))
+
+    return emit
+
+
+def binary_node(op_type: str, for_bools: str | None = None) -> Emitter:
+    """
+    An operator with the meaning of an ONNX operator of two inputs; of bools, which are integers of
+    one bit, of another one.
+    """
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        lhs, rhs = map(graph.tensor, op.operands)
+        chosen = for_bools if for_bools is not None and lhs.dtype == BOOL else op_type
+        return graph.node(chosen, lhs, rhs)
+
+    return emit
+
+
+def comparison(op_type: str) -> Emitter:
+    """A comparison; bools are compared as numbers."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        lhs, rhs = map(graph.tensor, op.operands)
+        if lhs.dtype == BOOL:
+            lhs, rhs = (graph.cast(side, np.dtype(np.uint8)) for side in (lhs, rhs))
+        return graph.node(op_type, lhs, rhs)
+
+    return emit
+
+
+def identity(graph: OutputGraph, op: unary.CopyOp) -> Tensor:
+    """The same tensor."""
+    return graph.tensor(op.data)
+
+
+def negative(graph: OutputGraph, op: unary.NegativeOp) -> Tensor:
+    """Neg, which does not take unsigned integers."""
+    data = graph.tensor(op.data)
+    if data.dtype.kind == "u":
+        return graph.node("Sub", graph.scalar(0, data.dtype), data)
+    return graph.node("Neg", data)
+
+
+def absolute(graph: OutputGraph, op: unary.AbsOp) -> Tensor:
+    """Abs."""
+    data = graph.tensor(op.data)
+    return data if data.dtype.kind in "ub" else graph.node("Abs", data)
+
+
+def reciprocal_root(graph: OutputGraph, op: unary.RsqrtOp) -> Tensor:
+    """1 / sqrt(x)."""
+    return graph.node("Reciprocal", graph.node("Sqrt", graph.tensor(op.data)))
+
+
+def truncated(graph: OutputGraph, data: Tensor) -> Tensor:
+    """Floating-point numbers rounded towards zero."""
+    below = graph.node("Less", data, graph.scalar(0, data.dtype))
+    return graph.node("Where", below, graph.node("Ceil", data), graph.node("Floor", data))
+
+
+def truncation(graph: OutputGraph, op: unary.TruncOp) -> Tensor:
+    """x rounded towards zero: ONNX has no operator for it."""
+    return truncated(graph, graph.tensor(op.data))
+
+
+def logarithm(base: int) -> Emitter:
+    """log(x) / log(base)."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        data = graph.tensor(op.operands[0])
+        wide = graph.cast(data, computing_dtype(data.dtype))
+        divided = graph.node("Div", graph.node("Log", wide), graph.scalar(log(base), wide.dtype))
+        return graph.cast(divided, data.dtype)
+
+    return emit
+
+
+def clip(graph: OutputGraph, op: unary.ClipOp) -> Tensor:
+    """Clip."""
+    data = graph.tensor(op.data)
+    bounds = (
+        graph.scalar(rounded(bound.value.data, data.dtype), data.dtype)
+        for bound in (op.a_min, op.a_max)
+    )
+    return graph.node("Clip", data, *bounds)
+
+
+def cast(graph: OutputGraph, op: unary.CastOp | like.CastLikeOp) -> Tensor:
+    """Cast. What numbers out of the range of an integer type give is left open by ONNX."""
+    return graph.cast(graph.tensor(op.operands[0]), dtype_of(op.results[0].type, "the result"))
+
+
+def bitwise_not(graph: OutputGraph, op: bits.BitwiseNotOp) -> Tensor:
+    """BitwiseNot; Not for bools."""
+    data = graph.tensor(op.data)
+    return graph.node("Not" if data.dtype == BOOL else "BitwiseNot", data)
+
+
+def number_test(graph: OutputGraph, op: bits.NumberTestOp) -> Tensor:
+    """IsNaN, IsInf or neither of them. Integers are finite."""
+    data = graph.tensor(op.data)
+    if data.dtype.kind in "iub":
+        return filled_like(graph, graph.scalar(isinstance(op, bits.IsFiniteOp), BOOL), op.data)
+    match op:
+        case bits.IsNanOp():
+            return graph.node("IsNaN", data)
+        case bits.IsInfOp():
+            return graph.node("IsInf", data)
+        case _:
+            either = graph.node("Or", graph.node("IsNaN", data), graph.node("IsInf", data))
+            return graph.node("Not", either)
+
+
+def reinterpret(graph: OutputGraph, op: bits.ReinterpretOp) -> Tensor:
+    """Bits as they are, where only the sign of integers changes: Cast keeps these."""
+    data, dtype = graph.tensor(op.data), dtype_of(op.result.type, "the result")
+    if data.dtype == dtype or {data.dtype.kind, dtype.kind} <= {"i", "u"}:
+        return graph.cast(data, dtype)
+    raise NotExpressible(f"operator set 21 does not read {data.dtype} as {dtype}")
+
+
+def not_equal(graph: OutputGraph, op: binary.NotEqualOp) -> Tensor:
+    """The opposite of Equal."""
+    return graph.node("Not", graph.node("Equal", graph.tensor(op.lhs), graph.tensor(op.rhs)))
+
+
+def where(graph: OutputGraph, op: transform.WhereOp) -> Tensor:
+    """Where."""
+    return graph.node("Where", *map(graph.tensor, op.operands))
+
+
+_UNARY: dict[type[IRDLOperation], str] = {
+    transcendental.AcosOp: "Acos",
+    transcendental.AcoshOp: "Acosh",
+    transcendental.AsinOp: "Asin",
+    transcendental.AsinhOp: "Asinh",
+    transcendental.AtanOp: "Atan",
+    transcendental.AtanhOp: "Atanh",
+    transcendental.CoshOp: "Cosh",
+    transcendental.FastErfOp: "Erf",
+    transcendental.FastExpOp: "Exp",
+    transcendental.FastTanhOp: "Tanh",
+    transcendental.SinhOp: "Sinh",
+    transcendental.TanOp: "Tan",
+    unary.CeilOp: "Ceil",
+    unary.CosOp: "Cos",
+    unary.ErfOp: "Erf",
+    unary.ExpOp: "Exp",
+    unary.FloorOp: "Floor",
+    unary.LogOp: "Log",
+    unary.LogicalNotOp: "Not",
+    unary.RoundOp: "Round",
+    unary.SigmoidOp: "Sigmoid",
+    unary.SignOp: "Sign",
+    unary.SinOp: "Sin",
+    unary.SqrtOp: "Sqrt",
+    unary.TanhOp: "Tanh",
+}
+
+ELEMENTWISE_EMITTERS: EmitterTable = {
+    **{op: unary_node(op_type) for op, op_type in _UNARY.items()},
+    binary.AddOp: binary_node("Add", "Xor"),
+    binary.BitwiseAndOp: binary_node("BitwiseAnd", "And"),
+    binary.BitwiseOrOp: binary_node("BitwiseOr", "Or"),
+    binary.BitwiseXorOp: binary_node("BitwiseXor", "Xor"),
+    binary.EqualOp: binary_node("Equal"),
+    binary.GreaterEqualOp: comparison("GreaterOrEqual"),
+    binary.GreaterOp: comparison("Greater"),
+    binary.LessEqualOp: comparison("LessOrEqual"),
+    binary.LessOp: comparison("Less"),
+    binary.LogicalAndOp: binary_node("And"),
+    binary.LogicalOrOp: binary_node("Or"),
+    binary.LogicalXorOp: binary_node("Xor"),
+    binary.MaximumOp: binary_node("Max", "Or"),
+    binary.MinimumOp: binary_node("Min", "And"),
+    binary.MultiplyOp: binary_node("Mul", "And"),
+    binary.NotEqualOp: not_equal,
+    binary.PowerOp: binary_node("Pow"),
+    binary.SubtractOp: binary_node("Sub", "Xor"),
+    bits.BitwiseNotOp: bitwise_not,
+    bits.IsFiniteOp: number_test,
+    bits.IsInfOp: number_test,
+    bits.IsNanOp: number_test,
+    bits.ReinterpretOp: reinterpret,
+    like.CastLikeOp: cast,
+    transcendental.Log10Op: logarithm(10),
+    transcendental.Log2Op: logarithm(2),
+    transform.WhereOp: where,
+    unary.AbsOp: absolute,
+    unary.CastOp: cast,
+    unary.ClipOp: clip,
+    unary.CopyOp: identity,
+    unary.NegativeOp: negative,
+    unary.RsqrtOp: reciprocal_root,
+    unary.TruncOp: truncation,
+}

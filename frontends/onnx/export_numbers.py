@@ -1,0 +1,54 @@
+"""Numbers of attributes, and the dtypes that emitters compute in."""
+
+from math import isinf, isnan
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr
+
+from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.export_graph import (
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    DType,
+    OutputGraph,
+    Tensor,
+)
+
+
+def computing_dtype(dtype: DType) -> DType:
+    """What numbers are computed in: f32 for 16-bit floating point, otherwise their own dtype."""
+    return FLOAT32 if dtype.kind not in "iub" and dtype.itemsize == 2 else dtype
+
+
+def real_attribute(number: FloatAttr, dtype: DType, what: str) -> float:
+    """
+    A number as an attribute of a node, which is one of f32.
+
+    Raises NotExpressible where f64 elements would notice the difference.
+    """
+    value = number.value.data
+    if dtype == FLOAT64 and float(np.float32(value)) != value and not isnan(value):
+        raise NotExpressible(f"'{what}' is {value}, which an attribute of f32 does not hold")
+    return value
+
+
+def rounded(number: float, dtype: DType) -> int | float:
+    """A number as an element of a dtype; integers are the nearest ones, and saturate."""
+    if dtype.kind == "b":
+        return round(number) >= 1
+    if dtype.kind not in "iu":
+        return number
+    if isnan(number):
+        return 0
+    info = np.iinfo(dtype)
+    if isinf(number):
+        return info.max if number > 0 else info.min
+    return min(max(round(number), info.min), info.max)
+
+
+def as_i64(graph: OutputGraph, tensor: Tensor, limit: int) -> Tensor:
+    """Integers as i64; those of u64 are at most `limit` then, which i64 would not hold all of."""
+    if tensor.dtype == np.uint64:
+        tensor = graph.node("Min", tensor, graph.scalar(limit, tensor.dtype))
+    return graph.cast(tensor, INT64)
