@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lit unit lint types conformance bench clean help
+.PHONY: demo test lit unit lint types conformance bench bench-fusion clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
 	@echo "make conformance  random cases of every strategy; models between guard pages; recorded passes of TVM"
+	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
 demo: $(VENV)/installed
@@ -50,6 +51,10 @@ BENCH ?= --markdown docs/performance.md --chart docs/performance.svg --json buil
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(BENCH)
+
+bench-fusion: $(VENV)/installed-bench
+	mkdir -p build
+	$(BIN)/python -m benchmarks.fusion --chart build/fusion.svg --json build/fusion.json
 
 # The stamps hold as long as the project's requirements stay the same.
 $(VENV)/installed: pyproject.toml

@@ -90,6 +90,8 @@ class _Node:
     needs: list["_Node"] = field(default_factory=list["_Node"])
     waiting: int = 0
     """How many users are to be visited."""
+    users: int = 0
+    """How many users outside of it were visited."""
     bits: int = 0
     """The regions that are part of this one."""
     above: int = 0
@@ -196,12 +198,14 @@ class _Merger:
             part.into = node
             node.bits |= part.bits
             node.waiting += part.waiting
+            node.users += part.users
             self.waiting.pop(part, None)
         for other in needs:
             if other.into is None:
                 node.above |= other.bits
+                other.users += 1
         # What is below one part is now below all of them.
-        if len(parts) > 1 or (parts and parts[0].above != node.above):
+        if node.users and (len(parts) > 1 or parts[0].above != node.above):
             for other in self.waiting:
                 if other.above & node.bits:
                     other.above |= node.above | node.bits

@@ -41,6 +41,18 @@ def is_kept(op: Operation) -> bool:
     return False
 
 
+def belongs_to_backend(op: Operation) -> bool:
+    """Whether `op` is in a composite or in a function for another compiler."""
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, CompositeOp):
+            return True
+        if isinstance(parent, func.FuncOp) and has_flag(parent, UNFUSED_FUNCTIONS):
+            return True
+        parent = parent.parent_op()
+    return False
+
+
 def in_evaluation_order(function: func.FuncOp) -> Iterator[Operation]:
     """
     The operations of a function, those in the regions of another one before it, as Relay visits
@@ -56,15 +68,3 @@ def in_evaluation_order(function: func.FuncOp) -> Iterator[Operation]:
             pending.extend(reversed(inner))
             continue
         yield pending.pop()
-
-
-def belongs_to_backend(op: Operation) -> bool:
-    """Whether `op` is in a composite or in a function for another compiler."""
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, CompositeOp):
-            return True
-        if isinstance(parent, func.FuncOp) and has_flag(parent, UNFUSED_FUNCTIONS):
-            return True
-        parent = parent.parent_op()
-    return False

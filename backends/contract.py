@@ -18,12 +18,14 @@ from zlib import crc32
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, f16, f32, f64, i1, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp, f16, f32, f64, i1, i32
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xrelay.analysis.compilers import No
-from xrelay.backends.base import Array, Backend, RegionOptions
+from xrelay.backends.base import Array, Backend, CompositePattern, RegionOptions
+from xrelay.backends.pattern_examples import NoExample, pattern_examples
+from xrelay.backends.region_builder import RegionBuilder
 from xrelay.backends.regions import (
     compile_region,
     described,
@@ -43,54 +45,13 @@ from xrelay.dialects import (
     transform,
     unary,
 )
-from xrelay.interpreters.arrays import constant_op, type_of
 from xrelay.interpreters.relay import interpret
+from xrelay.transforms.merge_composite import merge_composites
 
 TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 """Of the largest element expected, by dtype; other dtypes are compared exactly."""
 FLOATS = ("float32", "float64", "float16")
 NUMBERS = (*FLOATS, "int32", "int64", "int8", "uint8")
-
-
-class RegionBuilder:
-    """A region under construction, and values for its parameters."""
-
-    def __init__(self, seed: int = 0, *, bind_constants: bool = True):
-        self.bind_constants = bind_constants
-        self.rng = np.random.default_rng(seed)
-        self.block = Block()
-        self.inputs: list[Array] = []
-
-    def array(self, dtype: str, *shape: int) -> Array:
-        """Small numbers, in floating point with the special ones among them."""
-        kind = np.dtype(dtype).kind
-        if kind == "b":
-            return self.rng.integers(0, 2, shape).astype(bool)
-        if kind in "iu":
-            return self.rng.integers(0 if kind == "u" else -7, 8, shape).astype(dtype)
-        return np.asarray(self.rng.standard_normal(shape)).astype(dtype)
-
-    def input(self, value: Array) -> SSAValue:
-        """A parameter with a value."""
-        self.inputs.append(value)
-        return self.block.insert_arg(type_of(value), len(self.block.args))
-
-    def constant(self, value: Array) -> SSAValue:
-        """A constant in the region, or a parameter for backends that want these."""
-        return self.op(constant_op(value)) if self.bind_constants else self.input(value)
-
-    def op(self, op: Operation) -> SSAValue:
-        """The result of an operation."""
-        self.block.add_op(op)
-        return op.results[0]
-
-    def function(self, results: Sequence[SSAValue]) -> func.FuncOp:
-        """The finished region."""
-        self.block.add_op(func.ReturnOp(*results))
-        type_ = FunctionType.from_lists(self.block.arg_types, [value.type for value in results])
-        made = func.FuncOp("region", type_, Region(self.block), visibility="private")
-        ModuleOp([made]).verify()
-        return made
 
 
 Build: TypeAlias = Callable[[RegionBuilder], Sequence[SSAValue]]
@@ -104,11 +65,20 @@ class ContractCase:
     build: Build = field(repr=False)
     special: bool = False
     """Whether it is about NaN and infinities."""
+    pattern: CompositePattern | None = None
+    """The pattern that becomes a composite in it."""
 
     def region(self, backend: Backend) -> tuple[func.FuncOp, list[Array]]:
         """The region as a backend gets it, and values for its parameters."""
         builder = RegionBuilder(crc32(self.name.encode()), bind_constants=backend.bind_constants)
-        return builder.function(self.build(builder)), builder.inputs
+        function = builder.function(self.build(builder))
+        if self.pattern is not None:
+            module = function.parent_op()
+            assert isinstance(module, ModuleOp)
+            merge_composites(module, [self.pattern])
+            if not any(isinstance(op, core.CompositeOp) for op in function.body.block.ops):
+                raise NoExample(f"no example matches {self.pattern.name} and passes its check")
+        return function, builder.inputs
 
 
 class ContractBroken(Exception):
@@ -201,8 +171,8 @@ def contract_cases(backend: Backend) -> Iterator[ContractCase]:
             continue
         try:
             function, _ = case.region(backend)
-        except (VerifyException, DiagnosticException):
-            continue  # Not every operator takes every dtype.
+        except (NoExample, VerifyException, DiagnosticException):
+            continue  # Not every operator takes every dtype, and not every pattern has an example.
         if unsupported(function, backend) is None:
             yield case
 
@@ -430,5 +400,19 @@ STRUCTURES: dict[str, Callable[[Any, Any, RegionBuilder], list[SSAValue]]] = {
 
 
 def pattern_cases(backend: Backend) -> Iterator[ContractCase]:
-    """A case for each pattern of a backend."""
-    yield from ()
+    """Cases for each pattern of a backend: composites, as it gets them in a program."""
+    for entry in backend.patterns():
+        for number, build in enumerate(pattern_examples(entry.pattern)):
+            yield ContractCase(f"pattern {entry.name}, {number}", build, pattern=entry)
+
+
+def patterns_without_example(backend: Backend) -> dict[str, str]:
+    """Patterns of a backend of which no case can be made, and why."""
+    found: dict[str, str] = {}
+    for case in pattern_cases(backend):
+        assert case.pattern is not None
+        try:
+            case.region(backend)
+        except (NoExample, VerifyException, DiagnosticException) as error:
+            found[case.pattern.name] = str(error)
+    return found

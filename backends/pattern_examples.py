@@ -24,7 +24,7 @@ from xrelay.analysis.patterns import (
     nodes,
 )
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.dialects import binary, conv, core, dense, norm, pool, unary
+from xrelay.dialects import conv, core, dense, norm, pool, unary
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import ElementwiseBinaryOp
 from xrelay.dialects.relay import Relay
@@ -49,9 +49,7 @@ EXAMPLES: dict[str, Example] = {
     "clip": lambda x, _: unary.ClipOp(x, 0.0, 6.0),
     "nn.avg_pool2d": lambda x, _: pool.AvgPool2DOp(x, (2, 2), strides=(2, 2)),
     "nn.bias_add": lambda x, rest: norm.BiasAddOp(x, rest[0]((_shape(x)[1],))),
-    "nn.conv2d": lambda x, rest: conv.Conv2DOp(
-        x, rest[0]((8, _shape(x)[1], 3, 3)), padding=(1, 1)
-    ),
+    "nn.conv2d": lambda x, rest: conv.Conv2DOp(x, rest[0]((8, _shape(x)[1], 3, 3)), padding=(1, 1)),
     "nn.dense": lambda x, rest: dense.DenseOp(x, rest[0]((6, _shape(x)[-1]))),
     "nn.global_avg_pool2d": lambda x, _: pool.GlobalAvgPool2DOp(x),
     "nn.max_pool2d": lambda x, _: pool.MaxPool2DOp(x, (2, 2), strides=(2, 2)),
@@ -108,7 +106,7 @@ class _Building:
 
     def call(self, pattern: CallPattern) -> SSAValue:
         """A call, and its operands."""
-        function = pattern.function
+        function = pattern.callee
         while isinstance(function, RestrictedPattern):
             function = function.pattern
         if isinstance(function, AltPattern):

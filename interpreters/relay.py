@@ -166,10 +166,15 @@ class ResultChecker(Interpreter.Listener):
             _check(value, result.type, f"result {i} of {op.name}")
 
 
-def interpret(module: ModuleOp, inputs: Sequence[Any], function: str = "main") -> tuple[Any, ...]:
+def interpret(
+    module: ModuleOp,
+    inputs: Sequence[Any],
+    function: str = "main",
+    listeners: Sequence[Interpreter.Listener] = (),
+) -> tuple[Any, ...]:
     """
     The results of `function` for `inputs`: one array for each parameter that is a tensor, a tuple
-    for each that is a tuple.
+    for each that is a tuple. `listeners` hear of each operation.
 
     Raises InterpretationError when the module has no such function, and when the inputs differ
     from its parameters in number, shape or dtype.
@@ -190,7 +195,7 @@ def interpret(module: ModuleOp, inputs: Sequence[Any], function: str = "main") -
         )
     for i, (value, type_) in enumerate(zip(inputs, parameters, strict=True)):
         _check(value, type_, f"input {i} of @{function}")
-    interpreter = Interpreter(module, listeners=(ResultChecker(),))
+    interpreter = Interpreter(module, listeners=(ResultChecker(), *listeners))
     register_relay(interpreter)
     for functions in (ArithFunctions, ArrayElementFunctions, FuncFunctions, ScfFunctions):
         interpreter.register_implementations(functions())

@@ -38,6 +38,8 @@ class Step:
     one operation for each element of their result."""
     bytes: int
     """Bytes of the tensors that are read and written."""
+    op: Operation | None = None
+    """The operation of the program that the kernel computes, None for a copy."""
 
     @property
     def is_kernel(self) -> bool:

@@ -388,6 +388,7 @@ class _Lowering:
             kernel.selections,
             sum(map(operation_count, group.ops)),
             sum(map(leaf_bytes, (*sources, *results))),
+            op,
         )
         self.calls.append(Call(kernel, tuple(reads), self.result_storage(op), step))
 

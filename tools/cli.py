@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
-from xrelay.tools.errors import run_command
+from xrelay.tools.errors import FAILED, CommandFailed, run_command
 
 EXAMPLES = """\
 examples:
@@ -14,6 +14,7 @@ examples:
   xrelay compile model.onnx -o model.so                 shared library and C header
   xrelay compile model.onnx -o fused.mlir --emit-after fuse-ops
   xrelay explain model.onnx --limit 5                   what is fused, and what stops fusion
+  xrelay view model.onnx -o graph.html                  the same as a picture to look around in
   xrelay tune model.onnx -o tuning.json                 measure what computes it fastest here
   xrelay cache --clear                                  forget compiled models
   xrelay partition model.onnx --backend onnxruntime     what a backend takes, and what blocks it
@@ -51,6 +52,8 @@ EXPLAIN_EXAMPLES = """\
 examples:
   xrelay explain model.onnx
   xrelay explain model.mlir --opt-level 0 --limit 10
+  xrelay explain model.onnx --why conv1 relu1           the rule between two nodes
+  xrelay explain model.onnx --what-if nn.softmax=injective
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
 """
@@ -68,6 +71,15 @@ examples:
   xrelay test-backend onnxruntime
   xrelay test-backend c --list             the cases only
   xrelay test-backend c --case conv2d      those with conv2d in their name
+"""
+
+VIEW_EXAMPLES = """\
+examples:
+  xrelay view model.onnx -o graph.html               a page: before and after fusion, rules, kinds
+  xrelay view model.onnx -o graph.html --strategies  with what computes each kernel
+  xrelay run model.onnx --profile --trace trace.json
+  xrelay view model.onnx -o graph.html --profile trace.json
+  xrelay view model.mlir -o graph.svg --fused        a picture of the kernels; also .dot
 """
 
 OPS_EXAMPLES = """\
@@ -140,14 +152,25 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="an .onnx, .mlir or .relay file")
-    parser.add_argument("--opt-level", type=int, default=2, help="of fuse-ops (default 2)")
-    parser.add_argument("--max-depth", type=int, default=256, help="of fuse-ops (default 256)")
-    parser.add_argument(
-        "--no-simplify",
-        action="store_true",
-        help="fuse the program as it is, without simplify-inference and fold-constant",
-    )
+    _add_fusion_options(parser)
     parser.add_argument("--limit", type=int, metavar="N", help="print the first N groups only")
+    parser.add_argument(
+        "--why",
+        nargs=2,
+        metavar=("A", "B"),
+        help="say which rule keeps two operations apart: names of values or ONNX nodes, or #NUMBER",
+    )
+    parser.add_argument(
+        "--what-if",
+        action="append",
+        default=[],
+        metavar="OP=KIND",
+        help="show what changes when an operator (nn.softmax) or one value's has another kind: "
+        "elemwise, broadcast, injective, comm_reduce, out_ewise_fusable, opaque (repeatable)",
+    )
+    parser.add_argument(
+        "--plan-json", metavar="FILE", help="write the plan, for `apply-fusion-plan` and tools"
+    )
     views = parser.add_mutually_exclusive_group()
     views.add_argument(
         "--strategies",
@@ -164,6 +187,37 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         help="with --memory: draw the plan, as .svg or .png (needs matplotlib)",
     )
     _add_model_options(parser)
+
+
+def _add_view(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="an .onnx, .mlir or .relay file")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="an .html, .svg or .dot file"
+    )
+    _add_fusion_options(parser)
+    parser.add_argument(
+        "--fused", action="store_true", help="for .svg and .dot: a node for each kernel"
+    )
+    parser.add_argument(
+        "--strategies", action="store_true", help="with what computes each kernel, and what could"
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="FILE",
+        help="with the times of a trace that `xrelay run --profile --trace FILE` wrote, of the "
+        "same model with the same options",
+    )
+    _add_model_options(parser)
+
+
+def _add_fusion_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--opt-level", type=int, default=2, help="of fuse-ops (default 2)")
+    parser.add_argument("--max-depth", type=int, default=256, help="of fuse-ops (default 256)")
+    parser.add_argument(
+        "--no-simplify",
+        action="store_true",
+        help="fuse the program as it is, without the passes that prepare it",
+    )
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:
@@ -284,6 +338,11 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         EXPLAIN_EXAMPLES,
         _add_explain,
     ),
+    "view": (
+        "draw a model, what is fused, and the rule behind each border",
+        VIEW_EXAMPLES,
+        _add_view,
+    ),
     "tune": ("measure implementations, and write tuning records", TUNE_EXAMPLES, _add_tune),
     "partition": (
         "show what backends take of a model, and what keeps them from taking more",
@@ -333,6 +392,10 @@ def run(args: argparse.Namespace) -> int:
             from xrelay.tools.compile_model import compile_file
 
             return compile_file(args)
+        case "view":
+            from xrelay.tools.view.command import view_model
+
+            return view_model(args)
         case "tune":
             from xrelay.tools.tune import tune_model
 
@@ -359,10 +422,22 @@ def run(args: argparse.Namespace) -> int:
             return explain_model(args)
 
 
+def run_deep(args: argparse.Namespace) -> int:
+    """`run`, with room for Relay text, in which regions nest as deep as expressions do."""
+    if not str(getattr(args, "model", "")).endswith(".relay"):
+        return run(args)
+    from xrelay.tools.deep import with_deep_stack
+
+    try:
+        return with_deep_stack(lambda: run(args))
+    except RecursionError as error:
+        raise CommandFailed("the program nests too deeply for xDSL", FAILED) from error
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `xrelay`."""
     args = build_parser().parse_args(argv)
-    return run_command(f"xrelay {args.command}", lambda: run(args))
+    return run_command(f"xrelay {args.command}", lambda: run_deep(args))
 
 
 if __name__ == "__main__":

@@ -3,23 +3,26 @@
 import sys
 import threading
 from collections.abc import Callable
+from typing import TypeVar
 
+T = TypeVar("T")
 STACK_BYTES = 1 << 29
 """The stack of the thread. Memory is only taken for what is used of it."""
 MOST_CALLS = 100_000
 """How many calls may be inside each other: xDSL's verifier takes four for each nested region."""
 
 
-def with_deep_stack(function: Callable[[], None]) -> None:
+def with_deep_stack(function: Callable[[], T]) -> T:
     """
-    Calls `function` where calls may nest deeper than Python usually allows, in a thread of its
-    own. What it raises is raised here.
+    What `function` returns where calls may nest deeper than Python usually allows, in a thread of
+    its own. What it raises is raised here.
     """
+    returned: list[T] = []
     raised: list[BaseException] = []
 
     def body() -> None:
         try:
-            function()
+            returned.append(function())
         except BaseException as error:  # noqa: BLE001 raised again by the caller's thread
             raised.append(error)
 
@@ -34,3 +37,4 @@ def with_deep_stack(function: Callable[[], None]) -> None:
         threading.stack_size(size)
     if raised:
         raise raised[0]
+    return returned[0]

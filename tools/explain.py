@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from xrelay.analysis.fusion import (
     Boundary,
@@ -28,6 +28,7 @@ from xrelay.lowering.program import Program, entry_function, lower_function
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.explain_fusion import explain_decisions, label
 from xrelay.tools.explain_memory import check_chart, draw_memory, memory_json, print_memory
 from xrelay.tools.explain_strategies import print_strategies, strategies_json
 from xrelay.tools.progress import stage_progress
@@ -46,6 +47,11 @@ def explain_model(args: argparse.Namespace) -> int:
         raise CommandFailed("--chart goes with --memory", BAD_INPUT)
     if args.chart is not None:
         check_chart(Path(args.chart))
+    asks_plan = args.why is not None or args.what_if or args.plan_json is not None
+    if asks_plan and lowers:
+        raise CommandFailed(
+            "--why, --what-if and --plan-json go without --strategies and --memory", BAD_INPUT
+        )
     program: Program | None = None
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
@@ -67,6 +73,10 @@ def explain_model(args: argparse.Namespace) -> int:
             explain_program(program, args)
         return 0
     console = Console(soft_wrap=True, highlight=False)
+    if asks_plan:
+        with failing_with(BAD_INPUT):
+            explain_decisions(console, module, options, args)
+        return 0
     explained = plans(module, options)
     if not explained:
         console.print("nothing to fuse: no operators of the relay dialect outside of relay.fused")
@@ -95,11 +105,6 @@ def plans(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:
     """The plans of the blocks in which there is something to fuse."""
     every = (plan_fusion(block, options) for block in fusion_blocks(module))
     return [plan for plan in every if any(group.fused for group in plan.groups)]
-
-
-def label(plan: FusionPlan, op: Operation) -> str:
-    """An operator as explanations call it: its name and its number in the block."""
-    return f"{op.name.removeprefix('relay.')} #{plan.nodes[op].index}"
 
 
 def print_plan(console: Console, plan: FusionPlan, limit: int | None) -> None:

@@ -1,6 +1,7 @@
 """`xrelay-opt`: xDSL's opt tool with ONNX models and Relay text as input, and errors without tracebacks."""
 
 import sys
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from xrelay.collector import collector_paused
 from xrelay.compiler import parse_program, parse_relay, supplied_weights
 from xrelay.runtime.files import whole_file
+from xrelay.tools import instruments
 from xrelay.tools.deep import with_deep_stack
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
 
@@ -27,6 +29,10 @@ class XRelayOptMain(xDSLOptMain):
         self.weights: dict[str, bytes | memoryview] = {}
         """The bytes of the large constants that the output file names."""
         super().__init__("xDSL's optimiser with relay passes, ONNX and Relay text input", args)
+
+    def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        instruments.add_arguments(arg_parser)
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
@@ -83,7 +89,10 @@ class XRelayOptMain(xDSLOptMain):
             super().apply_passes(prog)
             return
         with failing_with(FAILED):
-            super().apply_passes(prog)
+            if instruments.is_watched(self.args):
+                instruments.run_watched(self.ctx, prog, self.pipeline, self.args)
+            else:
+                super().apply_passes(prog)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         if self.args.output_file is not None and parse_spec(self.args.target).name == "mlir":

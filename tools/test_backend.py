@@ -4,7 +4,12 @@ import argparse
 
 from rich.markup import escape
 
-from xrelay.backends.contract import ContractBroken, check, contract_cases
+from xrelay.backends.contract import (
+    ContractBroken,
+    check,
+    contract_cases,
+    patterns_without_example,
+)
 from xrelay.backends.discovery import find_backend
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
@@ -40,6 +45,8 @@ def test_backend(args: argparse.Namespace) -> int:
             "cases",
             BAD_INPUT,
         )
+    for name, reason in patterns_without_example(backend).items():
+        console.print(escape(f"no case for pattern {name}: {reason}"))
     if args.list:
         return 0
     console.print(f"{count - len(broken)} of {count} cases hold for backend '{backend.name}'")

@@ -18,6 +18,12 @@ def _alter_op_layout() -> type[ModulePass]:
     return AlterOpLayoutPass
 
 
+def _apply_fusion_plan() -> type[ModulePass]:
+    from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
+
+    return ApplyFusionPlanPass
+
+
 def _annotate_target() -> type[ModulePass]:
     from xrelay.transforms.annotate_target import AnnotateTargetPass
 
@@ -238,6 +244,7 @@ XRELAY_UNIVERSE = Universe(
     all_dialects={"relay": _relay},
     all_passes={
         "alter-op-layout": _alter_op_layout,
+        "apply-fusion-plan": _apply_fusion_plan,
         "annotate-target": _annotate_target,
         "canonicalize-matmul": _canonicalize_matmul,
         "combine-parallel-batch-matmul": _combine_parallel_batch_matmul,

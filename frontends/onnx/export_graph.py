@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from onnx import NodeProto, TensorProto, defs, helper
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NameLoc, TupleType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import INLINE_ELEMENTS, ConstantOp
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible
@@ -107,6 +108,13 @@ def leaves(exported: Exported) -> list[Tensor]:
     if isinstance(exported, Tensor):
         return [exported]
     return [leaf for field in exported for leaf in leaves(field)]
+
+
+def label_of(op: Operation) -> str | None:
+    """The ONNX name that an import left at an operation, else its name in the program."""
+    if isinstance(op.location, NameLoc):
+        return op.location.desc.data
+    return op.results[0].name_hint if op.results else None
 
 
 class OutputGraph:
@@ -210,7 +218,7 @@ class OutputGraph:
             array = array_of(op)
             if array is not None:
                 return self.constant(array)
-        name = self.unique(op.result.name_hint or "constant")
+        name = self.unique(label_of(op) or "constant")
         self._constants[name] = op
         return Tensor(name, dtype)
 
@@ -336,11 +344,14 @@ class OutputGraph:
     def emit(self, op: Operation) -> None:
         """Adds the nodes of an operation with one result, or its problem."""
         result = op.results[0]
-        self._label = result.name_hint or op.name.rpartition(".")[2]
+        self._label = label_of(op) or op.name.rpartition(".")[2]
         try:
             emitter = self.emitters.get(type(op))
             if emitter is None:
                 raise NotExpressible("ONNX has no operator for it")
+            undefined = op.undefined() if isinstance(op, RelayOp) else None
+            if undefined is not None:
+                raise NotExpressible(undefined)
             self.bind(result, emitter(self, op))
         except NotExpressible as error:
             self.problems.append((op, str(error)))

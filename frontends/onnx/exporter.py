@@ -35,6 +35,7 @@ from xrelay.frontends.onnx.export_graph import (
     OutputGraph,
     Tensor,
     dtype_of,
+    label_of,
     leaves,
 )
 from xrelay.frontends.onnx.tensors import Array, data_type_of
@@ -163,8 +164,8 @@ def _export(function: FuncOp, name: str, external: ExternalWeights | None) -> Mo
 
 
 def _what(op: Operation) -> str:
-    hint = op.results[0].name_hint if op.results else None
-    return f"{op.name} %{hint}" if hint else op.name
+    label = label_of(op)
+    return f"{op.name} '{label}'" if label else op.name
 
 
 def _hints(function: FuncOp) -> list[str | None]:

@@ -39,6 +39,7 @@ from xrelay.dialects import (
     sort,
     transform,
     unary,
+    upsampling,
 )
 from xrelay.dialects.unary import FloatUnaryOp
 
@@ -490,7 +491,7 @@ def order(g: Graph, dtype: str) -> None:
     g.show(sort.CumsumOp(small, 1, dtype=f32))
 
 
-@EXPORTED.case(image.Resize1DOp, image.Resize2DOp, image.Resize3DOp, pool.UpsamplingOp)
+@EXPORTED.case(image.Resize1DOp, image.Resize2DOp, image.Resize3DOp, upsampling.UpsamplingOp)
 def resized(g: Graph) -> None:
     modes = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
     for method, mode in product((image.NEAREST, image.LINEAR, image.CUBIC), modes):
@@ -515,7 +516,7 @@ def resized(g: Graph) -> None:
     half = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "rounding_method": "floor"}
     g.show(image.Resize2DOp(x, (7, 3), method=image.NEAREST, **half))
     for scales in ((2, 3), (1.5, 0.6)):
-        g.show(pool.UpsamplingOp(x, *scales))
+        g.show(upsampling.UpsamplingOp(x, *scales))
 
 
 @EXPORTED.case(sampling.GridSampleOp, regions.RoiAlignOp)

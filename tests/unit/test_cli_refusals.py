@@ -457,10 +457,10 @@ def test_failed_compile_keeps_the_old_output(cmd: Command, inside: Path, program
     assert (inside / "out.so").read_text() == "old"
 
 
-@pytest.mark.parametrize("output", ["out", "out.txt", "out.onnx", "", "."])
+@pytest.mark.parametrize("output", ["out", "out.txt", "out.pb", "", "."])
 def test_unknown_suffix(cmd: Command, inside: Path, output: str) -> None:
     result = cmd("compile", "conv.onnx", "-o", output)
-    result.refused("expected a name that ends with .mlir, .ll, .o, .so")
+    result.refused("expected a name that ends with .mlir, .onnx, .ll, .o, .so")
 
 
 def test_emit_after_needs_text_and_a_known_stage(cmd: Command, inside: Path) -> None:

@@ -58,3 +58,19 @@ def test_operators_are_listed():
 
     page = (ROOT / "docs" / "operators.md").read_text()
     assert page == markdown(operator_rows()), "run `xrelay ops --markdown > docs/operators.md`"
+
+
+def test_examples_of_compilers_and_patterns_run():
+    text = (ROOT / "docs" / "byoc.md").read_text()
+    names: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 5
+    for block in blocks:
+        exec(compile(block, "docs/byoc.md", "exec"), names)  # noqa: S102 That is the test.
+
+
+def test_pass_tables_of_compilers_are_true():
+    text = (ROOT / "docs" / "byoc.md").read_text()
+    listed = re.findall(r"^\| (?:\d \| )?`([\w-]+)(?:{[^}]*})?` \|", text, re.MULTILINE)
+    passes = xrelay.tools.universe.XRELAY_UNIVERSE.all_passes
+    assert len(listed) == 8 and set(listed) <= set(passes)

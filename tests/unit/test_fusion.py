@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from fusion_graphs import random_program
 from xdsl.context import Context
 from xdsl.dialects import func, test
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, TensorType, f32
@@ -24,8 +25,11 @@ from xdsl.parser import Parser
 from xdsl.traits import MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import PassFailedException
 
+from benchmarks.fusion import xrelay_module
+from benchmarks.fusion_graphs import GRAPHS
 from xrelay.analysis.fusion import (
     FusionGroup,
+    FusionNode,
     FusionOptions,
     FusionPlan,
     fusion_blocks,
@@ -543,6 +547,52 @@ def test_long_chain_with_skips():
     plan = graph.plan(value)
     assert max(sizes(plan)) <= 256
     assert str(refusal(plan, first)).startswith("rule 17")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("size", [100, 3_000])
+def test_large_graphs(name: str, size: int):
+    module = xrelay_module(GRAPHS[name](size))
+    module.verify()
+    FuseOpsPass().apply(Context(), module)
+    module.verify()
+    counts = [len(op.block.ops) - 1 for op in module.walk() if isinstance(op, FusedOp)]
+    assert counts
+    assert max(counts) <= 256
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_post_dominators(seed: int):
+    """The nearest node that all ways to the end pass, and the highest kind on these ways."""
+    module, _ = random_program(seed, 40)
+    plan = plan_fusion(
+        next(op for op in module.walk() if isinstance(op, func.FuncOp)).body.block, FUSE
+    )
+    nodes = list(plan.nodes.values())
+    passed: dict[FusionNode, set[FusionNode]] = {}
+    for node in reversed(nodes):
+        ways = [passed[edge.consumer] for edge in node.edges]
+        common = set.intersection(*ways) if ways and node.extern is None else set[FusionNode]()
+        expected = min(common, key=lambda each: each.index, default=None)
+        passed[node] = common | {node}
+        assert node.dominator is expected
+        assert node.depth == len(common) + 1
+        if expected is None:
+            continue
+        kinds: list[OpPatternKind] = []
+        pending, seen = [node], {node, expected}
+        while pending:
+            for consumer, kind in pending.pop().edges:
+                kinds.append(kind)
+                if consumer not in seen:
+                    seen.add(consumer)
+                    pending.append(consumer)
+        assert node.path_kind is max(kinds)
+        culprit = node.path_culprit
+        assert culprit in seen
+        assert any(
+            edge == (culprit, node.path_kind) for each in (seen - {expected}) for edge in each.edges
+        )
 
 
 def test_long_chain_is_rewritten():

@@ -122,7 +122,8 @@ def test_wheel_holds_the_package_only(wheel: Path) -> None:
     sources = {
         Path(package.replace(".", "/"), path.name)
         for package, folder in packages().items()
-        for path in folder.glob("*.py")
+        for path in folder.iterdir()
+        if path.suffix in (".py", ".html", ".css", ".js")
     }
     found = {name for name in names if name.parts[0] == "xrelay"}
     assert found == sources | {Path("xrelay/py.typed")}

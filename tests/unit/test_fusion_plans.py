@@ -1,0 +1,275 @@
+"""
+Plans of fusion as answers and as data: why two operations are apart, plan files, and the plans that
+other pipelines decide.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fusion_graphs import random_program
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import PassFailedException
+
+import xrelay
+from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
+from xrelay.analysis.fusion_file import FORMAT, groups_of_data, plan_data
+from xrelay.analysis.fusion_policy import plan_of_groups
+from xrelay.dialects.core import FusedOp
+from xrelay.dialects.relay import Relay
+from xrelay.dialects.traits import OpPatternKind
+from xrelay.frontends.onnx import import_model
+from xrelay.interpreters.relay import interpret
+from xrelay.tools.light_models import LIGHT_MODELS, light_model
+from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
+from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.outline_groups import outline_groups
+
+Command = Callable[..., Any]
+
+T = "tensor<4x8xf32>"
+PROGRAM = f"""
+func.func @main(%x: {T}, %w: tensor<8x8xf32>) -> {T} {{
+  %d = relay.nn.dense %x, %w : ({T}, tensor<8x8xf32>) -> {T}
+  %r = relay.nn.relu %d : ({T}) -> {T}
+  %s = relay.nn.softmax %r : ({T}) -> {T}
+  %t = relay.tanh %x : ({T}) -> {T}
+  %a = relay.add %s, %t : ({T}, {T}) -> {T}
+  func.return %a : {T}
+}}
+"""
+
+
+def parse(text: str = PROGRAM) -> ModuleOp:
+    ctx = Context()
+    ctx.load_dialect(Relay)
+    ctx.load_dialect(func.Func)
+    return Parser(ctx, text).parse_module()
+
+
+def function(module: ModuleOp) -> func.FuncOp:
+    return next(op for op in module.walk() if isinstance(op, func.FuncOp))
+
+
+def named(module: ModuleOp) -> dict[str, Operation]:
+    return {op.results[0].name_hint or "": op for op in module.walk() if op.results}
+
+
+# Why
+
+
+def test_why_a_pair_is_apart() -> None:
+    module = parse()
+    ops, decided = named(module), plan(function(module))
+    assert decided.why_not_fused(ops["d"], ops["r"]) is None
+    border = decided.why_not_fused(ops["d"], ops["a"])
+    assert border is not None
+    assert (border.producer, border.consumer) == (ops["r"], ops["s"])
+    assert (border.refusal.rule, border.refusal.sweep) == (21, 0)
+    assert border.refusal.culprit is ops["s"]
+    apart = decided.why_not_fused(ops["d"].results[0], ops["t"])
+    assert apart is not None
+    assert apart.refusal.rule == 19
+    with pytest.raises(ValueError, match="no operation of the block"):
+        decided.why_not_fused(function(module).body.block.args[0], ops["a"])
+
+
+@pytest.mark.parametrize("name", LIGHT_MODELS)
+def test_every_border_of_the_light_models_names_a_rule(name: str) -> None:
+    module = import_model(light_model(name, None))
+    decided = plan(function(module))
+    assert decided.boundaries
+    for border in decided.boundaries:
+        assert 1 <= border.refusal.rule <= 35
+        assert border.refusal.sentence
+        assert decided.why_not_fused(border.producer, border.consumer) == border
+    # Nothing is refused within a group.
+    for op, node in decided.nodes.items():
+        assert (node.refusal is None) == (decided.group_of[op].root is not op)
+
+
+def test_another_kind_changes_decisions() -> None:
+    module = parse()
+    ops, block = named(module), function(module).body.block
+    decided = plan_fusion(block, FusionOptions(), {ops["s"]: OpPatternKind.ELEMWISE})
+    assert len(decided.group_of[ops["d"]].members) == 5
+    closed = plan_fusion(block, FusionOptions(), {ops["r"]: OpPatternKind.OPAQUE})
+    border = closed.why_not_fused(ops["r"], ops["s"])
+    assert border is not None and border.refusal.rule == 6
+    end = block.last_op
+    assert end is not None
+    with pytest.raises(PassFailedException, match="has no kind to change"):
+        plan_fusion(block, FusionOptions(), {end: OpPatternKind.ELEMWISE})
+
+
+# Plan files
+
+
+def decide(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:
+    return [plan_fusion(block, options) for block in fusion_blocks(module)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        FusionOptions(),
+        FusionOptions(0),
+        FusionOptions(max_depth=3),
+        FusionOptions(link_params=True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_plan_applied_is_fuse_ops(options: FusionOptions, seed: int, tmp_path: Path) -> None:
+    module, _ = random_program(seed)
+    expected, file = module.clone(), tmp_path / "plan.json"
+    FuseOpsPass(options.opt_level, options.max_depth, options.link_params).apply(
+        Context(), expected
+    )
+    file.write_text(json.dumps(plan_data(decide(module, options))))
+    ApplyFusionPlanPass(file=str(file)).apply(Context(), module)
+    module.verify()
+    assert module.is_structurally_equivalent(expected)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda data: data.update(format="1"), "'format' is '1', expected"),
+        (lambda data: data.update(blocks=3), "'blocks' is 3, expected a list"),
+        (lambda data: data["blocks"].append(data["blocks"][0]), "block 1 is there twice"),
+        (lambda data: data["blocks"][0].update(block=9), "'block' of blocks\\[0\\] is 9, expected"),
+        (lambda data: data["blocks"][0].update(function="g"), "of function 'g', block 1 is of"),
+        (lambda data: data["blocks"][0]["groups"].append([]), "is \\[\\], expected an object"),
+        (lambda data: data["blocks"][0]["groups"][0].update(members=[]), "is empty"),
+        (
+            lambda data: data["blocks"][0]["groups"][0]["members"][0].update(op="relay.exp"),
+            "has 'relay.exp' at index 0, the program relay.nn.dense",
+        ),
+    ],
+)
+def test_a_wrong_plan_is_refused(change: Callable[[Any], None], message: str) -> None:
+    module = parse()
+    data = plan_data(decide(module, FusionOptions()))
+    assert data["format"] == FORMAT
+    change(data)
+    with pytest.raises(PassFailedException, match=message):
+        groups_of_data(module, data)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    for name, message in (("no.json", "No such file"), ("bad.json", "is not JSON")):
+        with pytest.raises(PassFailedException, match=message):
+            ApplyFusionPlanPass(file=str(tmp_path / name)).apply(Context(), parse())
+
+
+# Plans that others decide
+
+
+def policy(module: ModuleOp, *groups: str, multi_output: bool = False) -> FusionPlan:
+    ops = named(module)
+    return plan_of_groups(
+        function(module).body.block,
+        [[ops[name] for name in group] for group in groups],
+        multi_output=multi_output,
+    )
+
+
+@pytest.mark.parametrize(
+    "groups, message",
+    [
+        (("rs", "sa"), "softmax %s is in two groups"),
+        (("dt",), "has 2 operations that others use \\(relay.nn.dense %d, relay.tanh %t\\)"),
+    ],
+)
+def test_illegal_groups(groups: tuple[str, ...], message: str) -> None:
+    with pytest.raises(PassFailedException, match=message):
+        policy(parse(), *groups)
+
+
+def test_groups_that_need_each_other() -> None:
+    with pytest.raises(PassFailedException, match="comes back to it"):
+        policy(parse(), "ds", multi_output=True)
+    with pytest.raises(PassFailedException, match="comes back to it"):
+        policy(parse(), "dt", "ra", "s", multi_output=True)
+
+
+def test_several_outputs_mean_the_same() -> None:
+    """A group with two outputs, one of which is used before the group's end."""
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal(shape, np.float32) for shape in ((4, 8), (8, 8))]
+    module = parse()
+    (expected,) = interpret(module, inputs)
+    outline_groups(module, [policy(module, "dt", "rs", multi_output=True)])
+    module.verify()
+    assert [len(op.block.ops) for op in module.walk() if isinstance(op, FusedOp)] == [4, 3]
+    (result,) = interpret(module, inputs)
+    np.testing.assert_array_equal(result, expected)
+    compiled = xrelay.compile(module, cache=False)
+    (found,) = compiled.run(dict(zip(("x", "w"), inputs, strict=True))).values()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+# The command
+
+
+def test_explain_why(cmd: Command, tmp_path: Path) -> None:
+    file = tmp_path / "p.mlir"
+    file.write_text(PROGRAM)
+    raw = ("explain", file, "--no-simplify")
+    result = cmd(*raw, "--why", "d", "a")
+    assert result.code == 0
+    for part in (
+        "nn.dense #0 and add #4 are not fused: rule 21: the path to relay.nn.softmax is",
+        "the first border on the way: nn.relu #1 -> nn.softmax #2",
+        "because of nn.softmax #2",
+        "nn.softmax #2: kind out_ewise_fusable; used by add #4 elemwise; post-dominator add #4",
+    ):
+        assert part in result.out, result.out
+    assert "are fused:" in cmd(*raw, "--why", "%d", "#1").out
+    cmd(*raw, "--why", "dd", "a").refused("there is no value or node 'dd'; close are d")
+    cmd(*raw, "--why", "x", "a").refused("'x' is a parameter of the function")
+
+
+def test_explain_why_knows_onnx_names(cmd: Command, tmp_path: Path) -> None:
+    """Nodes, and values whose node has another name."""
+    file = tmp_path / "squeezenet.onnx"
+    model = light_model("squeezenet", None)
+    file.write_bytes(model.SerializeToString())
+    nodes = {node.op_type: node for node in reversed(model.graph.node)}
+    first, second = nodes["Conv"], nodes["Relu"]
+    for names in ((first.name, second.name), (first.output[0], second.output[0])):
+        result = cmd("explain", file, "--no-simplify", "--why", *names)
+        assert (result.code, result.err) == (0, "")
+        assert re.match(r"nn.bias_add #\d+ and nn.relu #\d+ are fused:", result.out)
+
+
+def test_explain_what_if(cmd: Command, tmp_path: Path) -> None:
+    file = tmp_path / "p.mlir"
+    file.write_text(PROGRAM)
+    raw = ("explain", file, "--no-simplify")
+    result = cmd(*raw, "--what-if", "nn.softmax=elemwise")
+    assert result.out.splitlines()[0] == "main: 2 fused functions become 1"
+    assert "+ nn.relu #1 -> nn.softmax #2 fuse (before: rule 21" in result.out
+    cmd(*raw, "--what-if", "s=fast").refused("gives 's' the kind 'fast', expected one of elemwise")
+    cmd(*raw, "--what-if", "s").refused("expected OP=KIND")
+
+
+def test_explain_writes_a_plan(cmd: Command, tmp_path: Path) -> None:
+    file, data = tmp_path / "p.mlir", tmp_path / "plan.json"
+    file.write_text(PROGRAM)
+    assert cmd("explain", file, "--no-simplify", "--plan-json", data).code == 0
+    module, expected = parse(), parse()
+    ApplyFusionPlanPass(file=str(data)).apply(Context(), module)
+    FuseOpsPass().apply(Context(), expected)
+    assert module.is_structurally_equivalent(expected)
+    cmd("explain", file, "--memory", "--plan-json", data).refused("go without --strategies")

@@ -1,0 +1,272 @@
+"""`xrelay-opt --timing`, `--statistics` and `--verify-semantics`."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ModuleOp,
+    TensorType,
+    TupleType,
+    f32,
+    i8,
+    i32,
+)
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.utils.exceptions import InterpretationError
+
+from xrelay.compiler import context
+from xrelay.dialects.binary import AddOp, SubtractOp
+from xrelay.dialects.traits import OpPatternKind
+from xrelay.dialects.unary import ReluOp, TanhOp
+from xrelay.tools.errors import FAILED
+from xrelay.tools.instruments import FusedKind, fused_kinds, steps_of
+from xrelay.tools.opt import XRelayOptMain
+from xrelay.tools.semantics import KINDS, input_of
+from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
+from xrelay.transforms.fuse_ops import FuseOpsPass
+
+Command = Callable[..., Any]
+EXAMPLE = Path(__file__).parent / "data" / "view.mlir"
+T = "tensor<2x4xf32>"
+
+
+class ReluIsTanh(RewritePattern):
+    """Wrong, and only by little for small numbers."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReluOp, rewriter: PatternRewriter, /) -> None:
+        rewriter.replace(op, TanhOp(op.data))
+
+
+class SwapSubtraction(RewritePattern):
+    """Wrong unless both operands are equal."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SubtractOp, rewriter: PatternRewriter, /) -> None:
+        rewriter.replace(op, SubtractOp(op.rhs, op.lhs))
+
+
+class SwapAddition(RewritePattern):
+    """Right."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AddOp, rewriter: PatternRewriter, /) -> None:
+        rewriter.replace(op, AddOp(op.rhs, op.lhs))
+
+
+def walk(pattern: RewritePattern, module: ModuleOp) -> None:
+    PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(module)
+
+
+@dataclass(frozen=True)
+class WrongReluPass(ModulePass):
+    name = "wrong-relu"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        walk(ReluIsTanh(), op)
+
+
+@dataclass(frozen=True)
+class WrongSubtractPass(ModulePass):
+    name = "wrong-subtract"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        walk(SwapSubtraction(), op)
+
+
+@dataclass(frozen=True)
+class RightPass(ModulePass):
+    name = "right"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        walk(SwapAddition(), op)
+
+
+@pytest.fixture(autouse=True)
+def more_passes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`xrelay-opt` with the passes above."""
+    register = XRelayOptMain.register_all_passes
+
+    def more(self: XRelayOptMain) -> None:
+        register(self)
+        for each in (WrongReluPass, WrongSubtractPass, RightPass):
+            self.register_pass(each.name, lambda each=each: each)
+
+    monkeypatch.setattr(XRelayOptMain, "register_all_passes", more)
+    yield
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """relu(x - y) + y, and a function that cannot be run."""
+    path = tmp_path / "program.mlir"
+    path.write_text(
+        f"func.func @main(%x: {T}, %y: {T}) -> {T} {{\n"
+        f"  %0 = relay.subtract %x, %y : ({T}, {T}) -> {T}\n"
+        f"  %1 = relay.nn.relu %0 : ({T}) -> {T}\n"
+        f"  %2 = relay.add %1, %y : ({T}, {T}) -> {T}\n"
+        f"  return %2 : {T}\n}}\n"
+    )
+    return path
+
+
+# -- verify-semantics ---------------------------------------------------------------------------
+
+
+def test_wrong_pass_is_found(opt_cmd: Command, path: Path) -> None:
+    output = path.with_name("out.mlir")
+    passes = "right,fold-constant,wrong-relu,wrong-subtract"
+    result = opt_cmd(path, "-p", passes, "--verify-semantics", "-o", output)
+    result.refused(
+        "pass 'wrong-relu' changes result 0 of @main on random numbers",
+        "the largest difference is",
+        "the values depart at relay.tanh",
+        code=FAILED,
+    )
+    assert not output.exists()
+
+
+def test_first_of_two_wrong_passes(opt_cmd: Command, path: Path) -> None:
+    result = opt_cmd(path, "-p", "wrong-subtract,wrong-relu", "--verify-semantics")
+    result.refused("pass 'wrong-subtract'", "depart at relay.subtract", code=FAILED)
+
+
+def test_wrong_pass_within_fused_operators(opt_cmd: Command, path: Path) -> None:
+    result = opt_cmd(path, "-p", "fuse-ops,wrong-relu", "--verify-semantics")
+    result.refused("pass 'wrong-relu'", "depart at relay.tanh", code=FAILED)
+
+
+def test_differences_are_measured(opt_cmd: Command, tmp_path: Path) -> None:
+    """Of whole numbers, those that differ are counted."""
+    path = tmp_path / "small.mlir"
+    path.write_text(
+        "func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {\n"
+        "  %d = relay.subtract %x, %y : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>\n"
+        "  return %d : tensor<3xi32>\n}\n"
+    )
+    result = opt_cmd(path, "-p", "wrong-subtract", "--verify-semantics")
+    assert result.code == FAILED
+    assert " elements; the values depart at relay.subtract" in result.err
+
+
+def test_right_passes(opt_cmd: Command, path: Path) -> None:
+    result = opt_cmd(path, "-p", "right,cpu-pipeline,fuse-ops", "--verify-semantics")
+    assert result.code == 0
+    assert "relay.fused" in result.out
+    count = 2 + len(cpu_pipeline())
+    assert f"the results of @main stay the same in {count} passes" in result.err
+
+
+def test_the_whole_pipeline_keeps_a_convolution(opt_cmd: Command, folder: Path) -> None:
+    result = opt_cmd(folder / "conv.onnx", "-p", "cpu-pipeline,fuse-ops", "--verify-semantics")
+    assert result.code == 0 and "stay the same" in result.err
+
+
+def test_code_generation_ends_the_check(opt_cmd: Command, path: Path) -> None:
+    passes = "fuse-ops,convert-relay-to-kernels{target=x86-64},wrong-relu"
+    result = opt_cmd(path, "-p", passes, "--verify-semantics")
+    assert result.code == 0
+    assert "stay the same in 1 passes" in result.err
+    assert "'convert-relay-to-kernels' changes the parameters or results of @main" in result.err
+
+
+def test_programs_that_cannot_run(opt_cmd: Command, path: Path) -> None:
+    text = path.read_text().replace("@main", "@other")
+    dynamic = text.replace("@other", "@dynamic").replace("2x4", "?x4")
+    path.write_text(dynamic)
+    opt_cmd(path, "-p", "right", "--verify-semantics").refused(
+        "--verify-semantics cannot run the program",
+        "@dynamic: tensor<?x4xf32> is no tensor of known",
+    )
+    path.write_text(text + dynamic)
+    result = opt_cmd(path, "-p", "right", "--verify-semantics")
+    assert result.code == 0
+    assert "the results of @other stay the same in 1 passes" in result.err
+    assert "not checked: @dynamic" in result.err
+
+
+def test_inputs() -> None:
+    rng = np.random.default_rng(0)
+    zeros = input_of(TensorType(f32, [50]), "zeros of both signs", rng)
+    assert not zeros.any() and np.signbit(zeros).any() and not np.signbit(zeros).all()
+    large = input_of(TensorType(i8, [99]), "large numbers", rng)
+    assert large.dtype == np.int8 and {large.min(), large.max()} == {-128, 127}
+    pair = input_of(TupleType([TensorType(f32, [2]), TensorType(i32, [])]), "equal numbers", rng)
+    assert [array.shape for array in pair] == [(2,), ()]
+    for kind in KINDS:
+        assert input_of(TensorType(f32, [3, 2]), kind, rng).dtype == np.float32
+    with pytest.raises(InterpretationError, match="no tensor of known shape"):
+        input_of(TensorType(f32, [DYNAMIC_INDEX]), "random numbers", rng)
+
+
+# -- timing and statistics ----------------------------------------------------------------------
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the tables in a text."""
+    lines = [line for line in text.splitlines() if line.startswith("│")]
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+def test_timing(opt_cmd: Command, path: Path) -> None:
+    result = opt_cmd(path, "-p", "right,fuse-ops", "--timing")
+    assert result.code == 0 and "relay.fused" in result.out
+    first, second, total = rows(result.err)
+    # The module, the function, its three operators and its end; then relay.fused and its end.
+    assert (first[0], *first[3:]) == ("right", "6", "6")
+    assert (second[0], *second[3:]) == ("fuse-ops", "6", "8")
+    assert total[0] == "all"
+
+
+def test_timing_names_the_steps_of_the_pipeline(opt_cmd: Command, path: Path) -> None:
+    result = opt_cmd(path, "-p", "cpu-pipeline", "--timing")
+    names = [row[0] for row in rows(result.err)]
+    assert names == [*(each.name for each in cpu_pipeline()), "all"]
+    assert steps_of([CpuPipelinePass(4)]) == cpu_pipeline(4)
+
+
+def test_without_passes(opt_cmd: Command, path: Path) -> None:
+    result = opt_cmd(path, "--timing", "--statistics", "--verify-semantics")
+    assert result.code == 0
+    assert "there are no relay.fused" in result.err
+    assert "stay the same in 0 passes" in result.err
+
+
+def test_statistics(opt_cmd: Command) -> None:
+    passes = "fuse-ops,convert-relay-to-kernels{target=x86-64}"
+    result = opt_cmd(EXAMPLE, "-p", passes, "--statistics")
+    assert "relay.fused after fuse-ops" in result.err
+    assert rows(result.err) == [["2", "1", "1"], ["5", "1", "1"], ["all", "2", "2"]]
+    module = Parser(context(), EXAMPLE.read_text()).parse_module()
+    FuseOpsPass(0).apply(context(), module)
+    kinds = fused_kinds(module)
+    assert kinds == {
+        FusedKind(1, OpPatternKind.OUT_EWISE_FUSABLE): 2,
+        FusedKind(1, OpPatternKind.BROADCAST): 3,
+        FusedKind(1, OpPatternKind.ELEMWISE): 2,
+    }
+
+
+def test_verification_between_passes_stays_on(
+    opt_cmd: Command, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damage(self: RightPass, ctx: Context, op: ModuleOp) -> None:
+        (relu,) = [each for each in op.walk() if isinstance(each, ReluOp)]
+        relu.operands = []
+
+    monkeypatch.setattr(RightPass, "apply", damage)
+    result = opt_cmd(path, "-p", "right,fold-constant", "--timing")
+    assert result.code == FAILED

@@ -1,0 +1,212 @@
+"""
+`xrelay explain --why`, `--what-if` and `--plan-json`: single decisions of fusion, what they depend
+on, and all of them as data.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+from xdsl.dialects.builtin import ModuleOp, NameLoc
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.fusion import (
+    FusionOptions,
+    FusionPlan,
+    Refusal,
+    fusion_blocks,
+    may_fuse,
+    plan_fusion,
+)
+from xrelay.analysis.fusion_file import function_name, plan_data
+from xrelay.dialects.traits import OpPatternKind
+from xrelay.runtime.files import write_files
+from xrelay.tools.arguments import named_values
+from xrelay.tools.errors import BAD_INPUT, CommandFailed
+
+KINDS = {kind.label: kind for kind in OpPatternKind if kind is not OpPatternKind.TUPLE}
+"""The kinds that an operator may have, by name."""
+
+
+def explain_decisions(
+    console: Console, module: ModuleOp, options: FusionOptions, args: argparse.Namespace
+) -> None:
+    """Answers --why and --what-if, and writes the file of --plan-json."""
+    plans = [plan_fusion(block, options) for block in fusion_blocks(module)]
+    if args.plan_json is not None:
+        text = json.dumps(plan_data(plans), indent=1)
+        write_files({Path(args.plan_json): f"{text}\n".encode()})
+    supposed = plans
+    if args.what_if:
+        kinds = supposed_kinds(plans, args.what_if, Path(args.model))
+        supposed = [plan_fusion(plan.block, options, _within(plan, kinds)) for plan in plans]
+        for before, after in zip(plans, supposed, strict=True):
+            print_changes(console, before, after)
+    if args.why is not None:
+        first, last = args.why
+        print_why(console, supposed, first, last, Path(args.model))
+
+
+def label(plan: FusionPlan, op: Operation) -> str:
+    """An operator as explanations call it: its name and its number in the block."""
+    return f"{op.name.removeprefix('relay.')} #{plan.nodes[op].index}"
+
+
+# Names
+
+
+def names_of(plan: FusionPlan, op: Operation) -> list[str]:
+    """What `op` is known by: its number, the names of its results, and those of the model."""
+    names = [f"#{plan.nodes[op].index}"]
+    names.extend(result.name_hint for result in op.results if result.name_hint)
+    location = op.location
+    while isinstance(location, NameLoc):
+        names.append(location.desc.data)
+        location = location.location
+    return names
+
+
+def onnx_aliases(model: Path) -> dict[str, str]:
+    """The node of each value of an ONNX model, whose operations have the name of the node."""
+    if model.suffix != ".onnx":
+        return {}
+    from onnx import ModelProto  # Needed for some names only.
+
+    nodes = ModelProto.FromString(model.read_bytes()).graph.node
+    return {value: node.name for node in nodes if node.name for value in node.output}
+
+
+def find(plans: Sequence[FusionPlan], name: str, model: Path) -> tuple[FusionPlan, Operation]:
+    """
+    The operation that `name` stands for: a number (#7, of the first block that has it), the name of
+    a value, or that of an ONNX node, of which it is the last operation.
+    """
+    wanted = name.removeprefix("%")
+    known: dict[str, tuple[FusionPlan, Operation]] = {}
+    for plan in reversed(plans):
+        for op in plan.nodes:
+            known.update((each, (plan, op)) for each in names_of(plan, op))
+    if wanted in known:
+        return known[wanted]
+    alias = onnx_aliases(model).get(name)
+    if alias in known:
+        return known[alias]
+    for plan in plans:
+        if any(arg.name_hint == wanted for arg in plan.block.args):
+            raise CommandFailed(
+                f"'{name}' is a parameter of the function: those are opaque (rule 5) and computed "
+                "by nothing, expected a value that an operation computes",
+                BAD_INPUT,
+            )
+    close = get_close_matches(wanted, [each for each in known if each[0] != "#"])
+    hint = f"; close are {', '.join(close)}" if close else ""
+    raise CommandFailed(
+        f"there is no value or node '{name}'{hint} (simplification may have removed or renamed it: "
+        "`xrelay explain` lists the numbers of operations, and --no-simplify keeps all)",
+        BAD_INPUT,
+    )
+
+
+# Why
+
+
+def print_why(
+    console: Console, plans: Sequence[FusionPlan], first: str, last: str, model: Path
+) -> None:
+    """What keeps the operations of two names apart."""
+    (plan, producer), (other, consumer) = (find(plans, each, model) for each in (first, last))
+    if plan is not other:
+        refusal = Refusal(34, "they stand in different blocks, which are graphs of their own")
+        console.print(Text(f"{first} and {last} are not fused: {refusal}"))
+        return
+    if plan.nodes[consumer].index < plan.nodes[producer].index:
+        producer, consumer = consumer, producer
+    border = plan.why_not_fused(producer, consumer)
+    if border is None:
+        console.print(Text(f"{label(plan, producer)} and {label(plan, consumer)} are fused:"))
+    else:
+        refusal = border.refusal
+        console.print(
+            Text(f"{label(plan, producer)} and {label(plan, consumer)} are not fused: {refusal}")
+        )
+        if (border.producer, border.consumer) != (producer, consumer):
+            way = f"{label(plan, border.producer)} -> {label(plan, border.consumer)}"
+            console.print(Text(f"  the first border on the way: {way}"))
+        if refusal.sweep is not None:
+            console.print(Text(f"  decided in sweep {refusal.sweep}"))
+        if refusal.culprit is not None:
+            console.print(Text(f"  because of {label(plan, refusal.culprit)}"))
+    middle = [] if border is None else [border.producer, border.consumer]
+    for op in dict.fromkeys([producer, *middle, consumer]):
+        console.print(Text(f"  {facts(plan, op)}"))
+
+
+def facts(plan: FusionPlan, op: Operation) -> str:
+    """What fusion knows about an operation, in a line."""
+    node, group = plan.nodes[op], plan.group_of[op]
+    uses = ", ".join(f"{label(plan, edge.consumer.op)} {edge.kind.label}" for edge in node.edges)
+    sink = "none" if node.dominator is None else label(plan, node.dominator.op)
+    anchor = "none" if group.anchor is None else label(plan, group.anchor)
+    return (
+        f"{label(plan, op)}: kind {node.kind.label}; used by {uses or 'nothing here'}; "
+        f"post-dominator {sink}, path {node.path_kind.label}; "
+        f"group of {len(group.members)} up to {label(plan, group.root)}, anchor {anchor}"
+    )
+
+
+# What if
+
+
+def supposed_kinds(
+    plans: Sequence[FusionPlan], arguments: Sequence[str], model: Path
+) -> dict[Operation, OpPatternKind]:
+    """The operations that OP=KIND arguments name, with their kinds."""
+    found: dict[Operation, OpPatternKind] = {}
+    for name, kind in named_values(arguments, "--what-if", "OP=KIND").items():
+        if kind not in KINDS:
+            raise CommandFailed(
+                f"--what-if gives '{name}' the kind '{kind}', expected one of {', '.join(KINDS)}",
+                BAD_INPUT,
+            )
+        operator = f"relay.{name.removeprefix('relay.')}"
+        ops = [op for plan in plans for op in plan.nodes if op.name == operator]
+        for op in ops or [find(plans, name, model)[1]]:
+            if not may_fuse(op):
+                raise PassFailedException(
+                    f"--what-if: {op.name} has no kind to change: it never shares a kernel"
+                )
+            found[op] = KINDS[kind]
+    return found
+
+
+def _within(
+    plan: FusionPlan, kinds: dict[Operation, OpPatternKind]
+) -> dict[Operation, OpPatternKind]:
+    return {op: kind for op, kind in kinds.items() if op in plan.nodes}
+
+
+def print_changes(console: Console, before: FusionPlan, after: FusionPlan) -> None:
+    """The borders that are gone, new, or there for another reason."""
+    old = {(each.producer, each.consumer): each.refusal for each in before.boundaries}
+    new = {(each.producer, each.consumer): each.refusal for each in after.boundaries}
+    if not (old or new or any(group.fused for group in before.groups)):
+        return
+    counts = [sum(group.fused for group in plan.groups) for plan in (before, after)]
+    where = function_name(before.block) or "block"
+    console.print(Text(f"{where}: {counts[0]} fused functions become {counts[1]}"))
+    for pair in sorted(
+        old.keys() | new.keys(), key=lambda each: tuple(before.nodes[op].index for op in each)
+    ):
+        was, now = old.get(pair), new.get(pair)
+        edge = " -> ".join(label(before, op) for op in pair)
+        if now is None:
+            console.print(Text(f"  + {edge} fuse (before: {was})"))
+        elif was is None:
+            console.print(Text(f"  - {edge} do not fuse: {now}"))
+        elif was.rule != now.rule:
+            console.print(Text(f"  ~ {edge}: {now} (before: {was})"))

@@ -1,0 +1,182 @@
+"""
+What `xrelay-opt` can watch while passes run: their times, the groups that come out, and whether
+the program still means the same.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+
+from xrelay.analysis.fusion import is_operator
+from xrelay.dialects.core import FusedOp
+from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.tools.progress import stage_progress
+from xrelay.tools.tables import WIDTH
+from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that ask for instruments."""
+    parser.add_argument(
+        "--timing",
+        action="store_true",
+        help="print the time of each pass, and the operations before and after it, on stderr",
+    )
+    parser.add_argument(
+        "--statistics",
+        action="store_true",
+        help="print how many relay.fused there are of each size and kind, on stderr",
+    )
+    parser.add_argument(
+        "--verify-semantics",
+        action="store_true",
+        help="interpret the program before and after each pass, on random and on awkward inputs, "
+        "and fail at the first pass that changes a result",
+    )
+
+
+def is_watched(args: argparse.Namespace) -> bool:
+    """Whether any instrument is asked for."""
+    return args.timing or args.statistics or args.verify_semantics
+
+
+@dataclass(frozen=True)
+class PassTime:
+    """What one pass took."""
+
+    name: str
+    seconds: float
+    before: int
+    after: int
+    """Operations in the module."""
+
+
+@dataclass(frozen=True)
+class FusedKind:
+    """What `relay.fused` are counted by."""
+
+    operators: int
+    """Without constants, tuples and projections."""
+    kind: OpPatternKind
+    """The highest kind among them."""
+
+    @staticmethod
+    def of(op: FusedOp) -> "FusedKind":
+        """The operators in the body of `op`. A body may have none, a projection alone."""
+        kinds = [pattern_kind(inner) for inner in op.block.ops if is_operator(inner)]
+        return FusedKind(len(kinds), max(kinds, default=OpPatternKind.INJECTIVE))
+
+
+def steps_of(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
+    """The passes one by one: `cpu-pipeline` is a list of others."""
+    result: list[ModulePass] = []
+    for each in passes:
+        result.extend(cpu_pipeline(each.lanes) if isinstance(each, CpuPipelinePass) else (each,))
+    return tuple(result)
+
+
+def run_watched(
+    ctx: Context, module: ModuleOp, pipeline: PassPipeline, args: argparse.Namespace
+) -> None:
+    """
+    Runs the passes of a pipeline, in place, as the pipeline itself would, and prints on stderr what
+    the instruments found.
+
+    Raises CommandFailed when --verify-semantics finds that a pass changes a result.
+    """
+    passes = steps_of(pipeline.passes)
+    watch = None
+    times: list[PassTime] = []
+    fused: tuple[str, Counter[FusedKind]] = "", Counter()
+    with stage_progress() as progress:
+        if args.verify_semantics:
+            from xrelay.tools.semantics import SemanticsCheck
+
+            progress("interpret the program")
+            watch = SemanticsCheck(module)
+        if pipeline.callback is not None:
+            pipeline.callback(None, module, passes[0] if passes else None)
+        for each, following in zip(passes, (*passes[1:], None), strict=False):
+            progress(each.name)
+            before = operation_count(module) if args.timing else 0
+            start = time.perf_counter()
+            each.apply(ctx, module)
+            seconds = time.perf_counter() - start
+            if args.timing:
+                times.append(PassTime(each.name, seconds, before, operation_count(module)))
+            if pipeline.callback is not None:
+                pipeline.callback(each, module, following)
+            if args.statistics:
+                # Code generation takes them apart again.
+                kinds = fused_kinds(module)
+                fused = (each.name, kinds) if kinds else fused
+            if watch is not None:
+                progress(f"interpret the program after {each.name}")
+                watch.after(each.name, module)
+    console = stderr_console()
+    if args.timing:
+        console.print(timing_table(times))
+    if args.statistics and fused[1]:
+        console.print(statistics_table(*fused))
+    elif args.statistics:
+        console.print("there are no relay.fused")
+    if watch is not None:
+        console.print(watch.summary())
+
+
+def stderr_console() -> Console:
+    """A console on standard error that is wide enough for tables."""
+    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = WIDTH
+    return console
+
+
+def operation_count(module: ModuleOp) -> int:
+    """All operations of a module, nested ones included."""
+    return sum(1 for _ in module.walk())
+
+
+def timing_table(times: Sequence[PassTime]) -> Table:
+    """The passes in the order in which they ran."""
+    table = Table("pass", title="time of passes")
+    for heading in ("ms", "% of all", "operations before", "after"):
+        table.add_column(heading, justify="right")
+    total = sum(each.seconds for each in times)
+    for each in times:
+        share = 100 * each.seconds / total if total else 0.0
+        columns = (f"{1e3 * each.seconds:.2f}", f"{share:.1f}", str(each.before), str(each.after))
+        table.add_row(each.name, *columns)
+    table.add_section()
+    table.add_row("all", f"{1e3 * total:.2f}")
+    return table
+
+
+def fused_kinds(module: ModuleOp) -> Counter[FusedKind]:
+    """How many `relay.fused` of each kind a module has."""
+    return Counter(FusedKind.of(op) for op in module.walk() if isinstance(op, FusedOp))
+
+
+def statistics_table(name: str, kinds: Counter[FusedKind]) -> Table:
+    """A row for each size, a column for each kind that occurs, after the pass called `name`."""
+    columns = sorted({each.kind for each in kinds})
+    table = Table("operators", title=f"relay.fused after {name}")
+    for kind in columns:
+        table.add_column(kind.label, justify="right")
+    table.add_column("all", justify="right")
+    for size in sorted({each.operators for each in kinds}):
+        counts = [kinds[FusedKind(size, kind)] for kind in columns]
+        table.add_row(str(size), *(str(count or "") for count in counts), str(sum(counts)))
+    table.add_section()
+    sums = [sum(n for each, n in kinds.items() if each.kind is kind) for kind in columns]
+    table.add_row("all", *map(str, sums), str(kinds.total()))
+    return table

@@ -1,0 +1,218 @@
+"""
+`xrelay-opt --verify-semantics`: whether passes keep the results of a program.
+
+The interpreter computes every function on the same inputs before and after each pass. What is
+compared are the results of a pass with those of the one before it, so that roundings do not add up.
+
+Inputs: random numbers of several magnitudes, zeros of both signs, equal values (ties), small whole
+numbers, and the extremes of integers. Infinities and NaN are not tried: a pass may move a factor
+over a sum, and then they come out elsewhere.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
+from xdsl.utils.hints import isa
+
+from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.relay import interpret
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
+from xrelay.tools.verify import TOLERANCE, largest_difference
+
+Array = npt.NDArray[Any]
+Results = tuple[Any, ...]
+
+KINDS: Mapping[str, Callable[[np.random.Generator, Sequence[int]], Array]] = {
+    "random numbers": lambda rng, shape: rng.standard_normal(shape),
+    "positive numbers": lambda rng, shape: rng.uniform(0.01, 4, shape),
+    "large numbers": lambda rng, shape: 1e3 * rng.standard_normal(shape),
+    "tiny numbers": lambda rng, shape: 1e-4 * rng.standard_normal(shape),
+    "small whole numbers": lambda rng, shape: np.asarray(rng.integers(-3, 4, shape), float),
+    "zeros of both signs": lambda rng, shape: rng.choice([0.0, -0.0], shape),
+    "equal numbers": lambda rng, shape: np.full(shape, -1.5),
+}
+"""What floating-point inputs are filled with."""
+
+
+def input_of(type_: Attribute, kind: str, rng: np.random.Generator) -> Any:
+    """
+    An array for a tensor, a tuple of them for a tuple.
+
+    Raises InterpretationError for what can have no array: other types, unknown dimensions.
+    """
+    if isinstance(type_, TupleType):
+        return tuple(input_of(field, kind, rng) for field in type_.types)
+    if not isa(type_, TensorType[Attribute]) or not type_.has_static_shape():
+        raise InterpretationError(f"{type_} is no tensor of known shape")
+    dtype, shape = dtype_of(type_.element_type), type_.get_shape()
+    if dtype.kind == "b":
+        return np.asarray(rng.integers(0, 2, shape)).astype(bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        if kind == "large numbers":
+            return rng.choice(np.array([info.min, 0, 1, info.max], dtype), shape)
+        low = 0 if dtype.kind == "u" else -3
+        if kind in ("random numbers", "positive numbers"):
+            low = 0  # Indices are among them.
+        return np.asarray(rng.integers(low, 4, shape)).astype(dtype)
+    return np.asarray(KINDS[kind](rng, shape)).astype(dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A function with inputs."""
+
+    function: str
+    kind: str
+    inputs: tuple[Any, ...]
+
+
+def leaves(value: Any) -> Iterator[Array]:
+    """The arrays in a result, from the left."""
+    if isinstance(value, tuple):
+        for each in value:  # pyright: ignore[reportUnknownVariableType] a tuple of anything
+            yield from leaves(each)
+    else:
+        yield np.asarray(value)
+
+
+class _Values(Interpreter.Listener):
+    """Records what operations compute, in the order in which they run."""
+
+    def __init__(self) -> None:
+        self.computed: list[tuple[Operation, list[Array]]] = []
+
+    def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
+        self.computed.append((op, [array for value in results for array in leaves(value)]))
+
+
+def is_same(found: Array, expected: Array) -> bool:
+    """Whether two arrays are the same value, up to roundings."""
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        return False
+    return largest_difference(found, expected) <= TOLERANCE
+
+
+class SemanticsCheck:
+    """What a program computes, and what it computed before the last pass."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module.clone()
+        self.types: dict[str, FunctionType] = {}
+        self.results: dict[Case, Results] = {}
+        self.passes = 0
+        self.ended = ""
+        self.skipped: list[str] = []
+        for op in module.ops:
+            if not isinstance(op, func.FuncOp) or op.is_declaration:
+                continue
+            if not has_flag(op, UNFUSED_FUNCTIONS):
+                self.add(op)
+        if not self.results:
+            reason = "; ".join(self.skipped) or "it has no function"
+            raise CommandFailed(f"--verify-semantics cannot run the program: {reason}", BAD_INPUT)
+
+    def add(self, function: func.FuncOp) -> None:
+        """Runs a function of the program as it is before the first pass."""
+        name = function.sym_name.data
+        try:
+            for number, kind in enumerate(KINDS):
+                rng = np.random.default_rng([number, *name.encode()])
+                inputs = tuple(input_of(t, kind, rng) for t in function.function_type.inputs)
+                case = Case(name, kind, inputs)
+                self.results[case] = run(self.module, case)
+            self.types[name] = function.function_type
+        except InterpretationError as error:
+            self.results = {c: r for c, r in self.results.items() if c.function != name}
+            self.skipped.append(f"@{name}: {error}")
+
+    def after(self, name: str, module: ModuleOp) -> None:
+        """
+        Runs the program as a pass left it.
+
+        Raises CommandFailed when a result is another one.
+        """
+        if self.ended:
+            return
+        if self.module.is_structurally_equivalent(module):
+            self.passes += 1
+            return
+        functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+        for function, type_ in self.types.items():
+            if function in functions and functions[function].function_type != type_:
+                self.ended = f"'{name}' changes the parameters or results of @{function}"
+                return
+        results: dict[Case, Results] = {}
+        for case, expected in self.results.items():
+            if case.function not in functions:
+                continue  # Private functions may be removed.
+            try:
+                results[case] = run(module, case)
+            except InterpretationError as error:
+                self.ended = f"after '{name}' the program cannot be interpreted: {error}"
+                return
+            self.compare(name, module, case, expected, results[case])
+        self.results = results
+        self.module = module.clone()
+        self.passes += 1
+
+    def compare(
+        self, name: str, module: ModuleOp, case: Case, expected: Results, found: Results
+    ) -> None:
+        """Raises CommandFailed when two results differ."""
+        pairs = zip(leaves(found), leaves(expected), strict=True)
+        for number, (array, wanted) in enumerate(pairs):
+            if is_same(array, wanted):
+                continue
+            difference = largest_difference(array, wanted)
+            unit = "of the largest value" if array.dtype.kind == "f" else "elements"
+            departs = self.departure(module, case)
+            where = f"; the values depart at {departs}" if departs else ""
+            raise CommandFailed(
+                f"pass '{name}' changes result {number} of @{case.function} on {case.kind}: "
+                f"the largest difference is {difference:.3g} {unit}{where}",
+                FAILED,
+            )
+
+    def departure(self, module: ModuleOp, case: Case) -> str:
+        """
+        The first operation that computes, from values that the program had before, one that it did
+        not have; in most cases that is where the pass is wrong.
+        """
+        before, after = _Values(), _Values()
+        run(self.module, case, before)
+        run(module, case, after)
+        known: dict[object, list[Array]] = {}
+        for array in (array for _, arrays in before.computed for array in arrays):
+            known.setdefault((array.shape, array.dtype), []).append(array)
+        for op, arrays in after.computed:
+            for array in arrays:
+                same = known.get((array.shape, array.dtype), [])
+                if not any(is_same(array, other) for other in same):
+                    hint = op.results[0].name_hint
+                    return f"{op.name} (%{hint})" if hint else op.name
+        return ""
+
+    def summary(self) -> str:
+        """What was compared, and what was not."""
+        functions = ", ".join(f"@{name}" for name in self.types)
+        lines = [f"the results of {functions} stay the same in {self.passes} passes"]
+        if self.ended:
+            lines.append(f"later passes are not checked: {self.ended}")
+        lines.extend(f"not checked: {reason}" for reason in self.skipped)
+        return "\n".join(lines)
+
+
+def run(module: ModuleOp, case: Case, *listeners: Interpreter.Listener) -> Results:
+    """The results of a function."""
+    with np.errstate(all="ignore"):
+        return interpret(module, case.inputs, case.function, listeners)

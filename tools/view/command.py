@@ -1,0 +1,84 @@
+"""`xrelay view`: reads a model, plans its fusion, and writes what that looks like."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from xdsl.ir import Operation
+
+from xrelay.analysis.fusion import FusionOptions
+from xrelay.collector import collector_paused
+from xrelay.compiler import preparation, read_model, run_passes
+from xrelay.lowering.fuse_composites import FuseCompositesPass
+from xrelay.options import Progress
+from xrelay.runtime.files import write_files
+from xrelay.tools import arguments
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.progress import stage_progress
+from xrelay.tools.view.dot import dot
+from xrelay.tools.view.from_plan import graphs
+from xrelay.tools.view.graph import Graph
+from xrelay.tools.view.layout import require_igraph
+from xrelay.tools.view.page import draw, page, works_of
+from xrelay.tools.view.picture import operator_view, standalone, unit_view
+from xrelay.tools.view.steps import Work, read_times, steps_of, work_by_operation
+from xrelay.transforms.fuse_ops import FuseOpsPass
+
+SUFFIXES = (".html", ".svg", ".dot")
+
+
+def view_model(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    output = Path(args.output)
+    if output.suffix not in SUFFIXES:
+        raise CommandFailed(
+            f"-o is '{output}', expected a name that ends with {', '.join(SUFFIXES)}", BAD_INPUT
+        )
+    if args.fused and output.suffix == ".html":
+        raise CommandFailed("--fused goes with .svg and .dot; the page shows both", BAD_INPUT)
+    if output.suffix != ".dot":
+        require_igraph()
+    with stage_progress() as progress, collector_paused():
+        drawn, works = read_graphs(args, progress)
+        progress("draw the graph")
+        if output.suffix == ".dot":
+            text = dot(drawn, fused=args.fused)
+        elif output.suffix == ".svg":
+            graph = max(drawn, key=lambda graph: graph.operators)
+            view = unit_view(graph, works_of(graph, works)) if args.fused else operator_view(graph)
+            text = standalone(graph, view, hulls=not args.fused)
+        else:
+            text = page(Path(args.model).name, [draw(graph, works) for graph in drawn])
+        with failing_with(BAD_INPUT):
+            write_files({output: text.encode(errors="replace")})
+    return 0
+
+
+def read_graphs(
+    args: argparse.Namespace, progress: Progress
+) -> tuple[Sequence[Graph], Mapping[Operation, Work]]:
+    """The graphs of a model, and the steps that compute its operations when they are asked for."""
+    with failing_with(BAD_INPUT):
+        options = FusionOptions(args.opt_level, args.max_depth)
+        compile_options = arguments.compile_options(args)
+        progress("read the model")
+        module, _ = read_model(args.model, arguments.shapes(args.shape))
+    with failing_with(FAILED):
+        if not args.no_simplify:
+            target, threads = compile_options.target, compile_options.threads
+            run_passes(
+                module, (*preparation(target), FuseCompositesPass(target, threads)), progress
+            )
+        progress("plan fusion")
+        drawn = graphs(module, options)
+        if not drawn:
+            raise CommandFailed(
+                f"nothing to draw: '{args.model}' has no operators of the relay dialect", BAD_INPUT
+            )
+        if not args.strategies and args.profile is None:
+            return drawn, {}
+        fusion = FuseOpsPass(args.opt_level, args.max_depth)
+        steps = steps_of(module, fusion, compile_options, progress)
+    with failing_with(BAD_INPUT):
+        times = None if args.profile is None else read_times(Path(args.profile), steps)
+    return drawn, work_by_operation(steps, times)

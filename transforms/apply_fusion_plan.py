@@ -1,0 +1,93 @@
+"""
+`apply-fusion-plan`: fuses what somebody else has decided, by a file or by attributes.
+
+    %0 = relay.exp %x {relay.fusion_group = "a"}          %1 = relay.fused %x {
+    %1 = relay.tanh %0 {relay.fusion_group = "a"}   ──►   ^bb0(%p0):
+                                                            …
+
+A pipeline that has a policy of its own marks operators of one block with equal values of
+`relay.fusion_group`, or writes a plan file, which `xrelay explain --plan-json` also does for the
+decisions of `fuse-ops`. A plan is checked as a whole before anything changes
+(`xrelay.analysis.fusion_policy`); operators in no group stay as they are. A group with several
+outputs yields a tuple, and operations between its members move behind it where they need it.
+
+Source: Relax's FuseOpsByPattern and the `kPrimitive` functions of Relay share the idea.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.fusion import fusion_blocks
+from xrelay.analysis.fusion_file import Groups, groups_of_data
+from xrelay.analysis.fusion_policy import plan_of_groups
+from xrelay.analysis.scopes import has_flag
+from xrelay.transforms.outline_groups import outline_groups
+
+GROUP = "relay.fusion_group"
+"""The attribute that operators of one group have with equal values."""
+
+
+@dataclass(frozen=True)
+class ApplyFusionPlanPass(ModulePass):
+    """
+    Fuses the groups of a plan.
+
+    A plan that is not legal, or not for this module, raises PassFailedException.
+    """
+
+    name = "apply-fusion-plan"
+
+    file: str | None = None
+    """A plan in JSON. When not given, attributes `relay.fusion_group` say what fuses."""
+    multi_output: bool = False
+    """Whether the results of several operators of a group may be used outside of it."""
+    link_params: bool | None = None
+    """
+    Whether constants of all shapes move into the groups that use them. When not given, the options
+    in the file say so, or the module's attribute `link-params`.
+    """
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        link_params = self.link_params
+        if self.file is None:
+            groups = _marked_groups(op)
+        else:
+            try:
+                data = json.loads(Path(self.file).read_text(encoding="utf-8"))
+            except OSError as error:
+                raise PassFailedException(f"'{self.file}': {error.strerror}") from error
+            except ValueError as error:
+                raise PassFailedException(f"'{self.file}' is not JSON: {error}") from error
+            try:
+                groups = groups_of_data(op, data)
+            except PassFailedException as error:
+                raise PassFailedException(f"'{self.file}': {error}") from error
+            if link_params is None and isinstance(data.get("options"), dict):
+                link_params = bool(data["options"].get("link_params", False))
+        if link_params is None:
+            link_params = has_flag(op, ("link-params",))
+        plans = [
+            plan_of_groups(block, each, multi_output=self.multi_output) for block, each in groups
+        ]
+        outline_groups(op, plans, link_params=link_params)
+        for each in op.walk():
+            each.attributes.pop(GROUP, None)
+
+
+def _marked_groups(module: ModuleOp) -> list[tuple[Block, Groups]]:
+    """The groups that attributes name, for each block."""
+    result: list[tuple[Block, Groups]] = []
+    for block in fusion_blocks(module):
+        groups: dict[Attribute, list[Operation]] = {}
+        for op in block.ops:
+            if GROUP in op.attributes:
+                groups.setdefault(op.attributes[GROUP], []).append(op)
+        result.append((block, list(groups.values())))
+    return result
