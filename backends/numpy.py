@@ -16,6 +16,7 @@ from xrelay.backends.base import (
     Yes,
 )
 from xrelay.backends.regions import flattened, nested
+from xrelay.dialects.base import RelayOp
 from xrelay.interpreters.relay import interpret, interpreted_operators
 
 
@@ -25,9 +26,10 @@ class NumpyBackend(Backend):
     name = "numpy"
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
-        if type(op) in interpreted_operators():
-            return Yes()
-        return No("the interpreter does not know it")
+        if type(op) not in interpreted_operators():
+            return No("the interpreter does not know it")
+        undefined = op.undefined() if isinstance(op, RelayOp) else None
+        return Yes() if undefined is None else No(undefined)
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
         module = ModuleOp([function.clone()])

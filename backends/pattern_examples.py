@@ -26,7 +26,7 @@ from xrelay.analysis.patterns import (
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.dialects import conv, core, dense, norm, pool, unary
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import ElementwiseBinaryOp
+from xrelay.dialects.binary import BroadcastBinaryOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.unary import ElementwiseUnaryOp
@@ -122,9 +122,12 @@ class _Building:
         example = EXAMPLES.get(name)
         if example is not None:
             return self.builder.op(example(first, rest))
-        if issubclass(op_type, ElementwiseUnaryOp):
+        if (
+            issubclass(op_type, ElementwiseUnaryOp)
+            and op_type.__init__ is ElementwiseUnaryOp.__init__
+        ):
             return self.builder.op(op_type(first))
-        if issubclass(op_type, ElementwiseBinaryOp):
+        if issubclass(op_type, BroadcastBinaryOp):
             return self.builder.op(op_type(first, rest[0](_shape(first))))
         raise NoExample(f"no example of {name}")
 
