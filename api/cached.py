@@ -13,13 +13,13 @@ import hashlib
 import logging
 import mmap
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as memoized
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, overload
 
 from xrelay.collector import collector_paused
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
@@ -33,17 +33,29 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
+    from xrelay.backends.base import Backend
     from xrelay.runtime.code import ModelCode
+    from xrelay.runtime.partitioned import PartitionedModel
 
 logger = logging.getLogger("xrelay.cache")
 
 _PACKAGES = (
-    *("analysis", "dialects", "frontends", "interpreters", "lowering", "runtime", "transforms"),
+    *(
+        "analysis",
+        "backends",
+        "dialects",
+        "frontends",
+        "interpreters",
+        "lowering",
+        "runtime",
+        "transforms",
+    ),
 )
 """The packages whose sources decide what machine code a model becomes, beside `xrelay` itself."""
 _LIBRARIES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")
 
 
+@overload
 def compile_model(
     model: str | Path | ModelProto | ModuleOp,
     *,
@@ -55,7 +67,40 @@ def compile_model(
     winograd: bool = True,
     tuning: str | Path | TuningRecords = NO_RECORDS,
     progress: Progress = silent,
-) -> Model:
+) -> Model: ...
+
+
+@overload
+def compile_model(
+    model: str | Path | ModelProto | ModuleOp,
+    *,
+    backends: Sequence[str | Backend],
+    fallback: bool = False,
+    shapes: Shapes | None = None,
+    threads: int = 1,
+    target: str = NATIVE,
+    cache: bool = True,
+    profile: bool = False,
+    winograd: bool = True,
+    tuning: str | Path | TuningRecords = NO_RECORDS,
+    progress: Progress = silent,
+) -> Model | PartitionedModel: ...
+
+
+def compile_model(
+    model: str | Path | ModelProto | ModuleOp,
+    *,
+    backends: Sequence[str | Backend] = (),
+    fallback: bool = False,
+    shapes: Shapes | None = None,
+    threads: int = 1,
+    target: str = NATIVE,
+    cache: bool = True,
+    profile: bool = False,
+    winograd: bool = True,
+    tuning: str | Path | TuningRecords = NO_RECORDS,
+    progress: Progress = silent,
+) -> Model | PartitionedModel:
     """
     Compiles a model into machine code in this process.
 
@@ -66,7 +111,11 @@ def compile_model(
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
 
-    Raises DiagnosticException (CompileError, OnnxImportError, …) for what a user can mend.
+    `backends` names engines that run what they support of the model, the preferred one first;
+    xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
+
+    Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
+    mend.
     """
     records = tuning if isinstance(tuning, TuningRecords) else read_records(Path(tuning))
     options = CompileOptions(threads, target, profile, winograd, records)
@@ -74,6 +123,12 @@ def compile_model(
     if given is not None and not isinstance(given, Mapping):
         raise CompileError(
             f"shapes is a {type(given).__name__}, expected a mapping from inputs to their dimensions"
+        )
+    if backends:
+        from xrelay.partitioned import compile_partitioned
+
+        return compile_partitioned(
+            model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
         )
     place = cache_place(model, shapes, options) if cache else None
 

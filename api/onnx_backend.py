@@ -19,12 +19,13 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.cached import compile_model
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model
+from xrelay.runtime.partitioned import PartitionedModel
 
 
 class CompiledRep(BackendRep):
     """A compiled model that is run on arrays in the order of its inputs, or by name."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model | PartitionedModel):
         self.model = model
 
     def run(

@@ -34,7 +34,8 @@ def aligned_bytes(size: int) -> npt.NDArray[np.uint8]:
     return block[start : start + size]
 
 
-def _address_table(arrays: Sequence[npt.NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
+def address_table(arrays: Sequence[npt.NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
+    """The addresses of arrays, as C code takes them."""
     return (_Pointer * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
 
 
@@ -91,7 +92,7 @@ class Executor:
         """
         place = self._take()
         try:
-            tables = _address_table(inputs), _address_table(outputs)
+            tables = address_table(inputs), address_table(outputs)
             addresses = (
                 ctypes.addressof(tables[0]),
                 ctypes.addressof(tables[1]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -67,6 +67,16 @@ class Model:
         self._executor.run(arrays, [*outputs.values()])
         return outputs
 
+    def run_into(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """
+        Runs the model from arrays to arrays, in the order of the signature, which must be
+        C-contiguous and have its shapes and dtypes.
+
+        Raises ModelError for a processor that the model was not compiled for.
+        """
+        self._require_features()
+        self._executor.run(inputs, outputs)
+
     def profile(
         self, inputs: Mapping[str, npt.ArrayLike], runs: int
     ) -> tuple[dict[str, Array], npt.NDArray[np.int64]]:
@@ -86,14 +96,17 @@ class Model:
 
     def _prepare(self, inputs: Mapping[str, npt.ArrayLike]) -> tuple[list[Array], dict[str, Array]]:
         """Checked inputs, and memory for the outputs."""
+        self._require_features()
+        arrays = check_inputs(self.signature.inputs, inputs)
+        outputs = {spec.name: np.empty(spec.shape, spec.dtype) for spec in self.signature.outputs}
+        return arrays, outputs
+
+    def _require_features(self) -> None:
         if self.missing_features:
             raise ModelError(
                 f"the model was compiled for {self.signature.target}; this processor lacks "
                 f"{', '.join(self.missing_features)}"
             )
-        arrays = check_inputs(self.signature.inputs, inputs)
-        outputs = {spec.name: np.empty(spec.shape, spec.dtype) for spec in self.signature.outputs}
-        return arrays, outputs
 
     @property
     def llvm_ir(self) -> str:

@@ -17,6 +17,7 @@ examples:
   xrelay view model.onnx -o graph.html                  the same as a picture to look around in
   xrelay tune model.onnx -o tuning.json                 measure what computes it fastest here
   xrelay cache --clear                                  forget compiled models
+  xrelay partition model.onnx --backend onnxruntime     what a backend takes, and what blocks it
   xrelay ops                                            the operators, and what is done with each
 
 exit codes: 0 fine, 1 wrong result or failed compile, 2 bad usage or input
@@ -55,6 +56,21 @@ examples:
   xrelay explain model.onnx --what-if nn.softmax=injective
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
+"""
+
+PARTITION_EXAMPLES = """\
+examples:
+  xrelay partition model.onnx --backend onnxruntime
+  xrelay partition model.onnx --backend openvino --backend onnxruntime --run
+  xrelay partition model.onnx --backend simulated:npu.toml --json coverage.json
+  xrelay partition model.onnx --backend c -o partitioned.mlir
+"""
+
+TEST_BACKEND_EXAMPLES = """\
+examples:
+  xrelay test-backend onnxruntime
+  xrelay test-backend c --list             the cases only
+  xrelay test-backend c --case conv2d      those with conv2d in their name
 """
 
 VIEW_EXAMPLES = """\
@@ -110,6 +126,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verbose", action="store_true", help="say what the cache does, on standard error"
     )
+    _add_backend_options(parser, required=False)
     _add_model_options(parser)
 
 
@@ -218,6 +235,45 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     _add_model_options(parser, tuned=False)
 
 
+def _add_partition(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="an .onnx, .mlir or .relay file")
+    _add_backend_options(parser, required=True)
+    parser.add_argument(
+        "--run",
+        action="store_true",
+        help="compile all regions, run the model on random inputs, show the time of each region "
+        "and how far the outputs are from those of xrelay's own code",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+    parser.add_argument("--limit", type=int, metavar="N", help="print the first N rows of tables")
+    parser.add_argument("--json", metavar="FILE", help="write the report as data too")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the partitioned .mlir")
+    _add_model_options(parser)
+
+
+def _add_test_backend(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("backend", help="its name, or name:argument")
+    parser.add_argument("--list", action="store_true", help="list the cases, run none")
+    parser.add_argument("--case", metavar="TEXT", default="", help="cases with this in their name")
+    parser.add_argument("--threads", type=int, default=1, help="for each region (default 1)")
+
+
+def _add_backend_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--backend",
+        action="append",
+        default=[],
+        required=required,
+        metavar="NAME[:ARGUMENT]",
+        help="an engine that runs what it supports, the preferred one first (repeatable)",
+    )
+    parser.add_argument(
+        "--fallback",
+        action="store_true",
+        help="run regions that a backend fails at on xrelay's own code, and say so",
+    )
+
+
 def _add_cache(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_mutually_exclusive_group()
     actions.add_argument(
@@ -288,6 +344,16 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         _add_view,
     ),
     "tune": ("measure implementations, and write tuning records", TUNE_EXAMPLES, _add_tune),
+    "partition": (
+        "show what backends take of a model, and what keeps them from taking more",
+        PARTITION_EXAMPLES,
+        _add_partition,
+    ),
+    "test-backend": (
+        "run the contract tests of a backend",
+        TEST_BACKEND_EXAMPLES,
+        _add_test_backend,
+    ),
     "cache": ("show or clear the compiled models on disk", CACHE_EXAMPLES, _add_cache),
     "ops": ("list the operators, and what is done with each", OPS_EXAMPLES, _add_ops),
 }
@@ -338,6 +404,14 @@ def run(args: argparse.Namespace) -> int:
             from xrelay.tools.cache import show_cache
 
             return show_cache(args)
+        case "partition":
+            from xrelay.tools.partition import partition_model
+
+            return partition_model(args)
+        case "test-backend":
+            from xrelay.tools.test_backend import test_backend
+
+            return test_backend(args)
         case "ops":
             from xrelay.tools.ops import show_operators
 

@@ -18,6 +18,7 @@ from xrelay.options import CompileOptions, Progress, Shapes
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
+from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -49,6 +50,7 @@ def run_model(args: argparse.Namespace) -> int:
             write_outputs(folder, outputs)
     _print_outputs(outputs, seconds)
     if args.profile:
+        assert isinstance(model, Model)
         from xrelay.tools.profile import show_profile
 
         with failing_with(BAD_INPUT):
@@ -63,8 +65,12 @@ def run_model(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(args: argparse.Namespace) -> Model:
+def _load(args: argparse.Namespace) -> Model | PartitionedModel:
     """The model, from a library, from the cache or from the compiler."""
+    if args.backend:
+        return _partitioned(args)
+    if args.fallback:
+        raise CommandFailed("--fallback goes with --backend", BAD_INPUT)
     path = Path(args.model)
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args, profile=args.profile)
@@ -80,6 +86,36 @@ def _load(args: argparse.Namespace) -> Model:
         place = None if args.no_cache else cache_place(path, shapes, options)
     with stage_progress() as progress, failing_with(FAILED):
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
+
+
+def _partitioned(args: argparse.Namespace) -> PartitionedModel:
+    """The model with parts that backends run."""
+    from xrelay.compiler import read_model, require_weights
+    from xrelay.partitioned import compile_partition, find_backends, partition
+
+    if args.profile:
+        raise CommandFailed(
+            "--profile is for xrelay's own code; `xrelay partition --run` has times of regions",
+            BAD_INPUT,
+        )
+    with stage_progress() as progress:
+        with failing_with(BAD_INPUT):
+            backends = find_backends(args.backend)
+            options = arguments.compile_options(args)
+            progress("read the model")
+            module, name = read_model(Path(args.model), arguments.shapes(args.shape))
+            require_weights(module)
+        with failing_with(FAILED):
+            partition(module, backends, progress)
+            return compile_partition(
+                module,
+                name,
+                backends,
+                options,
+                cache=not args.no_cache,
+                fallback=args.fallback,
+                progress=progress,
+            )
 
 
 @collector_paused()

@@ -192,6 +192,12 @@ def _partition_graph() -> type[ModulePass]:
     return PartitionGraphPass
 
 
+def _outline_default_regions() -> type[ModulePass]:
+    from xrelay.transforms.outline_default_regions import OutlineDefaultRegionsPass
+
+    return OutlineDefaultRegionsPass
+
+
 def _recognize_operators() -> type[ModulePass]:
     from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 
@@ -267,6 +273,7 @@ XRELAY_UNIVERSE = Universe(
         "merge-composite": _merge_composite,
         "outline-compiler-functions": _outline_compiler_functions,
         "partition-graph": _partition_graph,
+        "outline-default-regions": _outline_default_regions,
         "recognize-operators": _recognize_operators,
         "remove-unused-functions": _remove_unused_functions,
         "simplify-expr": _simplify_expr,

@@ -137,9 +137,10 @@ class _Outliner:
         inside: dict[SSAValue, SSAValue] = {}
         arguments: list[SSAValue] = []
         index = {begin: i for i, begin in enumerate(region.inputs)}
+        binds = self.bind_constants and REGISTRY.get(region.compiler).bind_constants
         for source, begin in partitioned.params.items():
             value = replaced.get(source, source)
-            if self.bind_constants and is_bound(value):
+            if binds and is_bound(value):
                 inside[source] = bound(value, block)
                 continue
             parameter = block.insert_arg(begin.result.type, len(arguments))

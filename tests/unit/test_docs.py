@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import xrelay.tools.universe
 from xrelay.frontends.onnx.converters import CONVERTERS
 
@@ -60,13 +62,24 @@ def test_operators_are_listed():
     assert page == markdown(operator_rows()), "run `xrelay ops --markdown > docs/operators.md`"
 
 
-def test_examples_of_compilers_and_patterns_run():
-    text = (ROOT / "docs" / "byoc.md").read_text()
+@pytest.mark.parametrize(("page", "count"), [("byoc", 5), ("backends", 3)])
+def test_examples_run(page: str, count: int):
+    text = (ROOT / "docs" / f"{page}.md").read_text()
     names: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == count
     for block in blocks:
-        exec(compile(block, "docs/byoc.md", "exec"), names)  # noqa: S102 That is the test.
+        exec(compile(block, f"docs/{page}.md", "exec"), names)  # noqa: S102 That is the test.
+
+
+def test_costs_of_the_simulated_backend_are_read(tmp_path: Path):
+    from xrelay.backends.discovery import find_backend
+
+    text = (ROOT / "docs" / "backends.md").read_text()
+    costs = re.findall(r"```toml\n(flops.*?)```", text, re.DOTALL)
+    path = tmp_path / "costs.toml"
+    path.write_text("".join(costs))
+    assert len(find_backend(f"simulated:{path}").patterns()) == 1
 
 
 def test_pass_tables_of_compilers_are_true():

@@ -1,0 +1,132 @@
+"""What backends take of a program, and what keeps them from taking more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from xrelay.analysis.compilers import DEFAULT, No
+from xrelay.backends.base import Backend
+from xrelay.backends.regions import (
+    operator_name,
+    region_inputs,
+    region_operators,
+    region_outputs,
+)
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
+from xrelay.lowering.cost import operation_count
+from xrelay.partitioned import compiler_of
+
+
+@dataclass(frozen=True)
+class RegionCoverage:
+    """One region."""
+
+    name: str
+    backend: str
+    operators: tuple[str, ...]
+    """In program order, composites by their name."""
+    flops: int
+    bytes: int
+    """Of what goes in and out."""
+    seconds: float | None = None
+    """How long it would take, as a simulated backend says."""
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """Operators of one kind that a backend leaves to the host, for one reason."""
+
+    operator: str
+    backend: str
+    reason: str
+    count: int
+    flops: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What backends take of a program."""
+
+    regions: tuple[RegionCoverage, ...]
+    host: RegionCoverage
+    """All that is left."""
+    blockers: tuple[Blocker, ...]
+    """Those that keep the most operations on the host first."""
+
+    @property
+    def offloaded_flops(self) -> float:
+        """The share of all operations that backends take, from 0 to 1."""
+        taken = sum(region.flops for region in self.regions)
+        return taken / total if (total := taken + self.host.flops) else 0.0
+
+    @property
+    def offloaded_operators(self) -> float:
+        """The share of all operators that backends take, from 0 to 1."""
+        taken = sum(len(region.operators) for region in self.regions)
+        return taken / total if (total := taken + len(self.host.operators)) else 0.0
+
+
+def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
+    """The coverage of a partitioned module, `main` of which calls the regions."""
+    regions: list[RegionCoverage] = []
+    host: list[Operation] = []
+    by_name = {backend.name: backend for backend in backends}
+    for function in module.ops:
+        if not isinstance(function, func.FuncOp) or function.is_declaration:
+            continue
+        compiler = compiler_of(function)
+        if compiler == DEFAULT:
+            host.extend(_operators(function))
+            continue
+        inside = list(region_operators(function))
+        seconds = getattr(by_name.get(compiler), "seconds", None)
+        regions.append(
+            RegionCoverage(
+                function.sym_name.data,
+                compiler,
+                tuple(map(operator_name, inside)),
+                sum(map(operation_count, inside)),
+                sum(
+                    prod(tensor.shape) * tensor.dtype.itemsize
+                    for tensor in (*region_inputs(function), *region_outputs(function))
+                ),
+                None if seconds is None else seconds(function),
+            )
+        )
+    rest = RegionCoverage(
+        "main", DEFAULT, tuple(map(operator_name, host)), sum(map(operation_count, host)), 0
+    )
+    return Coverage(tuple(regions), rest, _blockers(host, backends))
+
+
+def _operators(function: func.FuncOp) -> Iterable[Operation]:
+    """The operators of the host, those inside of control flow too."""
+    structure = (ConstantOp, TupleOp, TupleGetItemOp)
+    for op in function.walk():
+        inside = op.parent_op()
+        if isinstance(inside, CompositeOp | FusedOp) or isinstance(op, structure):
+            continue
+        if isinstance(op, RelayOp | CompositeOp):
+            yield op
+
+
+def _blockers(host: Sequence[Operation], backends: Sequence[Backend]) -> tuple[Blocker, ...]:
+    found: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for op in host:
+        flops = operation_count(op)
+        for backend in backends:
+            answer = backend.supports(op, op.operand_types)
+            # What is supported and still here would have closed a circle between regions.
+            reason = answer.reason if isinstance(answer, No) else "its region would wait for itself"
+            key = operator_name(op), backend.name, reason
+            count, total = found.get(key, (0, 0))
+            found[key] = count + 1, total + flops
+    rows = [Blocker(*key, *numbers) for key, numbers in found.items()]
+    return tuple(sorted(rows, key=lambda row: (-row.flops, -row.count, row.operator, row.backend)))

@@ -1,0 +1,317 @@
+"""
+Models of which backends run parts: from a module to regions, each compiled by its engine.
+
+    module ──► simplify, merge-composite, annotate-target, merge-compiler-regions, partition-graph
+           ──► outline-default-regions: the rest becomes functions for xrelay's own code generator
+           ──► every function compiled by its engine ──► a model that runs them in order
+
+Tensors between regions lie in one workspace, whose memory is shared by those that never live at
+the same time, and engines read and write it in place where they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
+from xrelay.backends.base import Backend, BackendError, RegionOptions
+from xrelay.backends.discovery import find_backend
+from xrelay.backends.regions import compile_region, described
+from xrelay.cached import cache_place, load_or_compile
+from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
+from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.interpreters.arrays import Array, constant_array, dtype_of
+from xrelay.lowering.elements import leaf_types
+from xrelay.lowering.memory_plan import Lifetime, plan_memory
+from xrelay.lowering.program import entry_function, ports
+from xrelay.lowering.target import named_target
+from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.runtime.model import Model, symbol_name
+from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
+from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.transforms.annotate_target import AnnotateTargetPass
+from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
+from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
+from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
+from xrelay.transforms.merge_composite import MergeCompositePass
+from xrelay.transforms.outline_default_regions import outline_default_regions
+from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.simplify_inference import SimplifyInferencePass
+from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+CompileNative = Callable[[ModuleOp], Model]
+"""xrelay's own compiler, for a module with one function `main`."""
+
+
+def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
+    """
+    Backends by name, the preferred one first.
+
+    Raises BackendError for unknown names and for the same one twice.
+    """
+    found = tuple(each if isinstance(each, Backend) else find_backend(each) for each in names)
+    known: set[str] = set()
+    for backend in found:
+        if backend.name in known:
+            raise BackendError(f"backend '{backend.name}' is named twice")
+        known.add(backend.name)
+    return found
+
+
+def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
+    """The passes that cut a module into regions for these backends, the preferred one first."""
+    names = tuple(backend.name for backend in backends)
+    with_patterns = tuple(backend.name for backend in backends if backend.patterns())
+    return (
+        ToGraphNormalFormPass(),
+        DynamicToStaticPass(),
+        InlinePass(),
+        DeadCodeEliminationPass(),
+        # Engines have their own kernels for the normalisations that this would take apart.
+        SimplifyInferencePass(keep_norms=True),
+        FoldConstantPass(),
+        *([MergeCompositePass(with_patterns)] if with_patterns else ()),
+        AnnotateTargetPass(names),
+        MergeCompilerRegionsPass(),
+        PartitionGraphPass(),
+    )
+
+
+def partition(module: ModuleOp, backends: Sequence[Backend], progress: Progress = silent) -> None:
+    """Cuts a module into regions, in place."""
+    for backend in backends:
+        REGISTRY.register(
+            Compiler(
+                backend.name,
+                backend.supports,
+                tuple(backend.patterns()),
+                backend.optimize,
+                bind_constants=backend.bind_constants,
+            )
+        )
+    run_passes(module, partition_passes(backends), progress)
+
+
+def compiler_of(function: func.FuncOp) -> str:
+    """The backend that a function is for, `default` for xrelay's own code generator."""
+    attribute = function.attributes.get("Compiler")
+    return attribute.data if isinstance(attribute, StringAttr) else DEFAULT
+
+
+@dataclass
+class PartitionedCompiler:
+    """Compiles the regions of a partitioned module and puts them together."""
+
+    module: ModuleOp
+    """Partitioned; it is used up."""
+    name: str
+    """The name of the model."""
+    backends: Sequence[Backend]
+    options: CompileOptions
+    native: CompileNative
+    fallback: bool = False
+    """Whether xrelay's own code runs what an engine fails to compile or run."""
+    progress: Progress = silent
+    slots: list[Slot] = field(default_factory=list[Slot])
+    places: dict[SSAValue, tuple[int, ...]] = field(default_factory=dict[SSAValue, tuple[int, ...]])
+    """The slots of the tensors of each value."""
+    constants: dict[int, Array] = field(default_factory=dict[int, Array])
+    steps: list[RegionStep] = field(default_factory=list[RegionStep])
+
+    def run(self) -> PartitionedModel:
+        """
+        The model.
+
+        Raises DiagnosticException for what a backend, or xrelay, cannot compile.
+        """
+        main = entry_function(self.module, "main")
+        inputs, outputs = ports(main)
+        outline_default_regions(self.module, main)
+        self.module.verify()
+        functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, func.FuncOp)}
+        block = main.body.block
+        for arg in block.args:
+            self.places[arg] = self.new_slots(arg.type)
+        taken = [slot for arg in block.args for slot in self.places[arg]]
+        returned: list[int] = []
+        for op in block.ops:
+            if isinstance(op, func.ReturnOp):
+                returned = [slot for value in op.arguments for slot in self.places[value]]
+            else:
+                self.visit(op, functions)
+        target = named_target(self.options.target)
+        signature = Signature(
+            symbol_name(self.name),
+            tuple(map(tensor_spec, inputs)),
+            tuple(map(tensor_spec, outputs)),
+            constant_bytes=0,
+            workspace_bytes=self.plan(frozenset(returned)),
+            target=target.name,
+            features=(),
+            threads=self.options.threads,
+        )
+        return PartitionedModel(signature, taken, returned, self.slots, self.constants, self.steps)
+
+    def new_slots(self, type_: Attribute) -> tuple[int, ...]:
+        """Slots for the tensors of a type."""
+        first = len(self.slots)
+        for leaf in leaf_types(type_):
+            spec = TensorSpec("", tuple(leaf.get_shape()), dtype_of(leaf.element_type))
+            self.slots.append(Slot(spec))
+        return tuple(range(first, len(self.slots)))
+
+    def visit(self, op: Operation, functions: dict[str, func.FuncOp]) -> None:
+        """Places the results of an operation."""
+        match op:
+            case ConstantOp():
+                (slot,) = self.places[op.result] = self.new_slots(op.result.type)
+                self.constants[slot] = constant_array(op)
+            case TupleOp():
+                slots = (slot for field in op.fields for slot in self.places[field])
+                self.places[op.result] = tuple(slots)
+            case TupleGetItemOp():
+                self.places[op.result] = self.item(op)
+            case func.CallOp():
+                self.step(op, functions[op.callee.string_value()])
+            case _:
+                raise CompileError(f"{op.name} cannot be part of a partitioned model")
+
+    def item(self, op: TupleGetItemOp) -> tuple[int, ...]:
+        """The slots of one field of a tuple."""
+        types = op.tuple_value.type.types.data
+        counts = [len(leaf_types(type_)) for type_ in types]
+        index = op.index.value.data
+        start = sum(counts[:index])
+        return self.places[op.tuple_value][start : start + counts[index]]
+
+    def step(self, op: func.CallOp, function: func.FuncOp) -> None:
+        """Adds the step that a call is."""
+        name, compiler = function.sym_name.data, compiler_of(function)
+        self.progress(f"compile {name}")
+        reads = tuple(slot for value in op.arguments for slot in self.places[value])
+        for result in op.results:
+            self.places[result] = self.new_slots(result.type)
+        writes = tuple(slot for result in op.results for slot in self.places[result])
+        step = RegionStep(name, compiler, described(function), _unset, reads, writes)
+        self.steps.append(step)
+        if compiler == DEFAULT:
+            step.run = self.native_region(function)
+            return
+        backend = next((each for each in self.backends if each.name == compiler), None)
+        if backend is None:
+            raise CompileError(f"{step.described} is for backend '{compiler}', which is not given")
+        try:
+            step.run = compile_region(backend, function, RegionOptions(self.options.threads))
+        except Exception as error:
+            problem = f"{step.described} cannot be compiled by backend '{compiler}': {error}"
+            if not self.fallback:
+                raise BackendError(problem) from error
+            step.failures.append(str(error))
+            step.run = self.native_region(function)
+            return
+        if self.fallback:
+            step.fallback = lambda: self.native_region(function)
+
+    def native_region(self, function: func.FuncOp) -> RunRegion:
+        """A region compiled by xrelay's own code generator."""
+        model = self.native(as_program(function))
+
+        def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+            model.run_into(inputs, outputs)
+
+        return run
+
+    def plan(self, returned: frozenset[int]) -> int:
+        """Places what lies between steps in a workspace; its size in bytes."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for number, step in enumerate(self.steps):
+            for slot in step.writes:
+                first[slot] = last[slot] = number
+            for slot in step.reads:
+                last[slot] = number
+        inner = [slot for slot in first if slot not in returned]
+        lifetimes = [
+            Lifetime(self.slots[slot].spec.size, first[slot], last[slot]) for slot in inner
+        ]
+        plan = plan_memory(lifetimes)
+        for slot, offset in zip(inner, plan.offsets, strict=True):
+            self.slots[slot] = Slot(self.slots[slot].spec, offset)
+        return plan.size
+
+
+def _unset(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+    raise AssertionError("the region is not compiled")
+
+
+def as_program(function: func.FuncOp) -> ModuleOp:
+    """A region as a module of its own, whose function is `main`."""
+    main = function.clone()
+    main.sym_name = StringAttr("main")
+    main.sym_visibility = None
+    main.attributes.clear()
+    return ModuleOp([main])
+
+
+def compile_partition(
+    module: ModuleOp,
+    name: str,
+    backends: Sequence[Backend],
+    options: CompileOptions,
+    *,
+    cache: bool = True,
+    fallback: bool = False,
+    progress: Progress = silent,
+) -> PartitionedModel:
+    """
+    The model that a partitioned module, which is used up, describes. `cache` is about the code of
+    what no backend takes.
+
+    Raises DiagnosticException for what a user can mend.
+    """
+    if options.profile:
+        raise CompileError("profile is for models that run in one engine, not with backends")
+
+    def native(program: ModuleOp) -> Model:
+        place = cache_place(program, None, options) if cache else None
+        return load_or_compile(place, lambda: compile_code(program, name, options), silent)
+
+    return PartitionedCompiler(module, name, backends, options, native, fallback, progress).run()
+
+
+def compile_partitioned(
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    options: CompileOptions,
+    backends: Sequence[str | Backend],
+    *,
+    cache: bool = True,
+    fallback: bool = False,
+    progress: Progress = silent,
+) -> PartitionedModel:
+    """
+    A model of which backends run parts, see `xrelay.compile`.
+
+    Raises DiagnosticException for what a user can mend.
+    """
+    found = find_backends(backends)
+    progress("read the model")
+    module, name = read_model(model, shapes)
+    require_weights(module)
+    partition(module, found, progress)
+    return compile_partition(
+        module, name, found, options, cache=cache, fallback=fallback, progress=progress
+    )

@@ -1,0 +1,115 @@
+"""
+What an engine has to provide to run parts of programs ("bring your own codegen").
+
+    class Rectifier(Backend):
+        name = "rectifier"
+
+        def supports(self, op, types):
+            return Yes() if isinstance(op, ReluOp) else No("the engine rectifies only")
+
+        def compile(self, function, options):
+            return lambda inputs, outputs: np.maximum(inputs[0], 0, out=outputs[0]) and None
+
+A *region* is a function of a partitioned program: a part that one backend runs. Its parameters and
+results are tensors, tuples flattened from the left, and come as C-contiguous NumPy arrays.
+
+Source: Relay's BYOC (`relay.ext.<name>`, `target.<name>`, `register_pattern_table`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.compilers import No, Support, Yes
+from xrelay.analysis.patterns import CompositePattern
+from xrelay.interpreters.arrays import Array
+
+__all__ = [
+    "Array",
+    "Backend",
+    "BackendError",
+    "CompiledRegion",
+    "CompositePattern",
+    "No",
+    "ObjectFile",
+    "RegionOptions",
+    "Support",
+    "Yes",
+]
+
+CompiledRegion: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], Sequence[Array] | None]
+"""
+Runs a region on its inputs. It either fills the outputs, arrays of the right shapes and dtypes, and
+returns None, or returns arrays of its own in their place, which it does not change afterwards.
+It may be called from several threads at once.
+"""
+
+
+class BackendError(DiagnosticException):
+    """A backend is missing, or cannot compile or run what it was given."""
+
+
+@dataclass(frozen=True)
+class ObjectFile:
+    """
+    A region as machine code for this processor, in the object file format of the system. `symbol` is
+
+        void <symbol>(const void *const *inputs, void *const *outputs)
+    """
+
+    content: bytes
+    symbol: str
+
+
+@dataclass(frozen=True)
+class RegionOptions:
+    """What all regions of a program share."""
+
+    threads: int = 1
+    """How many threads a region may use."""
+
+
+class Backend(ABC):
+    """An engine. It is made once for each compilation."""
+
+    name: ClassVar[str]
+    """Its name, in `Compiler` attributes, and in those of composites, `<name>.<pattern>`."""
+    bind_constants: ClassVar[bool] = True
+    """Whether constants are in its regions; they are parameters otherwise."""
+
+    special_numbers: ClassVar[bool] = True
+    """Whether NaN, infinities and -0 come out as IEEE 754 has them."""
+
+    def __init__(self, argument: str = ""):
+        """
+        `argument` is what follows the colon in `name:argument`, the file of a configuration for
+        example.
+
+        Raises BackendError for an argument that makes no sense.
+        """
+        if argument:
+            raise BackendError(f"backend '{self.name}' takes no argument, found '{argument}'")
+
+    def patterns(self) -> Sequence[CompositePattern]:
+        """Groups of operators that the engine runs as one, the preferred ones first."""
+        return ()
+
+    @abstractmethod
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        """Whether the engine runs an operator on operands of these types, else the reason."""
+
+    def optimize(self, module: ModuleOp) -> None:  # noqa: B027 an offer, not a demand
+        """Rewrites a module that holds one region, in place, before it is compiled."""
+
+    @abstractmethod
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion | ObjectFile:
+        """
+        Makes a region ready to run. What it raises is reported with the region, its operators and
+        the backend.
+        """

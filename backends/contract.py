@@ -1,0 +1,418 @@
+"""
+What every backend has to keep, as cases that a backend's author can run: `xrelay test-backend NAME`,
+or `for case in contract_cases(backend): check(case, backend)` in a test.
+
+Each case is a region, compiled by the backend and compared with the NumPy interpreter:
+
+- operators that the backend supports, each in several shapes and dtypes;
+- the backend's own patterns, as composites;
+- chains, several outputs, one output twice, an input that is an output, tuples, constants in the
+  region and as parameters, one value for two operands, rank 0, no elements, special numbers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, f16, f32, f64, i1, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from xrelay.analysis.compilers import No
+from xrelay.backends.base import Array, Backend, CompositePattern, RegionOptions
+from xrelay.backends.pattern_examples import NoExample, pattern_examples
+from xrelay.backends.region_builder import RegionBuilder
+from xrelay.backends.regions import (
+    compile_region,
+    described,
+    flattened,
+    nested,
+    region_outputs,
+)
+from xrelay.dialects import (
+    binary,
+    conv,
+    core,
+    dense,
+    norm,
+    pool,
+    reduction,
+    reshape,
+    transform,
+    unary,
+)
+from xrelay.interpreters.relay import interpret
+from xrelay.transforms.merge_composite import merge_composites
+
+TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+"""Of the largest element expected, by dtype; other dtypes are compared exactly."""
+FLOATS = ("float32", "float64", "float16")
+NUMBERS = (*FLOATS, "int32", "int64", "int8", "uint8")
+
+
+Build: TypeAlias = Callable[[RegionBuilder], Sequence[SSAValue]]
+
+
+@dataclass(frozen=True)
+class ContractCase:
+    """One region."""
+
+    name: str
+    build: Build = field(repr=False)
+    special: bool = False
+    """Whether it is about NaN and infinities."""
+    pattern: CompositePattern | None = None
+    """The pattern that becomes a composite in it."""
+
+    def region(self, backend: Backend) -> tuple[func.FuncOp, list[Array]]:
+        """The region as a backend gets it, and values for its parameters."""
+        builder = RegionBuilder(crc32(self.name.encode()), bind_constants=backend.bind_constants)
+        function = builder.function(self.build(builder))
+        if self.pattern is not None:
+            module = function.parent_op()
+            assert isinstance(module, ModuleOp)
+            merge_composites(module, [self.pattern])
+            if not any(isinstance(op, core.CompositeOp) for op in function.body.block.ops):
+                raise NoExample(f"no example matches {self.pattern.name} and passes its check")
+        return function, builder.inputs
+
+
+class ContractBroken(Exception):
+    """A backend does not keep the contract; the message says which case and how."""
+
+
+def unsupported(function: func.FuncOp, backend: Backend) -> str | None:
+    """Why a backend would not get such a region; None when it would."""
+    structure = (core.ConstantOp, core.TupleOp, core.TupleGetItemOp, core.CompositeOp)
+    for op in function.body.block.ops:
+        if isinstance(op, (*structure, func.ReturnOp)):
+            continue
+        answer = backend.supports(op, op.operand_types)
+        if isinstance(answer, No):
+            return f"{op.name}: {answer.reason}"
+    return None
+
+
+def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
+    """
+    Compiles and runs a region twice, on other inputs the second time.
+
+    Raises ContractBroken when the backend raises something, or computes something else.
+    """
+    function, inputs = case.region(backend)
+    module = function.parent_op()
+    assert isinstance(module, ModuleOp)
+    types = function.function_type.inputs.data
+    expected = [
+        flattened(interpret(module, nested(arrays, types), "region"))
+        for arrays in (inputs, [array[::-1].copy() if array.ndim else array for array in inputs])
+    ]
+    try:
+        backend.optimize(module)
+        run = compile_region(backend, function, RegionOptions(threads))
+    except Exception as error:
+        raise ContractBroken(
+            f"{case.name}: {described(function)} does not compile: {error}"
+        ) from error
+    for number, wanted in enumerate(expected):
+        given = inputs if not number else [a[::-1].copy() if a.ndim else a for a in inputs]
+        kept = [array.copy() for array in given]
+        outputs = [np.full(t.shape, 77).astype(t.dtype) for t in region_outputs(function)]
+        try:
+            returned = run(given, outputs)
+        except Exception as error:
+            raise ContractBroken(
+                f"{case.name}: {described(function)} does not run: {error}"
+            ) from error
+        for i, (before, after) in enumerate(zip(kept, given, strict=True)):
+            if before.tobytes() != after.tobytes():
+                raise ContractBroken(f"{case.name}: input {i} is changed")
+        found = outputs if returned is None else [np.asarray(array) for array in returned]
+        if len(found) != len(wanted):
+            raise ContractBroken(f"{case.name}: {len(found)} results, expected {len(wanted)}")
+        for i, (array, right) in enumerate(zip(found, wanted, strict=True)):
+            problem = difference(array, right)
+            if problem:
+                raise ContractBroken(f"{case.name}: result {i} {problem}")
+
+
+def difference(found: Array, expected: Array) -> str | None:
+    """How a result differs, beyond rounding; None when it does not."""
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return (
+            f"is {found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
+        )
+    tolerance = TOLERANCES.get(expected.dtype.name)
+    if tolerance is None:
+        wrong = found != expected
+    else:
+        with np.errstate(all="ignore"):
+            wide, other = expected.astype(np.float64), found.astype(np.float64)
+            largest = np.max(np.abs(wide[np.isfinite(wide)]), initial=1.0)
+            same = (wide == other) | (np.isnan(wide) & np.isnan(other))
+            wrong = ~(same | (np.abs(wide - other) <= tolerance * largest))
+    if not np.any(wrong):
+        return None
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return (
+        f"differs in {int(np.sum(wrong))} of {wrong.size} elements, at {list(place)}: "
+        f"{found[place]}, expected {expected[place]}"
+    )
+
+
+def contract_cases(backend: Backend) -> Iterator[ContractCase]:
+    """The cases that a backend takes: those of which it supports all operators."""
+    for case in (*operator_cases(), *structure_cases(), *pattern_cases(backend)):
+        if case.special and not backend.special_numbers:
+            continue
+        try:
+            function, _ = case.region(backend)
+        except (NoExample, VerifyException, DiagnosticException):
+            continue  # Not every operator takes every dtype, and not every pattern has an example.
+        if unsupported(function, backend) is None:
+            yield case
+
+
+# Operators
+
+UNARY = (
+    *(unary.AbsOp, unary.CeilOp, unary.ErfOp, unary.ExpOp, unary.FloorOp, unary.NegativeOp),
+    *(unary.ReluOp, unary.RoundOp, unary.SigmoidOp, unary.SignOp, unary.TanhOp),
+)
+POSITIVE = (unary.LogOp, unary.RsqrtOp, unary.SqrtOp)
+BINARY = (
+    *(binary.AddOp, binary.MaximumOp, binary.MinimumOp, binary.MultiplyOp, binary.SubtractOp),
+    *(binary.EqualOp, binary.GreaterOp, binary.LessOp),
+)
+REDUCTIONS = (reduction.MaxOp, reduction.MeanOp, reduction.MinOp, reduction.SumOp)
+SHAPES = ((), (1,), (7,), (2, 3, 5), (0, 3), (1, 4, 6, 6))
+
+
+def operator_cases() -> Iterator[ContractCase]:
+    """Cases of one operator each, in several shapes and dtypes."""
+    for dtype in NUMBERS:
+        for number, shape in enumerate(SHAPES):
+            for op in (*UNARY, *POSITIVE):
+                positive = op in POSITIVE
+                yield _case(op, dtype, shape, partial(_unary, op, dtype, shape, positive))
+            other = shape[1:] if number % 2 else shape
+            for op in BINARY:
+                yield _case(op, dtype, shape, partial(_binary, op, dtype, shape, other))
+        for axes, keepdims in (([1], False), ([0, 2], True), (None, False)):
+            for op in REDUCTIONS:
+                name = f"{_name(op)} {dtype} axes {axes}"
+                yield ContractCase(name, partial(_reduction, op, dtype, axes, keepdims))
+        for name, build in SAMPLES.items():
+            yield ContractCase(f"{name} {dtype}", partial(build, dtype))
+    for source in NUMBERS:
+        for target, type_ in (("f32", f32), ("i32", i32), ("f64", f64), ("f16", f16), ("i1", i1)):
+            yield ContractCase(
+                f"cast {source} to {target}",
+                lambda b, source=source, type_=type_: [
+                    b.op(unary.CastOp(b.input(b.array(source, 3, 5)), type_))
+                ],
+            )
+
+
+def _name(op: type[Operation]) -> str:
+    return op.name.removeprefix("relay.")
+
+
+def _case(op: type[Operation], dtype: str, shape: Sequence[int], build: Build) -> ContractCase:
+    return ContractCase(f"{_name(op)} {dtype}{list(shape)}", build)
+
+
+def _unary(
+    op: Any, dtype: str, shape: Sequence[int], positive: bool, b: RegionBuilder
+) -> list[SSAValue]:
+    array = b.array(dtype, *shape)
+    return [b.op(op(b.input(np.asarray(abs(array) + 1) if positive else array)))]
+
+
+def _binary(
+    op: Any, dtype: str, shape: Sequence[int], other: Sequence[int], b: RegionBuilder
+) -> list[SSAValue]:
+    return [b.op(op(b.input(b.array(dtype, *shape)), b.input(b.array(dtype, *other))))]
+
+
+def _reduction(
+    op: Any, dtype: str, axes: Sequence[int] | None, keepdims: bool, b: RegionBuilder
+) -> list[SSAValue]:
+    return [b.op(op(b.input(b.array(dtype, 3, 4, 5)), axes, keepdims=keepdims))]
+
+
+def _convolution(
+    dtype: str, b: RegionBuilder, *, groups: int = 1, constant: bool = True, **options: Any
+) -> list[SSAValue]:
+    data = b.input(b.array(dtype, 1, 4, 9, 8))
+    weight = b.array(dtype, 8, 4 // groups, 3, 3)
+    given = b.constant(weight) if constant else b.input(weight)
+    return [b.op(conv.Conv2DOp(data, given, groups=groups, **options))]
+
+
+def _dense(dtype: str, b: RegionBuilder, *, constant: bool = True) -> list[SSAValue]:
+    weight = b.array(dtype, 6, 5)
+    given = b.constant(weight) if constant else b.input(weight)
+    return [b.op(dense.DenseOp(b.input(b.array(dtype, 3, 5)), given))]
+
+
+def _pool(op: Any, dtype: str, b: RegionBuilder, **options: Any) -> list[SSAValue]:
+    data = b.input(b.array(dtype, 1, 3, 9, 8))
+    return [b.op(op(data, (3, 3), strides=(2, 2), padding=(1, 1), **options))]
+
+
+def _concatenate(dtype: str, b: RegionBuilder) -> list[SSAValue]:
+    fields = [b.input(b.array(dtype, 2, length, 3)) for length in (1, 4, 2)]
+    return [b.op(transform.ConcatenateOp(b.op(core.TupleOp(fields)), axis=1))]
+
+
+def _split(dtype: str, b: RegionBuilder) -> list[SSAValue]:
+    parts = b.op(transform.SplitOp(b.input(b.array(dtype, 6, 4)), [1, 4], axis=0))
+    return [b.op(core.TupleGetItemOp(parts, i)) for i in (2, 0)]
+
+
+SAMPLES: dict[str, Callable[[str, RegionBuilder], list[SSAValue]]] = {
+    "nn.conv2d": partial(_convolution, padding=(1, 1)),
+    "nn.conv2d strides, uneven padding": partial(
+        _convolution, strides=(2, 1), padding=(0, 1, 2, 1), dilation=(1, 2)
+    ),
+    "nn.conv2d groups": partial(_convolution, groups=2),
+    "nn.conv2d depthwise": partial(_convolution, groups=4, padding=(1, 1)),
+    "nn.conv2d weights as parameter": partial(_convolution, constant=False),
+    "nn.dense": _dense,
+    "nn.dense weights as parameter": partial(_dense, constant=False),
+    "nn.batch_matmul": lambda dtype, b: [
+        b.op(
+            dense.BatchMatmulOp(b.input(b.array(dtype, 2, 3, 5)), b.input(b.array(dtype, 2, 4, 5)))
+        )
+    ],
+    "nn.bias_add": lambda dtype, b: [
+        b.op(norm.BiasAddOp(b.input(b.array(dtype, 2, 3, 4, 4)), b.constant(b.array(dtype, 3))))
+    ],
+    "nn.softmax": lambda dtype, b: [b.op(norm.SoftmaxOp(b.input(b.array(dtype, 3, 7))))],
+    "nn.max_pool2d": partial(_pool, pool.MaxPool2DOp),
+    "nn.avg_pool2d": partial(_pool, pool.AvgPool2DOp),
+    "nn.avg_pool2d with padding": partial(_pool, pool.AvgPool2DOp, count_include_pad=True),
+    "nn.global_avg_pool2d": lambda dtype, b: [
+        b.op(pool.GlobalAvgPool2DOp(b.input(b.array(dtype, 1, 3, 5, 4))))
+    ],
+    "nn.batch_flatten": lambda dtype, b: [
+        b.op(reshape.BatchFlattenOp(b.input(b.array(dtype, 2, 3, 4))))
+    ],
+    "reshape": lambda dtype, b: [b.op(reshape.ReshapeOp(b.input(b.array(dtype, 2, 6)), [3, -1]))],
+    "transpose": lambda dtype, b: [
+        b.op(transform.TransposeOp(b.input(b.array(dtype, 2, 3, 4)), [2, 0, 1]))
+    ],
+    "strided_slice": lambda dtype, b: [
+        b.op(transform.StridedSliceOp(b.input(b.array(dtype, 5, 6)), [1, 4], [5, 0], [2, -1]))
+    ],
+    "clip": lambda dtype, b: [b.op(unary.ClipOp(b.input(b.array(dtype, 4, 6)), -1.0, 2.0))],
+    "concatenate": _concatenate,
+    "split": _split,
+}
+"""Operators with attributes and weights."""
+
+
+# Structure
+
+
+def structure_cases() -> Iterator[ContractCase]:
+    """Regions of several operators: elementwise ones, of which nearly every engine has some."""
+    pairs = ((unary.ReluOp, binary.AddOp), (unary.TanhOp, binary.MultiplyOp))
+    for one, two in pairs:
+        for name, build in STRUCTURES.items():
+            whole = f"{name} ({_name(one)}, {_name(two)})"
+            yield ContractCase(whole, partial(build, one, two), special=build is _special)
+
+
+def _x(b: RegionBuilder) -> SSAValue:
+    return b.input(b.array("float32", 3, 5))
+
+
+def _chain(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    value, other = _x(b), _x(b)
+    for _ in range(5):
+        value = b.op(two(b.op(one(value)), other))
+    return [value]
+
+
+def _several_outputs(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    first = b.op(one(_x(b)))
+    second = b.op(two(first, _x(b)))
+    return [second, first, b.op(one(second))]
+
+
+def _one_output_twice(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    value = b.op(one(_x(b)))
+    return [value, b.op(two(value, value)), value]
+
+
+def _tuple_output(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    first = b.op(one(_x(b)))
+    second = b.op(two(first, first))
+    inner = b.op(core.TupleOp([second, first]))
+    return [b.op(core.TupleOp([first, inner]))]
+
+
+def _constants(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    row, number = b.constant(b.array("float32", 5)), b.constant(np.array(0.5, np.float32))
+    return [b.op(two(b.op(two(_x(b), row)), number))]
+
+
+def _constant_operand(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    return [b.op(two(_x(b), b.constant(b.array("float32", 3, 1))))]
+
+
+def _special(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    numbers = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, 3e38], np.float32)
+    value = b.op(one(b.input(numbers)))
+    return [value, b.op(two(value, b.input(numbers[::-1].copy())))]
+
+
+def _rank_0(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    value = b.input(b.array("float32"))
+    return [b.op(two(b.op(one(value)), value))]
+
+
+def _no_elements(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
+    value = b.input(b.array("float32", 3, 0, 2))
+    return [b.op(two(b.op(one(value)), value))]
+
+
+STRUCTURES: dict[str, Callable[[Any, Any, RegionBuilder], list[SSAValue]]] = {
+    "chain": _chain,
+    "several outputs": _several_outputs,
+    "one output twice": _one_output_twice,
+    "tuple as output": _tuple_output,
+    "constants": _constants,
+    "constant operand": _constant_operand,
+    "special numbers": _special,
+    "rank 0": _rank_0,
+    "no elements": _no_elements,
+}
+
+
+# Patterns
+
+
+def pattern_cases(backend: Backend) -> Iterator[ContractCase]:
+    """Cases for each pattern of a backend: composites, as it gets them in a program."""
+    for entry in backend.patterns():
+        for number, build in enumerate(pattern_examples(entry.pattern)):
+            yield ContractCase(f"pattern {entry.name}, {number}", build, pattern=entry)
+
+
+def patterns_without_example(backend: Backend) -> dict[str, str]:
+    """Patterns of a backend of which no case can be made, and why."""
+    found: dict[str, str] = {}
+    for case in pattern_cases(backend):
+        assert case.pattern is not None
+        try:
+            case.region(backend)
+        except (NoExample, VerifyException, DiagnosticException) as error:
+            found[case.pattern.name] = str(error)
+    return found

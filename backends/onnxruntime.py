@@ -1,0 +1,114 @@
+"""Regions run by ONNX Runtime on the CPU."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType
+from xdsl.ir import Attribute, Block, Operation, Region
+
+from xrelay.backends.base import (
+    Array,
+    Backend,
+    BackendError,
+    CompiledRegion,
+    No,
+    RegionOptions,
+    Support,
+    Yes,
+)
+from xrelay.backends.regions import static_tensors
+from xrelay.dialects.core import CompositeOp, ConstantOp
+from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
+
+SMALL = 64
+"""Constants of up to so many elements, shapes for example, stay constants when the engine is asked."""
+
+
+class OnnxRuntimeBackend(Backend):
+    """Runs what ONNX can express. Inputs and outputs are bound: nothing is copied at the borders."""
+
+    name = "onnxruntime"
+
+    def __init__(self, argument: str = ""):
+        super().__init__(argument)
+        try:
+            self.engine: Any = import_module("onnxruntime")
+        except ImportError as error:
+            raise BackendError(
+                "backend 'onnxruntime' needs the package onnxruntime, which is not installed"
+            ) from error
+        self.known: dict[tuple[object, ...], str | None] = {}
+        """What it said of operators, by name, attributes and types."""
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        reason = reason_not_exported(op)
+        if reason is not None:
+            return No(reason)
+        tensors = static_tensors((*types, *op.result_types))
+        if isinstance(tensors, No):
+            return tensors
+        if all(tensor.dtype == np.float32 for tensor in tensors):
+            return Yes()
+        # For other dtypes some kernels are missing, which only the engine itself knows.
+        key = op.name, str(op.properties), tuple(types)
+        if isinstance(op, CompositeOp) or key not in self.known:
+            self.known[key] = self.asked(op)
+        problem = self.known[key]
+        return Yes() if problem is None else No(problem)
+
+    def asked(self, op: Operation) -> str | None:
+        """Why the engine refuses an operator; None when it does not."""
+        block = Block()
+        copy = op.clone()
+        for i, value in enumerate(op.operands):
+            owner = value.owner
+            if isinstance(owner, ConstantOp) and _elements(owner) <= SMALL:
+                constant = owner.clone()
+                block.add_op(constant)
+                copy.operands[i] = constant.result
+            else:
+                copy.operands[i] = block.insert_arg(value.type, len(block.args))
+        block.add_ops([copy, func.ReturnOp(*copy.results)])
+        type_ = FunctionType.from_lists(block.arg_types, copy.result_types)
+        function = func.FuncOp("operator", type_, Region(block))
+        try:
+            self.session(function, RegionOptions())
+        except Exception as error:  # noqa: BLE001 whatever it raises is its answer
+            return f"the engine refuses it: {str(error).strip().splitlines()[0]}"
+        return None
+
+    def session(self, function: func.FuncOp, options: RegionOptions) -> Any:
+        """A session of the engine that runs a region."""
+        settings = self.engine.SessionOptions()
+        settings.intra_op_num_threads = options.threads
+        settings.inter_op_num_threads = 1
+        settings.log_severity_level = 3
+        # Between its runs other engines need the cores.
+        settings.add_session_config_entry("session.force_spinning_stop", "1")
+        model = export_model(function, function.sym_name.data).SerializeToString()
+        return self.engine.InferenceSession(model, settings, ["CPUExecutionProvider"])
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        session = self.session(function, options)
+        inputs: list[str] = [each.name for each in session.get_inputs()]
+        outputs: list[str] = [each.name for each in session.get_outputs()]
+
+        def run(arrays: Sequence[Array], results: Sequence[Array]) -> None:
+            binding = session.io_binding()
+            for name, array in zip(inputs, arrays, strict=True):
+                where = array.dtype.type, array.shape, array.ctypes.data
+                binding.bind_input(name, "cpu", 0, *where)
+            for name, array in zip(outputs, results, strict=True):
+                where = array.dtype.type, array.shape, array.ctypes.data
+                binding.bind_output(name, "cpu", 0, *where)
+            session.run_with_iobinding(binding)
+
+        return run
+
+
+def _elements(op: ConstantOp) -> int:
+    return prod(op.result.type.get_shape())

@@ -1,0 +1,138 @@
+"""What all backends need to know of a region: its operators, and its tensors without tuples."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType, TupleType
+from xdsl.ir import Attribute, Operation
+
+from xrelay.analysis.compilers import No
+from xrelay.backends.base import (
+    Backend,
+    BackendError,
+    CompiledRegion,
+    ObjectFile,
+    RegionOptions,
+)
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.interpreters.arrays import Array, DType, dtype_of
+from xrelay.runtime.object_file import object_function
+
+_STRUCTURE = (ConstantOp, TupleOp, TupleGetItemOp)
+
+
+@dataclass(frozen=True)
+class RegionTensor:
+    """A tensor that a region takes or returns."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+    def describes(self, array: Array) -> bool:
+        """Whether an array has this shape and dtype."""
+        return array.shape == self.shape and array.dtype == self.dtype
+
+
+def leaf_tensors(type_: Attribute) -> Iterator[RegionTensor]:
+    """
+    The tensors in a type, tuples flattened from the left.
+
+    Raises BackendError for unknown dimensions and for what is no tensor.
+    """
+    if isinstance(type_, TupleType):
+        for field in type_.types.data:
+            yield from leaf_tensors(field)
+        return
+    if not is_tensor_type(type_):
+        raise BackendError(f"{type_} is no tensor, which is all that goes into and out of regions")
+    if not type_.has_static_shape():
+        raise BackendError(f"{type_} has an unknown dimension; regions need static shapes")
+    yield RegionTensor(type_.get_shape(), dtype_of(type_.element_type))
+
+
+def static_tensors(types: Sequence[Attribute]) -> Sequence[RegionTensor] | No:
+    """The tensors in some types, or why they are not what goes into regions."""
+    try:
+        return [leaf for type_ in types for leaf in leaf_tensors(type_)]
+    except BackendError as error:
+        return No(str(error))
+
+
+def region_inputs(function: func.FuncOp) -> tuple[RegionTensor, ...]:
+    """The tensors that a region takes."""
+    return tuple(leaf for type_ in function.function_type.inputs for leaf in leaf_tensors(type_))
+
+
+def region_outputs(function: func.FuncOp) -> tuple[RegionTensor, ...]:
+    """The tensors that a region returns."""
+    return tuple(leaf for type_ in function.function_type.outputs for leaf in leaf_tensors(type_))
+
+
+def region_operators(function: func.FuncOp) -> Iterator[Operation]:
+    """The operators of a region, composites as one."""
+    for op in function.body.block.ops:
+        if isinstance(op, RelayOp | CompositeOp) and not isinstance(op, _STRUCTURE):
+            yield op
+
+
+def operator_name(op: Operation) -> str:
+    """How reports call an operator: composites by their name."""
+    return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
+
+
+def described(function: func.FuncOp) -> str:
+    """A region in messages: its name and its operators, the first ones of many."""
+    names = [operator_name(op) for op in region_operators(function)]
+    listed = ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
+    return f"region @{function.sym_name.data} ({listed or 'no operators'})"
+
+
+def nested(arrays: Sequence[Array], types: Sequence[Attribute]) -> list[Any]:
+    """Flat arrays as values of types: those of tuples as Python tuples."""
+    rest = iter(arrays)
+
+    def value(type_: Attribute) -> Any:
+        if isinstance(type_, TupleType):
+            return tuple(value(field) for field in type_.types.data)
+        assert isinstance(type_, TensorType)
+        return next(rest)
+
+    return [value(type_) for type_ in types]
+
+
+def flattened(values: Sequence[Any]) -> list[Array]:
+    """The arrays in values that may be tuples, from the left."""
+    flat: list[Array] = []
+    for value in values:
+        if isinstance(value, tuple):
+            flat.extend(flattened(cast(tuple[Any, ...], value)))
+        else:
+            flat.append(value)
+    return flat
+
+
+def compile_region(
+    backend: Backend, function: func.FuncOp, options: RegionOptions
+) -> CompiledRegion:
+    """
+    A region made ready to run by a backend; the object files of some are loaded.
+
+    Raises what the backend raises, and BackendError for what is no region or no result.
+    """
+    for type_ in (*function.function_type.inputs, *function.function_type.outputs):
+        tuple(leaf_tensors(type_))  # Refuses what is no tensor of known shape.
+    made = backend.compile(function, options)
+    if isinstance(made, ObjectFile):
+        return object_function(made.content, made.symbol)
+    if not callable(cast(object, made)):
+        raise BackendError(
+            f"it returns a {type(made).__name__}, expected a callable or an ObjectFile"
+        )
+    return made

@@ -1,0 +1,167 @@
+"""Models whose parts run in several engines, one after the other."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.executor import aligned_bytes
+from xrelay.runtime.model import check_inputs
+from xrelay.runtime.signature import Signature, TensorSpec
+
+logger = logging.getLogger("xrelay.backends")
+
+Array = npt.NDArray[Any]
+RunRegion: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], Sequence[Array] | None]
+"""Fills the outputs, or returns arrays in their place."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A tensor between the steps of a model."""
+
+    spec: TensorSpec
+    offset: int | None = None
+    """Where it lies in the workspace; None for inputs, outputs and constants."""
+
+
+@dataclass
+class RegionStep:
+    """One step of a model: a region that one engine runs."""
+
+    name: str
+    """The name of the region."""
+    backend: str
+    """The name of the engine."""
+    described: str
+    """The region in messages."""
+    run: RunRegion
+    reads: tuple[int, ...]
+    """The slots of its inputs."""
+    writes: tuple[int, ...]
+    """The slots of its outputs."""
+    fallback: Callable[[], RunRegion] | None = None
+    """Makes what runs the region when the engine fails."""
+    failures: list[str] = field(default_factory=list[str])
+    """Why the engine does not run it any more."""
+
+
+class PartitionedModel:
+    """
+    A model whose regions run in several engines. `run` may be called from several threads at once.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        slots: Sequence[Slot],
+        constants: Mapping[int, Array],
+        steps: Sequence[RegionStep],
+    ):
+        """
+        `inputs` and `outputs` are the slots of what the signature names. Several outputs may be the
+        same one.
+        """
+        self.signature = signature
+        self.steps = tuple(steps)
+        """The regions in the order in which they run."""
+        self._inputs, self._outputs, self._slots = tuple(inputs), tuple(outputs), tuple(slots)
+        self._constants = dict(constants)
+        self._idle: deque[npt.NDArray[np.uint8]] = deque()
+        """Workspaces that no run uses."""
+
+    def run(
+        self,
+        inputs: Mapping[str, npt.ArrayLike],
+        *,
+        after_step: Callable[[RegionStep], None] | None = None,
+    ) -> dict[str, Array]:
+        """
+        Runs the model on named arrays and returns named arrays. `after_step` is told of each step
+        when it is done.
+
+        Raises ModelError that names the input, what was found and what is expected, and when an
+        engine fails.
+        """
+        arrays: dict[int, Array] = dict(self._constants)
+        arrays.update(zip(self._inputs, check_inputs(self.signature.inputs, inputs), strict=True))
+        given = frozenset(arrays)
+        try:
+            workspace = self._idle.pop()
+        except IndexError:
+            workspace = aligned_bytes(self.signature.workspace_bytes)
+        try:
+            for step in self.steps:
+                self._run_step(step, arrays, workspace)
+                if after_step is not None:
+                    after_step(step)
+        finally:
+            self._idle.append(workspace)
+        results: dict[str, Array] = {}
+        seen = set(given)
+        for spec, slot in zip(self.signature.outputs, self._outputs, strict=True):
+            # What the caller has, or got before, is not given out a second time.
+            results[spec.name] = arrays[slot].copy() if slot in seen else arrays[slot]
+            seen.add(slot)
+        return results
+
+    def _run_step(
+        self, step: RegionStep, arrays: dict[int, Array], workspace: npt.NDArray[np.uint8]
+    ) -> None:
+        reads = [arrays[slot] for slot in step.reads]
+        writes = [self._place(self._slots[slot], workspace) for slot in step.writes]
+        try:
+            results = _checked(step.run(reads, writes), reads, writes)
+        except Exception as error:
+            problem = f"{step.described} fails on backend '{step.backend}': {error}"
+            if step.fallback is None:
+                raise ModelError(problem) from error
+            logger.warning("%s; it runs on xrelay's own code from now on", problem)
+            step.failures.append(str(error))
+            step.run, step.fallback = step.fallback(), None
+            results = _checked(step.run(reads, writes), reads, writes)
+        arrays.update(zip(step.writes, results, strict=True))
+
+    def _place(self, slot: Slot, workspace: npt.NDArray[np.uint8]) -> Array:
+        """Memory for a tensor."""
+        spec = slot.spec
+        if slot.offset is None:
+            return np.empty(spec.shape, spec.dtype)
+        part = workspace[slot.offset : slot.offset + spec.size]
+        return part.view(spec.dtype).reshape(spec.shape)
+
+
+def _checked(
+    results: Sequence[Array] | None, reads: Sequence[Array], writes: Sequence[Array]
+) -> Sequence[Array]:
+    """
+    The outputs of a region. Arrays that it returns in their place must be like them; those in the
+    memory of its inputs, which later steps use for other tensors, are copied.
+    """
+    if results is None:
+        return writes
+    if len(results) != len(writes):
+        raise ModelError(f"it returns {len(results)} arrays, expected {len(writes)}")
+    found: list[Array] = []
+    for i, (result, write) in enumerate(zip(results, writes, strict=True)):
+        array = np.asarray(result)
+        if array.shape != write.shape or array.dtype != write.dtype:
+            raise ModelError(
+                f"result {i} is {array.dtype}{list(array.shape)}, "
+                f"expected {write.dtype}{list(write.shape)}"
+            )
+        if any(np.may_share_memory(array, read) for read in reads):
+            write[...] = array
+            array = write
+        # `ascontiguousarray` gives arrays of rank 0 an axis.
+        found.append(np.ascontiguousarray(array).reshape(write.shape))
+    return found

@@ -1,0 +1,61 @@
+// RUN: xdsl-opt -p outline-default-regions %s | filecheck %s
+// RUN: xrelay-opt -p "outline-default-regions{function=other}" %s | filecheck %s --check-prefix OTHER
+// RUN: not xrelay-opt -p "outline-default-regions{function=nothing}" %s 2>&1 | filecheck %s --check-prefix NONE
+
+// What does not wait for the call is taken before it, in one function, in whatever order it stands.
+func.func @main(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %c = relay.constant dense<2.0> : tensor<f32>
+  %0 = relay.exp %x : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = func.call @engine(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = relay.multiply %1, %c : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %3 = relay.multiply %x, %c : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %4 = relay.add %2, %3 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %4, %1 : tensor<3xf32>, tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @main(
+// CHECK-NEXT:    %[[A:.*]], %[[B:.*]] = func.call @default_main_0(%{{.*}}) : (tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>)
+// CHECK-NEXT:    %[[C:.*]] = func.call @engine(%[[A]])
+// CHECK-NEXT:    %[[D:.*]] = func.call @default_main_1(%[[C]], %[[B]])
+// CHECK-NEXT:    func.return %[[D]], %[[C]]
+
+func.func private @engine(%x: tensor<3xf32>) -> tensor<3xf32> attributes {Compiler = "engine"} {
+  %0 = relay.tanh %x : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+
+// Tuples are made where they are used, fields taken where the tuple is made.
+func.func @other(%x: tensor<4xf32>) -> (tensor<6xf32>, tensor<2xf32>) {
+  %0 = relay.split %x {indices_or_sections = 2 : i64} : (tensor<4xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %1 = relay.tuple_get_item %0[0] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %2 = relay.tuple_get_item %0[1] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %3 = func.call @pair(%1) : (tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+  %4 = relay.tuple_get_item %3[1] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %5 = relay.tuple %4, %2, %1 : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>, tensor<2xf32>>
+  %6 = relay.concatenate %5 : (tuple<tensor<2xf32>, tensor<2xf32>, tensor<2xf32>>) -> tensor<6xf32>
+  func.return %6, %2 : tensor<6xf32>, tensor<2xf32>
+}
+
+func.func private @pair(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>>
+
+// OTHER-LABEL: func.func @other(
+// OTHER-NEXT:    %[[A:.*]], %[[B:.*]] = func.call @default_other_0(%{{.*}}) : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+// OTHER-NEXT:    %[[P:.*]] = func.call @pair(%[[A]])
+// OTHER-NEXT:    %[[Q:.*]] = relay.tuple_get_item %[[P]][1]
+// OTHER-NEXT:    %[[R:.*]] = func.call @default_other_1(%[[Q]], %[[B]], %[[A]])
+// OTHER-NEXT:    func.return %[[R]], %[[B]]
+
+// CHECK:       func.func private @default_main_0(
+// CHECK-NEXT:    relay.constant dense<2.000000e+00>
+// CHECK-NEXT:    relay.exp
+// CHECK-NEXT:    relay.multiply
+// CHECK-NEXT:    func.return
+// CHECK:       func.func private @default_main_1(
+// CHECK:         relay.multiply
+// CHECK-NEXT:    relay.add
+
+// OTHER:       func.func private @default_other_1(
+// OTHER-NEXT:    relay.tuple
+// OTHER-NEXT:    relay.concatenate
+
+// NONE: error: there is no function @nothing of one block

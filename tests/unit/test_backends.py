@@ -1,0 +1,394 @@
+"""
+Backends: the contract on those that come with xrelay, what the contract finds in wrong ones, discovery,
+partitioned models, and what is said when an engine fails.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.parser import Parser
+
+import xrelay
+from xrelay.analysis.compilers import No
+from xrelay.backends.base import (
+    Array,
+    Backend,
+    BackendError,
+    CompiledRegion,
+    RegionOptions,
+    Support,
+    Yes,
+)
+from xrelay.backends.contract import ContractBroken, check, contract_cases
+from xrelay.backends.discovery import backend_entries, find_backend
+from xrelay.backends.numpy import NumpyBackend
+from xrelay.compiler import context
+from xrelay.coverage import coverage
+from xrelay.dialects.unary import ExpOp, ReluOp
+from xrelay.partitioned import find_backends, partition
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.partitioned import PartitionedModel
+
+HAS_C = shutil.which("cc") is not None
+
+COSTS = """\
+flops = 1e12
+bandwidth = 1e10
+launch = 1e-5
+dtypes = ["float32"]
+[operators]
+"exp" = {}
+"add" = { bytes = 1000 }
+[composites]
+"add_relu" = ["add", "nn.relu"]
+"""
+
+DIAMOND = """
+func.func @main(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %c = relay.constant dense<2.0> : tensor<f32>
+  %0 = relay.nn.relu %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %1 = relay.exp %0 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %2 = relay.multiply %1, %c : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+  %3 = relay.nn.relu %2 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %4 = relay.add %3, %0 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  func.return %4, %0 : tensor<3x4xf32>, tensor<3x4xf32>
+}
+"""
+X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+RELU = np.maximum(X, 0)
+EXPECTED = np.exp(RELU) * 2 + RELU, RELU
+
+
+def module(text: str = DIAMOND) -> ModuleOp:
+    found = Parser(context(), text).parse_module()
+    found.verify()
+    return found
+
+
+class RectifierBackend(Backend):
+    """Runs `nn.relu`, by whatever function a test gives it."""
+
+    name = "rectifier"
+
+    def __init__(self, run: Callable[..., Any] | None = None):
+        super().__init__()
+        self.given = run
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        return Yes() if isinstance(op, ReluOp) else No("the engine rectifies only")
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        return self.given or rectify
+
+
+def rectify(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+    np.maximum(inputs[0], 0, out=outputs[0])
+
+
+def run(backends: Sequence[str | Backend], **options: Any) -> tuple[PartitionedModel, list[Array]]:
+    """The partitioned diamond, and its results."""
+    model = xrelay.compile(module(), backends=backends, cache=False, **options)
+    assert isinstance(model, PartitionedModel)
+    return model, list(model.run({"x": X}).values())
+
+
+# Contracts
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "numpy",
+        pytest.param("c", marks=pytest.mark.skipif(not HAS_C, reason="no C compiler")),
+        "onnxruntime",
+        pytest.param(
+            "openvino",
+            marks=pytest.mark.skipif(
+                importlib.util.find_spec("openvino") is None, reason="OpenVINO is not installed"
+            ),
+        ),
+    ],
+)
+def test_contract_of_what_comes_with_xrelay(name: str) -> None:
+    backend = find_backend(name)
+    cases = list(contract_cases(backend))
+    assert len(cases) > 100
+    for number, case in enumerate(cases):
+        # A part of the operators; of the structures all.
+        if number % 5 == 0 or "(" in case.name:
+            check(case, backend)
+
+
+def test_contract_of_a_simulated_backend(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(COSTS)
+    backend = find_backend(f"simulated:{path}")
+    names = [case.name for case in contract_cases(backend)]
+    assert any("pattern simulated.add_relu" in name for name in names)
+    for case in contract_cases(backend):
+        check(case, backend)
+
+
+def _changes_input(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+    outputs[0][...] = np.maximum(inputs[0], 0)
+    inputs[0].fill(0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda i, o: np.minimum(i[0], 0, out=o[0]) and None, "differs in"),
+        (lambda i, o: [np.maximum(i[0], 0)[None]], r"is .*\[1.*expected"),
+        (lambda i, o: [np.maximum(i[0], 0).astype("complex64")], "is complex64"),
+        (lambda i, o: [], "0 results, expected 1"),
+        (lambda i, o: 1 / 0, "does not run: division by zero"),
+        (_changes_input, "input 0 is changed"),
+        (lambda i, o: None, "differs in"),
+    ],
+)
+def test_contract_finds(wrong: Callable[..., Any], message: str) -> None:
+    backend = RectifierBackend(wrong)
+    with pytest.raises((ContractBroken, ValueError), match=message):
+        for case in contract_cases(backend):
+            check(case, backend)
+
+
+# Discovery
+
+
+def test_backends_that_come_with_xrelay() -> None:
+    assert {"c", "numpy", "onnxruntime", "openvino", "simulated"} <= set(backend_entries())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tpu", "there is no backend 'tpu', installed are c, numpy"),
+        ("numpy:fast", "backend 'numpy' takes no argument, found 'fast'"),
+        ("simulated", "needs a file of costs"),
+        ("simulated:nowhere.toml", "cannot read 'nowhere.toml'"),
+    ],
+)
+def test_backends_that_cannot_be_used(name: str, message: str) -> None:
+    with pytest.raises(BackendError, match=message):
+        find_backend(name)
+
+
+def test_the_same_backend_twice() -> None:
+    with pytest.raises(BackendError, match="named twice"):
+        find_backends(["numpy", "numpy"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("flops = 1", "'bandwidth' is None, expected a positive number"),
+        (COSTS.replace("1e12", "-1"), "'flops' is -1, expected a positive number"),
+        (COSTS + "x = 3", "'composites.x' is 3, expected a list of names"),
+        ("speed = 1\n" + COSTS, "unknown entry 'speed'"),
+        (COSTS.replace("{ bytes", "{ size"), "unknown entry 'size' of operator 'add'"),
+        ("flops = ", "is not TOML"),
+    ],
+)
+def test_costs_that_make_no_sense(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(text)
+    with pytest.raises(BackendError, match=message):
+        find_backend(f"simulated:{path}")
+
+
+PACKAGE = """
+import numpy as np
+from xrelay.backends.base import Backend, No, Yes
+from xrelay.dialects.unary import ReluOp
+
+
+class Rectifier(Backend):
+    name = "rectifier"
+
+    def supports(self, op, types):
+        return Yes() if isinstance(op, ReluOp) else No("the engine rectifies only")
+
+    def compile(self, function, options):
+        return lambda inputs, outputs: [np.maximum(inputs[0], 0)]
+"""
+
+
+def test_a_package_adds_a_backend(tmp_path: Path) -> None:
+    (tmp_path / "rectifier.py").write_text(PACKAGE)
+    info = tmp_path / "rectifier-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rectifier\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[xrelay.backends]\nrectifier = rectifier:Rectifier\n")
+    (tmp_path / "diamond.mlir").write_text(DIAMOND)
+    command = [sys.executable, "-m", "xrelay.tools.cli"]
+    for arguments in (["partition", "diamond.mlir", "--backend", "rectifier", "--run"],
+                      ["test-backend", "rectifier"]):  # fmt: skip
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "XRELAY_CACHE_SIZE": "0"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "rectifier" in done.stdout
+
+
+# Partitioned models
+
+
+@pytest.mark.parametrize(
+    "backends",
+    [
+        ["numpy"],
+        ["onnxruntime"],
+        pytest.param(["c"], marks=pytest.mark.skipif(not HAS_C, reason="no C compiler")),
+        [RectifierBackend()],
+        [RectifierBackend(), "numpy"],
+        [RectifierBackend(lambda i, o: [np.maximum(i[0], 0)])],
+    ],
+)
+def test_results_of_a_partitioned_model(backends: list[str | Backend]) -> None:
+    model, results = run(backends, threads=2)
+    for found, expected in zip(results, EXPECTED, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    again = model.run({"x": X})
+    # Outputs belong to the caller: another run does not write to them.
+    model.run({"x": X + 1})
+    for found, expected in zip(again.values(), EXPECTED, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_regions_and_what_is_left() -> None:
+    model, _ = run([RectifierBackend()])
+    assert [step.backend for step in model.steps] == ["rectifier", "default"] * 2
+    text = module()
+    backend = RectifierBackend()
+    partition(text, [backend])
+    report = coverage(text, [backend])
+    assert [region.operators for region in report.regions] == [("nn.relu",)] * 2
+    assert {row.operator for row in report.blockers} == {"exp", "multiply", "add"}
+    assert {row.reason for row in report.blockers} == {"the engine rectifies only"}
+    assert report.offloaded_operators == 2 / 5
+
+
+def test_an_output_that_is_an_input_of_the_region() -> None:
+    """What an engine returns may lie in memory that later steps use for other tensors."""
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+      %1 = relay.nn.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
+      %2 = relay.exp %1 : (tensor<4xf32>) -> tensor<4xf32>
+      %3 = relay.nn.relu %2 : (tensor<4xf32>) -> tensor<4xf32>
+      %4 = relay.add %3, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      func.return %4 : tensor<4xf32>
+    }
+    """
+    backend = RectifierBackend(lambda inputs, outputs: [inputs[0]])
+    model = xrelay.compile(module(text), backends=[backend], cache=False)
+    x = np.float32([0.1, 0.2, 0.3, 0.4])
+    (found,) = model.run({"x": x}).values()
+    np.testing.assert_allclose(found, np.exp(np.exp(x)) + np.exp(x), rtol=1e-6)
+
+
+def test_outputs_that_nothing_computes() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<4xf32>) {
+      %c = relay.constant dense<[1.0, 2.0]> : tensor<2xf32>
+      func.return %x, %c, %x : tensor<4xf32>, tensor<2xf32>, tensor<4xf32>
+    }
+    """
+    model = xrelay.compile(module(text), backends=["numpy"], cache=False)
+    x = np.float32([1, 2, 3, 4])
+    first, constant, second = model.run({"x": x}).values()
+    assert (first == x).all() and (second == x).all() and constant.tolist() == [1, 2]
+    first[0] = constant[0] = 9
+    assert x[0] == 1 and second[0] == 1
+    assert list(model.run({"x": x}).values())[1].tolist() == [1, 2]
+
+
+# Engines that fail
+
+
+class BrokenBackend(RectifierBackend):
+    """Fails to compile."""
+
+    name = "broken"
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        raise RuntimeError("out of registers")
+
+
+def test_a_backend_that_does_not_compile() -> None:
+    with pytest.raises(
+        BackendError,
+        match=r"region @\S*broken\S* \(nn.relu\) cannot be compiled by backend 'broken': "
+        "out of registers",
+    ):
+        run([BrokenBackend()])
+    model, results = run([BrokenBackend()], fallback=True)
+    np.testing.assert_allclose(results[0], EXPECTED[0], rtol=1e-6)
+    assert [step.failures for step in model.steps if step.backend == "broken"] == [
+        ["out of registers"]
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda i, o: 1 / 0, "division by zero"),
+        (lambda i, o: [i[0][:1]], r"result 0 is float32\[1, 4\], expected float32\[3, 4\]"),
+        (lambda i, o: [i[0].astype("f8")], r"result 0 is float64\[3, 4\]"),
+        (lambda i, o: [], "it returns 0 arrays, expected 1"),
+    ],
+)
+def test_a_backend_that_does_not_run(wrong: Callable[..., Any], message: str) -> None:
+    whole = rf"region @\S* \(nn.relu\) fails on backend 'rectifier': {message}"
+    with pytest.raises(ModelError, match=whole):
+        run([RectifierBackend(wrong)])
+    model, results = run([RectifierBackend(wrong)], fallback=True)
+    np.testing.assert_allclose(results[0], EXPECTED[0], rtol=1e-6)
+    assert all(step.failures for step in model.steps if step.backend == "rectifier")
+
+
+def test_a_backend_that_makes_nothing() -> None:
+    class Nothing(RectifierBackend):
+        def compile(self, function: func.FuncOp, options: RegionOptions) -> Any:
+            return None
+
+    with pytest.raises(BackendError, match="it returns a NoneType, expected a callable"):
+        run([Nothing()])
+
+
+def test_profile_is_for_one_engine() -> None:
+    with pytest.raises(xrelay.CompileError, match="profile"):
+        xrelay.compile(module(), backends=["numpy"], profile=True)
+
+
+def test_optimize_sees_the_region() -> None:
+    seen: list[str] = []
+
+    class Watching(NumpyBackend):
+        name = "watching"
+
+        def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+            return Yes() if isinstance(op, ExpOp) else No("only exp")
+
+        def optimize(self, module: ModuleOp) -> None:
+            seen.extend(op.name for op in module.walk() if isinstance(op, ExpOp))
+
+    _, results = run([Watching()])
+    assert seen == ["relay.exp"]
+    np.testing.assert_allclose(results[0], EXPECTED[0], rtol=1e-6)
