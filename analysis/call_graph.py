@@ -7,7 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.scopes import has_flag
+from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
 
 
 def symbols_in(attributes: Iterable[Attribute]) -> Iterator[str]:
@@ -87,16 +87,21 @@ class CallGraph:
                     path.append((other, iter(self.uses[other])))
         return order
 
-    def inlinable(self) -> dict[str, func.FuncOp]:
+    def inlinable(self, *, calls: bool = False) -> dict[str, func.FuncOp]:
         """
         The functions that can be inlined: with the attribute `Inline`, a body of one block, and uses
-        of such functions only, so that no recursion is among them. Callees come first.
+        of such functions only, so that no recursion is among them. Callees come first. With `calls`
+        also those without the attribute, unless another compiler takes them.
         """
         found: dict[str, func.FuncOp] = {}
         for name in self.callees_first():
             function = self.functions[name]
             if (
-                has_flag(function, ("Inline",))
+                (
+                    has_flag(function, ("Inline",))
+                    or calls
+                    and not has_flag(function, SKIPPED_FUNCTIONS)
+                )
                 and len(function.body.blocks) == 1
                 and all(use in found for use in self.uses[name])
             ):

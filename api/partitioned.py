@@ -78,7 +78,7 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
     return (
         ToGraphNormalFormPass(),
         DynamicToStaticPass(),
-        InlinePass(),
+        InlinePass(calls=True),
         DeadCodeEliminationPass(),
         # Engines have their own kernels for the normalisations that this would take apart.
         SimplifyInferencePass(keep_norms=True),

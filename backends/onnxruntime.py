@@ -1,7 +1,6 @@
 """Regions run by ONNX Runtime on the CPU."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -12,42 +11,31 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from xrelay.backends.base import (
     Array,
-    Backend,
-    BackendError,
     CompiledRegion,
     No,
     RegionOptions,
     Support,
     Yes,
 )
+from xrelay.backends.onnx_engine import OnnxEngine
 from xrelay.backends.regions import static_tensors
 from xrelay.dialects.core import CompositeOp, ConstantOp
-from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
 
 SMALL = 64
 """Constants of up to so many elements, shapes for example, stay constants when the engine is asked."""
 
 
-class OnnxRuntimeBackend(Backend):
+class OnnxRuntimeBackend(OnnxEngine):
     """Runs what ONNX can express. Inputs and outputs are bound: nothing is copied at the borders."""
 
     name = "onnxruntime"
 
     def __init__(self, argument: str = ""):
         super().__init__(argument)
-        try:
-            self.engine: Any = import_module("onnxruntime")
-        except ImportError as error:
-            raise BackendError(
-                "backend 'onnxruntime' needs the package onnxruntime, which is not installed"
-            ) from error
         self.known: dict[tuple[object, ...], str | None] = {}
-        """What it said of operators, by name, attributes and types."""
+        """What the engine said of operators, by name, attributes and types."""
 
-    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
-        reason = reason_not_exported(op)
-        if reason is not None:
-            return No(reason)
+    def runs(self, op: Operation, types: Sequence[Attribute]) -> Support:
         tensors = static_tensors((*types, *op.result_types))
         if isinstance(tensors, No):
             return tensors
@@ -89,8 +77,7 @@ class OnnxRuntimeBackend(Backend):
         settings.log_severity_level = 3
         # Between its runs other engines need the cores.
         settings.add_session_config_entry("session.force_spinning_stop", "1")
-        model = export_model(function, function.sym_name.data).SerializeToString()
-        return self.engine.InferenceSession(model, settings, ["CPUExecutionProvider"])
+        return self.engine.InferenceSession(self.onnx(function), settings, ["CPUExecutionProvider"])
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
         session = self.session(function, options)

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from xdsl.dialects import func
@@ -10,22 +9,20 @@ from xdsl.ir import Attribute, Operation
 
 from xrelay.backends.base import (
     Array,
-    Backend,
-    BackendError,
     CompiledRegion,
     No,
     RegionOptions,
     Support,
     Yes,
 )
+from xrelay.backends.onnx_engine import OnnxEngine
 from xrelay.backends.regions import static_tensors
-from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
 
 EXACT_DTYPES = frozenset({"bool", "float16", "float32", "int32"})
 INDICES = "int64"
 
 
-class OpenVinoBackend(Backend):
+class OpenVinoBackend(OnnxEngine):
     """Runs what ONNX can express, in f32. Inputs and outputs share the memory of the arrays."""
 
     name = "openvino"
@@ -34,15 +31,9 @@ class OpenVinoBackend(Backend):
 
     def __init__(self, argument: str = ""):
         super().__init__(argument)
-        try:
-            self.engine: Any = import_module("openvino")
-        except ImportError as error:
-            raise BackendError(
-                "backend 'openvino' needs the package openvino, which is not installed"
-            ) from error
         self.core: Any = self.engine.Core()
 
-    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+    def runs(self, op: Operation, types: Sequence[Attribute]) -> Support:
         results, operands = static_tensors(op.result_types), static_tensors(types)
         if isinstance(results, No):
             return results
@@ -54,8 +45,7 @@ class OpenVinoBackend(Backend):
         known = EXACT_DTYPES if INDICES in made else {*EXACT_DTYPES, INDICES}
         for dtype in sorted((given | made) - known):
             return No(f"{dtype} is not computed as such by the engine")
-        reason = reason_not_exported(op)
-        return Yes() if reason is None else No(reason)
+        return Yes()
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
         settings = {
@@ -63,9 +53,7 @@ class OpenVinoBackend(Backend):
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",
         }
-        model = self.core.read_model(
-            export_model(function, function.sym_name.data).SerializeToString()
-        )
+        model = self.core.read_model(self.onnx(function))
         compiled = self.core.compile_model(model, "CPU", settings)
         idle = deque[Any]()
         """Requests that no run uses."""

@@ -21,6 +21,7 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
@@ -37,6 +38,8 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
     return (
         # `let` of Relay programs only names values; patterns of several operators look through none.
         ToGraphNormalFormPass(),
+        # Code is generated for one function.
+        InlinePass(calls=True),
         # Code is generated for known shapes.
         DynamicToStaticPass(),
         # 1. Nothing later looks at what has no effect (unused statistics, masks of dropout).

@@ -1,5 +1,5 @@
 """
-`inline`: functions with the attribute `Inline` take the place of their calls.
+`inline`: functions with the attribute `Inline` take the place of their calls; with `calls` all that can.
 
     func.func @main(%x) {                      func.func @main(%x) {
       %0 = func.call @g(%x)          ──►         %0 = relay.exp %x
@@ -77,9 +77,12 @@ class InlinePass(ModulePass):
 
     name = "inline"
 
+    calls: bool = False
+    """Whether functions without `Inline` are inlined too, unless another compiler takes them."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
-        inlinable = graph.inlinable()
+        inlinable = graph.inlinable(calls=self.calls)
         patterns = GreedyRewritePatternApplier(
             [InlineCall(inlinable), InlineValue(inlinable)], dce_enabled=False
         )

@@ -175,6 +175,7 @@ def test_backends_that_come_with_xrelay() -> None:
     [
         ("tpu", "there is no backend 'tpu', installed are c, numpy"),
         ("numpy:fast", "backend 'numpy' takes no argument, found 'fast'"),
+        ("onnxruntime:nn.conv9d", "backend 'onnxruntime': there is no operator 'nn.conv9d'"),
         ("simulated", "needs a file of costs"),
         ("simulated:nowhere.toml", "cannot read 'nowhere.toml'"),
     ],
@@ -255,6 +256,7 @@ def test_a_package_adds_a_backend(tmp_path: Path) -> None:
         ["numpy"],
         ["onnxruntime"],
         pytest.param(["c"], marks=pytest.mark.skipif(not HAS_C, reason="no C compiler")),
+        ["onnxruntime:exp,add", "numpy"],
         [RectifierBackend()],
         [RectifierBackend(), "numpy"],
         [RectifierBackend(lambda i, o: [np.maximum(i[0], 0)])],

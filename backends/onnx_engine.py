@@ -1,0 +1,47 @@
+"""What engines share that take ONNX models: which operators can be expressed, and which are wanted."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.ir import Attribute, Operation
+
+from xrelay.backends.base import Backend, BackendError, No, Support
+from xrelay.backends.regions import operator_name
+from xrelay.dialects.relay import Relay
+from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
+
+
+class OnnxEngine(Backend, ABC):
+    """An engine that runs what ONNX can express. Its argument may list the operators that it is to take."""
+
+    def __init__(self, argument: str = ""):
+        """`argument` has names of operators with commas between them; by default it takes all."""
+        super().__init__()
+        self.wanted = tuple(name.removeprefix("relay.") for name in argument.split(",") if name)
+        known = {op.name.removeprefix("relay.") for op in Relay.operations}
+        for name in self.wanted:
+            if name not in known:
+                raise BackendError(f"backend '{self.name}': there is no operator '{name}'")
+        try:
+            self.engine: Any = import_module(self.name)
+        except ImportError as error:
+            raise BackendError(
+                f"backend '{self.name}' needs the package {self.name}, which is not installed"
+            ) from error
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        if self.wanted and operator_name(op) not in self.wanted:
+            return No("it is not among the operators that the backend is to take")
+        reason = reason_not_exported(op)
+        return self.runs(op, types) if reason is None else No(reason)
+
+    @abstractmethod
+    def runs(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        """Whether the engine runs an operator that ONNX can express."""
+
+    def onnx(self, function: func.FuncOp) -> bytes:
+        """A region as an ONNX model."""
+        return export_model(function, function.sym_name.data).SerializeToString()
