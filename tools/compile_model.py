@@ -1,13 +1,11 @@
 """`xrelay compile`: write a model as relay, ONNX, kernel IR, LLVM IR or machine code."""
 
 import argparse
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.printer import Printer
 
 from xrelay.compiler import (
     compile_code,
@@ -16,15 +14,13 @@ from xrelay.compiler import (
     relay_passes,
     require_weights,
     run_passes,
-    supplied_weights,
 )
 from xrelay.lowering.target import NATIVE, named_target
 from xrelay.lowering.to_llvm import convert_module
 from xrelay.options import CompileOptions
-from xrelay.runtime.files import whole_file
-from xrelay.runtime.weights import weights_path, write_weights
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 
 SUFFIXES = (".mlir", ".onnx", ".ll", ".o", ".so")
@@ -97,18 +93,6 @@ def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> Modul
     if stage == "convert-kernels-to-llvm":
         convert_module(lowered, named_target(options.target).triple)
     return lowered
-
-
-def write_module(module: ModuleOp, path: Path) -> None:
-    """Writes a module as text, and the bytes of its large constants into a file beside it."""
-    text = StringIO()
-    Printer(text).print_op(module)
-    text.write("\n")
-    weights = supplied_weights(module)
-    with whole_file(path) as temporary:
-        temporary.write_text(text.getvalue())
-        if weights:
-            write_weights(weights_path(path), weights)
 
 
 def write_onnx(module: ModuleOp, name: str, path: Path, *, external_data: bool) -> None:

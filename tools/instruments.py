@@ -9,6 +9,8 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -19,9 +21,15 @@ from xdsl.passes import ModulePass, PassPipeline
 from xrelay.analysis.fusion import is_operator
 from xrelay.dialects.core import FusedOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.options import Progress
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
+from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import WIDTH
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
+
+if TYPE_CHECKING:
+    from xrelay.tools.semantics import SemanticsCheck
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,11 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="interpret the program before and after each pass, on random and on awkward inputs, "
         "and fail at the first pass that changes a result",
     )
+    parser.add_argument(
+        "--bisect",
+        metavar="FILE.mlir",
+        help="as --verify-semantics; when a pass changes a result, also say which passes are needed "
+        "for that, and write a small program on which it does so alone",
+    )
 
 
 def is_watched(args: argparse.Namespace) -> bool:
     """Whether any instrument is asked for."""
-    return args.timing or args.statistics or args.verify_semantics
+    return args.timing or args.statistics or args.verify_semantics or args.bisect is not None
 
 
 @dataclass(frozen=True)
@@ -98,14 +112,17 @@ def run_watched(
     times: list[PassTime] = []
     fused: tuple[str, Counter[FusedKind]] = "", Counter()
     with stage_progress() as progress:
-        if args.verify_semantics:
+        if args.bisect is not None and not args.bisect.endswith(".mlir"):
+            raise CommandFailed(f"--bisect is '{args.bisect}', expected a .mlir file", BAD_INPUT)
+        if args.verify_semantics or args.bisect is not None:
             from xrelay.tools.semantics import SemanticsCheck
 
             progress("interpret the program")
             watch = SemanticsCheck(module)
         if pipeline.callback is not None:
             pipeline.callback(None, module, passes[0] if passes else None)
-        for each, following in zip(passes, (*passes[1:], None), strict=False):
+        for number, each in enumerate(passes):
+            following = passes[number + 1] if number + 1 < len(passes) else None
             progress(each.name)
             before = operation_count(module) if args.timing else 0
             start = time.perf_counter()
@@ -121,7 +138,7 @@ def run_watched(
                 fused = (each.name, kinds) if kinds else fused
             if watch is not None:
                 progress(f"interpret the program after {each.name}")
-                watch.after(each.name, module)
+                _compare(watch, module, passes[: number + 1], ctx, args.bisect, progress)
     console = stderr_console()
     if args.timing:
         console.print(timing_table(times))
@@ -131,6 +148,39 @@ def run_watched(
         console.print("there are no relay.fused")
     if watch is not None:
         console.print(watch.summary())
+
+
+def _compare(
+    watch: "SemanticsCheck",
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    ctx: Context,
+    path: str | None,
+    progress: Progress,
+) -> None:
+    """
+    Compares the results after the last of some passes with those before it. When they differ, a
+    small program on which they do goes to the file, if one is given.
+    """
+    from xrelay.tools.semantics import ChangedResult
+
+    try:
+        watch.after(passes[-1].name, module)
+    except ChangedResult as change:
+        if path is None:
+            raise
+        from xrelay.tools.reduction import reduced_program
+
+        small = reduced_program(watch.module, passes[-1], ctx, change, progress)
+        write_module(small, Path(path))
+        prefix = ",".join(str(each.pipeline_pass_spec()) for each in passes)
+        last = passes[-1].pipeline_pass_spec()
+        raise CommandFailed(
+            f"{change}\nsmallest failing prefix: -p '{prefix}'\n"
+            f"reduced program of {operation_count(small)} operations: {path}\n"
+            f"  xrelay-opt {path} -p '{last}' --verify-semantics",
+            FAILED,
+        ) from change
 
 
 def stderr_console() -> Console:

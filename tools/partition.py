@@ -11,18 +11,17 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.cached import compile_model
-from xrelay.compiler import read_model, require_weights, supplied_weights
+from xrelay.compiler import read_model, require_weights
 from xrelay.coverage import Coverage, RegionCoverage, coverage
 from xrelay.partitioned import compile_partition, find_backends, partition
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array
 from xrelay.runtime.partitioned import PartitionedModel
-from xrelay.runtime.weights import weights_path, write_weights
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
+from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
 from xrelay.tools.tables import table_console
@@ -79,15 +78,6 @@ def partition_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT), whole_file(Path(args.json)) as temporary:
             temporary.write_text(text + "\n")
     return code
-
-
-def write_module(module: ModuleOp, path: Path) -> None:
-    """Writes a module, with its weights beside it."""
-    weights = supplied_weights(module)
-    with whole_file(path) as temporary:
-        temporary.write_text(f"{module}\n")
-        if weights:
-            write_weights(weights_path(path), weights)
 
 
 def as_data(report: Coverage) -> dict[str, object]:

@@ -102,6 +102,16 @@ def is_same(found: Array, expected: Array) -> bool:
     return largest_difference(found, expected) <= TOLERANCE
 
 
+class ChangedResult(CommandFailed):
+    """A pass changes what a program computes."""
+
+    def __init__(self, message: str, function: str, operand: int):
+        """`operand` is the operand of the function's return that changes."""
+        super().__init__(message, FAILED)
+        self.function = function
+        self.operand = operand
+
+
 class SemanticsCheck:
     """What a program computes, and what it computed before the last pass."""
 
@@ -139,7 +149,7 @@ class SemanticsCheck:
         """
         Runs the program as a pass left it.
 
-        Raises CommandFailed when a result is another one.
+        Raises ChangedResult when a result is another one.
         """
         if self.ended:
             return
@@ -168,7 +178,8 @@ class SemanticsCheck:
     def compare(
         self, name: str, module: ModuleOp, case: Case, expected: Results, found: Results
     ) -> None:
-        """Raises CommandFailed when two results differ."""
+        """Raises ChangedResult when two results differ."""
+        origin = [i for i, value in enumerate(found) for _ in leaves(value)]
         pairs = zip(leaves(found), leaves(expected), strict=True)
         for number, (array, wanted) in enumerate(pairs):
             if is_same(array, wanted):
@@ -177,10 +188,11 @@ class SemanticsCheck:
             unit = "of the largest value" if array.dtype.kind == "f" else "elements"
             departs = self.departure(module, case)
             where = f"; the values depart at {departs}" if departs else ""
-            raise CommandFailed(
+            raise ChangedResult(
                 f"pass '{name}' changes result {number} of @{case.function} on {case.kind}: "
                 f"the largest difference is {difference:.3g} {unit}{where}",
-                FAILED,
+                case.function,
+                origin[number],
             )
 
     def departure(self, module: ModuleOp, case: Case) -> str:

@@ -123,6 +123,47 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+# -- bisect -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kept"), [("wrong-relu", "nn.relu"), ("wrong-subtract", "subtract")]
+)
+def test_program_is_reduced(opt_cmd: Command, tmp_path: Path, wrong: str, kept: str) -> None:
+    lines = [f"  %0 = relay.subtract %x, %y : ({T}, {T}) -> {T}"]
+    for i in range(1, 20):
+        op = {5: "subtract", 11: "nn.relu"}.get(i, "tanh" if i % 2 else "add")
+        operands = f"%{i - 1}" if op in ("tanh", "nn.relu") else f"%{i - 1}, %y"
+        types = T if op in ("tanh", "nn.relu") else f"{T}, {T}"
+        lines.append(f"  %{i} = relay.{op} {operands} : ({types}) -> {T}")
+    text = "\n".join(lines)
+    path, small = tmp_path / "long.mlir", tmp_path / "small.mlir"
+    path.write_text(
+        f"func.func @main(%x: {T}, %y: {T}) -> ({T}, {T}) {{\n{text}\n  return %3, %19 : {T}, {T}\n}}\n"
+    )
+    result = opt_cmd(path, "-p", f"right,{wrong},fuse-ops", "--bisect", small)
+    result.refused(
+        f"pass '{wrong}' changes result",
+        f"smallest failing prefix: -p 'right,{wrong}'",
+        f"xrelay-opt {small} -p '{wrong}' --verify-semantics",
+        code=FAILED,
+    )
+    operators = [line.split()[2] for line in small.read_text().splitlines() if " relay." in line]
+    assert operators == [f"relay.{kept}"]
+    opt_cmd(small, "-p", wrong, "--verify-semantics").refused(f"pass '{wrong}'", code=FAILED)
+
+
+def test_nothing_is_written_when_passes_are_right(opt_cmd: Command, path: Path) -> None:
+    small = path.with_name("small.mlir")
+    result = opt_cmd(path, "-p", "right,fuse-ops", "--bisect", small)
+    assert result.code == 0 and "stay the same in 2 passes" in result.err
+    assert not small.exists()
+
+
+def test_bisect_writes_programs(opt_cmd: Command, path: Path) -> None:
+    opt_cmd(path, "-p", "right", "--bisect", "small.txt").refused("expected a .mlir file")
+
+
 # -- verify-semantics ---------------------------------------------------------------------------
 
 

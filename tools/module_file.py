@@ -1,0 +1,23 @@
+"""Programs as files: text, with the weights in another file beside it."""
+
+from io import StringIO
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+from xrelay.compiler import supplied_weights
+from xrelay.runtime.files import whole_file
+from xrelay.runtime.weights import weights_path, write_weights
+
+
+def write_module(module: ModuleOp, path: Path) -> None:
+    """Writes a module as text, and the bytes of its large constants into a file beside it."""
+    text = StringIO()
+    Printer(text).print_op(module)
+    text.write("\n")
+    weights = supplied_weights(module)
+    with whole_file(path) as temporary:
+        temporary.write_text(text.getvalue())
+        if weights:
+            write_weights(weights_path(path), weights)
