@@ -93,8 +93,9 @@ class Part:
             if op in wanted:
                 found.append(op)
                 for each in op.walk():
-                    owners = (value.owner for value in each.operands)
-                    wanted.update(owner for owner in owners if owner in kept)
+                    for value in each.operands:
+                        if isinstance(value.owner, Operation) and value.owner in kept:
+                            wanted.add(value.owner)
         return found[::-1]
 
 
