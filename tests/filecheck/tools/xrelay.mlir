@@ -45,4 +45,4 @@ func.func @main(%x: tensor<2x8xf32>) -> tensor<2xf32> {
 
 // THREADS: xrelay run: error: threads is 0, expected 1 to 256
 
-// SUFFIX: xrelay compile: error: -o is '{{.*}}.exe', expected a name that ends with .mlir, .ll, .o, .so
+// SUFFIX: xrelay compile: error: -o is '{{.*}}.exe', expected a name that ends with .mlir, .onnx, .ll, .o, .so
