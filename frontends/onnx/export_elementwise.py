@@ -1,5 +1,6 @@
 """Emitters of arithmetic, comparison, logic and conversion, element by element."""
 
+from collections.abc import Callable
 from math import log
 
 import numpy as np
@@ -85,9 +86,19 @@ def truncated(graph: OutputGraph, data: Tensor) -> Tensor:
     return graph.node("Where", below, graph.node("Ceil", data), graph.node("Floor", data))
 
 
-def truncation(graph: OutputGraph, op: unary.TruncOp) -> Tensor:
-    """x rounded towards zero: ONNX has no operator for it."""
-    return truncated(graph, graph.tensor(op.data))
+def rounding(round_data: Callable[[OutputGraph, Tensor], Tensor]) -> Emitter:
+    """Rounding of floating-point numbers; integers stay as they are."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        data = graph.tensor(op.operands[0])
+        return data if data.dtype.kind in "iub" else round_data(graph, data)
+
+    return emit
+
+
+def rounding_node(op_type: str) -> Emitter:
+    """Rounding with the meaning of an ONNX operator."""
+    return rounding(lambda graph, data: graph.node(op_type, data))
 
 
 def logarithm(base: int) -> Emitter:
@@ -152,8 +163,9 @@ def not_equal(graph: OutputGraph, op: binary.NotEqualOp) -> Tensor:
 
 
 def where(graph: OutputGraph, op: transform.WhereOp) -> Tensor:
-    """Where."""
-    return graph.node("Where", *map(graph.tensor, op.operands))
+    """Where, whose condition is made of bools."""
+    condition, x, y = map(graph.tensor, op.operands)
+    return graph.node("Where", graph.cast(condition, BOOL), x, y)
 
 
 _UNARY: dict[type[IRDLOperation], str] = {
@@ -169,14 +181,11 @@ _UNARY: dict[type[IRDLOperation], str] = {
     transcendental.FastTanhOp: "Tanh",
     transcendental.SinhOp: "Sinh",
     transcendental.TanOp: "Tan",
-    unary.CeilOp: "Ceil",
     unary.CosOp: "Cos",
     unary.ErfOp: "Erf",
     unary.ExpOp: "Exp",
-    unary.FloorOp: "Floor",
     unary.LogOp: "Log",
     unary.LogicalNotOp: "Not",
-    unary.RoundOp: "Round",
     unary.SigmoidOp: "Sigmoid",
     unary.SignOp: "Sign",
     unary.SinOp: "Sin",
@@ -215,9 +224,12 @@ ELEMENTWISE_EMITTERS: EmitterTable = {
     transform.WhereOp: where,
     unary.AbsOp: absolute,
     unary.CastOp: cast,
+    unary.CeilOp: rounding_node("Ceil"),
     unary.ClipOp: clip,
     unary.CopyOp: identity,
+    unary.FloorOp: rounding_node("Floor"),
     unary.NegativeOp: negative,
+    unary.RoundOp: rounding_node("Round"),
     unary.RsqrtOp: reciprocal_root,
-    unary.TruncOp: truncation,
+    unary.TruncOp: rounding(truncated),
 }

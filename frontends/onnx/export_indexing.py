@@ -18,7 +18,7 @@ from xrelay.frontends.onnx.export_graph import (
     Tensor,
     dtype_of,
 )
-from xrelay.frontends.onnx.export_numbers import as_i64, rounded
+from xrelay.frontends.onnx.export_numbers import as_i64, converted, rounded
 
 
 def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip") -> Tensor:
@@ -150,7 +150,8 @@ def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
     shape = op.output_shape.get_values()
     indices = graph.shape(op.sparse_indices, "sparse_indices")
     count = indices[0] if indices else 1
-    whole = graph.filled(graph.tensor(op.default_value), shape)
+    values = graph.tensor(op.sparse_values)
+    whole = graph.filled(converted(graph, graph.tensor(op.default_value), values.dtype), shape)
     if not count:
         return whole
     known = graph.known(graph.tensor(op.sparse_indices))
@@ -159,8 +160,8 @@ def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
             "'sparse_indices' is not a constant in range: ONNX has no such scatter"
         )
     places = graph.reshape(graph.cast(graph.tensor(op.sparse_indices), INT64), [count, len(shape)])
-    values = graph.node("Expand", graph.tensor(op.sparse_values), graph.integers([count]))
-    return graph.node("ScatterND", whole, places, values)
+    updates = graph.node("Expand", values, graph.integers([count]))
+    return graph.node("ScatterND", whole, places, updates)
 
 
 def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
@@ -175,7 +176,7 @@ def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
     negative = graph.node("Less", indices, graph.scalar(0, INT64))
     indices = graph.node("Where", negative, graph.scalar(depth, INT64), indices)
     values = [
-        graph.reshape(graph.cast(graph.tensor(value), dtype), [1])
+        graph.reshape(converted(graph, graph.tensor(value), dtype), [1])
         for value in (op.off_value, op.on_value)
     ]
     both = graph.node("Concat", *values, axis=0)

@@ -1,7 +1,9 @@
 """Emitters of operators that change shapes, and that move or repeat elements."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
+from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -22,7 +24,12 @@ from xrelay.frontends.onnx.export_graph import (
     dtype_of,
 )
 from xrelay.frontends.onnx.export_layout import change_layout
-from xrelay.frontends.onnx.export_numbers import as_i64, computing_dtype, rounded
+from xrelay.frontends.onnx.export_numbers import (
+    as_i64,
+    computing_dtype,
+    converted,
+    rounded,
+)
 
 # Shapes
 
@@ -136,13 +143,14 @@ def zeros_or_ones_like(number: int) -> Emitter:
 
 
 def full(graph: OutputGraph, op: creation.FullOp) -> Tensor:
-    """Expand of a scalar."""
-    return graph.filled(graph.tensor(op.fill_value), op.shape.get_values())
+    """Expand of a scalar that is converted first."""
+    number = converted(graph, graph.tensor(op.fill_value), dtype_of(op.result.type, "the result"))
+    return graph.filled(number, op.shape.get_values())
 
 
 def full_like(graph: OutputGraph, op: like.FullLikeOp) -> Tensor:
     """Expand of a scalar that is converted first."""
-    number = graph.cast(graph.tensor(op.fill_value), graph.tensor(op.data).dtype)
+    number = converted(graph, graph.tensor(op.fill_value), graph.tensor(op.data).dtype)
     return filled_like(graph, number, op.data)
 
 
@@ -261,13 +269,21 @@ def _all_pads(widths: Sequence[Sequence[int]]) -> list[int]:
 
 
 def pad(graph: OutputGraph, op: transform.PadOp) -> Tensor:
-    """Pad."""
-    if not op.widths:
-        return graph.tensor(op.data)
-    mode = op.pad_mode.data
-    value = graph.tensor(op.pad_val) if mode == "constant" else None
-    inputs = graph.tensor(op.data), graph.integers(_all_pads(op.widths)), value
-    return graph.node("Pad", *(each for each in inputs if each is not None), mode=mode)
+    """Pad, then Slice where widths are negative."""
+    data, mode = graph.tensor(op.data), op.pad_mode.data
+    added = [[max(width, 0) for width in pair] for pair in op.widths]
+    if any(map(any, added)):
+        inputs = [data, graph.integers(_all_pads(added))]
+        if mode == "constant":
+            inputs.append(converted(graph, graph.tensor(op.pad_val), data.dtype))
+        data = graph.node("Pad", *inputs, mode=mode)
+    cut = [(axis, pair) for axis, pair in enumerate(op.widths) if min(pair) < 0]
+    if not cut:
+        return data
+    shape = graph.result_shape(op)
+    starts = [max(-before, 0) for _, (before, _) in cut]
+    ends = [start + shape[axis] for start, (axis, _) in zip(starts, cut, strict=True)]
+    return graph.slice(data, starts, ends, [axis for axis, _ in cut])
 
 
 def mirror_pad(graph: OutputGraph, op: rearrange.MirrorPadOp) -> Tensor:
@@ -304,17 +320,32 @@ def dilated(graph: OutputGraph, op: dilate.DilateOp) -> Tensor:
     return data
 
 
-def sub_pixels(op_type: str) -> Emitter:
-    """DepthToSpace or SpaceToDepth of images in any layout."""
+def _depth_to_space(
+    graph: OutputGraph, op: rearrange.DepthToSpaceOp, data: Tensor, channels: int
+) -> Tensor:
+    """DepthToSpace, without the channels that do not fill a block."""
+    if channels != DYNAMIC_INDEX and channels % op.block**2:
+        data = graph.slice(data, [0], [channels - channels % op.block**2], [1])
+    return graph.node("DepthToSpace", data, blocksize=op.block, mode=op.mode.data)
+
+
+def _space_to_depth(
+    graph: OutputGraph, op: rearrange.SpaceToDepthOp, data: Tensor, channels: int
+) -> Tensor:
+    """SpaceToDepth."""
+    return graph.node("SpaceToDepth", data, blocksize=op.block)
+
+
+def sub_pixels(pixels: Callable[[OutputGraph, Any, Tensor, int], Tensor]) -> Emitter:
+    """What `pixels` makes of images of some channels, for images in any layout."""
 
     def emit(graph: OutputGraph, op: rearrange.SubPixelOp) -> Tensor:
         canonical = Layout.parse(IMAGE, "layout")
         data, layout = graph.tensor(op.data), op.data_layout
-        mode = op.mode.data if op_type == "DepthToSpace" else None
         if layout == canonical:
-            return graph.node(op_type, data, blocksize=op.block, mode=mode)
-        data, _ = change_layout(graph, data, graph.shape(op.data), layout, canonical)
-        data = graph.node(op_type, data, blocksize=op.block, mode=mode)
+            return pixels(graph, op, data, op.data.type.get_shape()[1])
+        data, shape = change_layout(graph, data, graph.shape(op.data), layout, canonical)
+        data = pixels(graph, op, data, shape[1])
         lengths = layout.lengths(graph.result_shape(op))
         shape = [lengths[name] for name in canonical.names]
         return change_layout(graph, data, shape, canonical, layout)[0]
@@ -327,8 +358,11 @@ def batch_to_space(graph: OutputGraph, op: rearrange.BatchToSpaceNDOp) -> Tensor
     batch, *rest = graph.shape(op.data)
     blocks, count = op.blocks, len(op.blocks)
     spatial, others = rest[:count], rest[count:]
-    outer = batch // int(np.prod(blocks))
-    data = graph.reshape(graph.tensor(op.data), [*blocks, outer, *rest])
+    outer, unused = divmod(batch, prod(blocks))
+    data = graph.tensor(op.data)
+    if unused:
+        data = graph.slice(data, [0], [batch - unused], [0])
+    data = graph.reshape(data, [*blocks, outer, *rest])
     pairs = chain.from_iterable((count + 1 + i, i) for i in range(count))
     data = graph.transpose(
         data, [count, *pairs, *range(2 * count + 1, 2 * count + 1 + len(others))]
@@ -382,11 +416,11 @@ SHAPE_EMITTERS: EmitterTable = {
     like.ShapeOfOp: shape_of,
     like.SliceLikeOp: slice_like,
     rearrange.BatchToSpaceNDOp: batch_to_space,
-    rearrange.DepthToSpaceOp: sub_pixels("DepthToSpace"),
+    rearrange.DepthToSpaceOp: sub_pixels(_depth_to_space),
     rearrange.FifoBufferOp: fifo_buffer,
     rearrange.MirrorPadOp: mirror_pad,
     rearrange.SpaceToBatchNDOp: space_to_batch,
-    rearrange.SpaceToDepthOp: sub_pixels("SpaceToDepth"),
+    rearrange.SpaceToDepthOp: sub_pixels(_space_to_depth),
     reorder.MeshgridOp: meshgrid,
     reorder.ReverseOp: reverse,
     reorder.TriluOp: trilu,
