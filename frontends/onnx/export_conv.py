@@ -1,5 +1,6 @@
 """Emitters of convolution and its transpose, in any layout."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from xrelay.dialects import conv, conv_packed, conv_transpose
@@ -45,8 +46,10 @@ def _in_out_layout(
     return change_layout(graph, result, shape, source, target)[0]
 
 
-def convolution(graph: OutputGraph, op: conv.LaidOutConvolutionOp) -> Tensor:
-    """Conv; ConvInteger of bytes."""
+def convolution(
+    graph: OutputGraph, op: conv.LaidOutConvolutionOp, zero_points: Sequence[Tensor] = ()
+) -> Tensor:
+    """Conv; ConvInteger of bytes, from which zero points of both operands may be subtracted."""
     groups = op.group_count()
     weight, kernel = _operand(graph, op, 1, None)
     if kernel is None:
@@ -67,7 +70,9 @@ def convolution(graph: OutputGraph, op: conv.LaidOutConvolutionOp) -> Tensor:
         data, weight = (integers(graph, factor, dtype) for factor in (data, weight))
     if data.dtype in BYTES and weight.dtype in BYTES and dtype.kind in "iu" and dtype.itemsize <= 4:
         # Integers of a narrow sum are the last bits of those of a wide one.
-        result = graph.cast(graph.node("ConvInteger", data, weight, **attributes), dtype)
+        result = graph.cast(
+            graph.node("ConvInteger", data, weight, *zero_points, **attributes), dtype
+        )
     else:
         result = graph.node(
             "Conv", graph.cast(data, dtype), graph.cast(weight, dtype), **attributes

@@ -1,7 +1,7 @@
 """Emitters of arithmetic, comparison, logic and conversion, element by element."""
 
 from collections.abc import Callable
-from math import log
+from math import isnan, log
 
 import numpy as np
 from xdsl.ir import Operation
@@ -62,11 +62,19 @@ def identity(graph: OutputGraph, op: unary.CopyOp) -> Tensor:
 
 
 def negative(graph: OutputGraph, op: unary.NegativeOp) -> Tensor:
-    """Neg, which does not take unsigned integers."""
+    """Neg, which does not take unsigned integers; bools, as integers of one bit, stay as they are."""
     data = graph.tensor(op.data)
+    if data.dtype == BOOL:
+        return data
     if data.dtype.kind == "u":
         return graph.node("Sub", graph.scalar(0, data.dtype), data)
     return graph.node("Neg", data)
+
+
+def sign(graph: OutputGraph, op: unary.SignOp) -> Tensor:
+    """Sign; bools stay as they are."""
+    data = graph.tensor(op.data)
+    return data if data.dtype == BOOL else graph.node("Sign", data)
 
 
 def absolute(graph: OutputGraph, op: unary.AbsOp) -> Tensor:
@@ -115,12 +123,11 @@ def logarithm(base: int) -> Emitter:
 
 def clip(graph: OutputGraph, op: unary.ClipOp) -> Tensor:
     """Clip."""
-    data = graph.tensor(op.data)
-    bounds = (
-        graph.scalar(rounded(bound.value.data, data.dtype), data.dtype)
-        for bound in (op.a_min, op.a_max)
-    )
-    return graph.node("Clip", data, *bounds)
+    data, bounds = graph.tensor(op.data), (op.a_min.value.data, op.a_max.value.data)
+    if data.dtype.kind not in "iub" and any(map(isnan, bounds)):
+        raise NotExpressible(f"'a_min' and 'a_max' are {bounds}, of which ONNX's Clip takes no NaN")
+    limits = (graph.scalar(rounded(bound, data.dtype), data.dtype) for bound in bounds)
+    return graph.node("Clip", data, *limits)
 
 
 def cast(graph: OutputGraph, op: unary.CastOp | like.CastLikeOp) -> Tensor:
@@ -187,7 +194,6 @@ _UNARY: dict[type[IRDLOperation], str] = {
     unary.LogOp: "Log",
     unary.LogicalNotOp: "Not",
     unary.SigmoidOp: "Sigmoid",
-    unary.SignOp: "Sign",
     unary.SinOp: "Sin",
     unary.SqrtOp: "Sqrt",
     unary.TanhOp: "Tanh",
@@ -231,5 +237,6 @@ ELEMENTWISE_EMITTERS: EmitterTable = {
     unary.NegativeOp: negative,
     unary.RoundOp: rounding_node("Round"),
     unary.RsqrtOp: reciprocal_root,
+    unary.SignOp: sign,
     unary.TruncOp: rounding(truncated),
 }

@@ -11,6 +11,7 @@ from xrelay.dialects import creation, indexing, reorder, transform
 from xrelay.dialects.shapes import element_count, tuple_fields
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
+    BOOL,
     INT64,
     Emitter,
     EmitterTable,
@@ -118,11 +119,17 @@ def adv_index(graph: OutputGraph, op: indexing.AdvIndexOp) -> Tensor:
     return graph.node("GatherND", data, graph.node("Concat", *columns, axis=len(shape)))
 
 
+def _require_reduction(data: Tensor, reduction: str | None) -> None:
+    if data.dtype == BOOL and reduction == "add":
+        raise NotExpressible("its elements are bools, whose sums modulo 2 ONNX does not have")
+
+
 def scatter(reduction: str | None) -> Emitter:
     """ScatterElements."""
 
     def emit(graph: OutputGraph, op: indexing.ElementScatterOp) -> Tensor:
         data, updates = graph.tensor(op.data), graph.tensor(op.updates)
+        _require_reduction(data, reduction)
         indices = as_i64(graph, graph.tensor(op.indices), 2**62)
         if 0 in op.indices.type.get_shape():
             return data
@@ -138,9 +145,10 @@ def scatter_nd(graph: OutputGraph, op: indexing.ScatterNDOp) -> Tensor:
     if not count:
         raise NotExpressible("'indices' names no axis")
     data = graph.tensor(op.data)
+    mode = None if op.mode.data == "update" else op.mode.data
+    _require_reduction(data, mode)
     if not element_count(graph.shape(op.updates, "updates")):
         return data
-    mode = None if op.mode.data == "update" else op.mode.data
     indices = _numbers_last(graph, graph.tensor(op.indices), len(places) + 1)
     return graph.node("ScatterND", data, indices, graph.tensor(op.updates), reduction=mode)
 
