@@ -1,6 +1,7 @@
 """All emitters of the exporter, by relay operator."""
 
 from xrelay.frontends.onnx.export_activation import ACTIVATION_EMITTERS
+from xrelay.frontends.onnx.export_blocks import BLOCK_EMITTERS
 from xrelay.frontends.onnx.export_conv import CONV_EMITTERS
 from xrelay.frontends.onnx.export_elementwise import ELEMENTWISE_EMITTERS
 from xrelay.frontends.onnx.export_graph import EmitterTable
@@ -19,6 +20,7 @@ from xrelay.frontends.onnx.export_structure import STRUCTURE_EMITTERS
 
 EMITTERS: EmitterTable = {
     **ACTIVATION_EMITTERS,
+    **BLOCK_EMITTERS,
     **CONV_EMITTERS,
     **ELEMENTWISE_EMITTERS,
     **IMAGE_EMITTERS,

@@ -1,5 +1,7 @@
 """Emitters of activation functions and softmax."""
 
+from math import isfinite, trunc
+
 from xrelay.dialects import norm, unary
 from xrelay.dialects.shapes import is_float
 from xrelay.frontends.onnx.export_graph import (
@@ -9,6 +11,7 @@ from xrelay.frontends.onnx.export_graph import (
     OutputGraph,
     Tensor,
 )
+from xrelay.frontends.onnx.export_numbers import rounded
 
 
 def relu(graph: OutputGraph, op: unary.ReluOp) -> Tensor:
@@ -18,8 +21,16 @@ def relu(graph: OutputGraph, op: unary.ReluOp) -> Tensor:
 
 
 def leaky_relu(graph: OutputGraph, op: unary.LeakyReluOp) -> Tensor:
-    """LeakyRelu; of f64, whose factor an attribute does not hold, a product and a choice."""
+    """
+    LeakyRelu; of f64, whose factor an attribute does not hold, and of integers, a product and a
+    choice. Unsigned integers stay as they are.
+    """
     data, alpha = graph.tensor(op.data), op.alpha.value.data
+    if data.dtype.kind in "ub":
+        return data
+    if data.dtype.kind == "i":
+        whole = rounded(trunc(alpha) if isfinite(alpha) else alpha, data.dtype)
+        return _scaled_below_zero(graph, data, graph.scalar(whole, data.dtype))
     if data.dtype == FLOAT64:
         return _scaled_below_zero(graph, data, graph.scalar(alpha, data.dtype))
     return graph.node("LeakyRelu", data, alpha=alpha)

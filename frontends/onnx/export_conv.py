@@ -1,5 +1,6 @@
 """Emitters of convolution and its transpose, in any layout."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from xrelay.dialects import conv, conv_packed, conv_transpose
@@ -7,7 +8,7 @@ from xrelay.dialects.layout import Layout
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import EmitterTable, OutputGraph, Tensor, dtype_of
 from xrelay.frontends.onnx.export_layout import change_layout
-from xrelay.frontends.onnx.export_matrix import BYTES
+from xrelay.frontends.onnx.export_matrix import BYTES, integers
 
 
 def _operand(
@@ -45,12 +46,17 @@ def _in_out_layout(
     return change_layout(graph, result, shape, source, target)[0]
 
 
-def convolution(graph: OutputGraph, op: conv.ConvolutionOp) -> Tensor:
-    """Conv; ConvInteger of bytes."""
+def convolution(
+    graph: OutputGraph, op: conv.LaidOutConvolutionOp, zero_points: Sequence[Tensor] = ()
+) -> Tensor:
+    """Conv; ConvInteger of bytes, from which zero points of both operands may be subtracted."""
     groups = op.group_count()
     weight, kernel = _operand(graph, op, 1, None)
     if kernel is None:
         raise NotExpressible("'weight' has an unknown dimension")
+    if op.multiplies_depth:
+        kernel = op.filter_shape(kernel)
+        weight = graph.reshape(weight, kernel)
     data, _ = _operand(graph, op, 0, kernel[1] * groups)
     dtype = dtype_of(op.result.type, "the result")
     attributes: dict[str, Any] = {
@@ -60,9 +66,13 @@ def convolution(graph: OutputGraph, op: conv.ConvolutionOp) -> Tensor:
         "dilations": op.window_dilation,
         "group": groups,
     }
-    if data.dtype in BYTES and dtype.kind in "iu" and dtype.itemsize <= 4:
+    if dtype.kind in "iu":
+        data, weight = (integers(graph, factor, dtype) for factor in (data, weight))
+    if data.dtype in BYTES and weight.dtype in BYTES and dtype.kind in "iu" and dtype.itemsize <= 4:
         # Integers of a narrow sum are the last bits of those of a wide one.
-        result = graph.cast(graph.node("ConvInteger", data, weight, **attributes), dtype)
+        result = graph.cast(
+            graph.node("ConvInteger", data, weight, *zero_points, **attributes), dtype
+        )
     else:
         result = graph.node(
             "Conv", graph.cast(data, dtype), graph.cast(weight, dtype), **attributes

@@ -1,6 +1,7 @@
 """Emitters of arithmetic, comparison, logic and conversion, element by element."""
 
-from math import log
+from collections.abc import Callable
+from math import isnan, log
 
 import numpy as np
 from xdsl.ir import Operation
@@ -61,11 +62,19 @@ def identity(graph: OutputGraph, op: unary.CopyOp) -> Tensor:
 
 
 def negative(graph: OutputGraph, op: unary.NegativeOp) -> Tensor:
-    """Neg, which does not take unsigned integers."""
+    """Neg, which does not take unsigned integers; bools, as integers of one bit, stay as they are."""
     data = graph.tensor(op.data)
+    if data.dtype == BOOL:
+        return data
     if data.dtype.kind == "u":
         return graph.node("Sub", graph.scalar(0, data.dtype), data)
     return graph.node("Neg", data)
+
+
+def sign(graph: OutputGraph, op: unary.SignOp) -> Tensor:
+    """Sign; bools stay as they are."""
+    data = graph.tensor(op.data)
+    return data if data.dtype == BOOL else graph.node("Sign", data)
 
 
 def absolute(graph: OutputGraph, op: unary.AbsOp) -> Tensor:
@@ -85,9 +94,19 @@ def truncated(graph: OutputGraph, data: Tensor) -> Tensor:
     return graph.node("Where", below, graph.node("Ceil", data), graph.node("Floor", data))
 
 
-def truncation(graph: OutputGraph, op: unary.TruncOp) -> Tensor:
-    """x rounded towards zero: ONNX has no operator for it."""
-    return truncated(graph, graph.tensor(op.data))
+def rounding(round_data: Callable[[OutputGraph, Tensor], Tensor]) -> Emitter:
+    """Rounding of floating-point numbers; integers stay as they are."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        data = graph.tensor(op.operands[0])
+        return data if data.dtype.kind in "iub" else round_data(graph, data)
+
+    return emit
+
+
+def rounding_node(op_type: str) -> Emitter:
+    """Rounding with the meaning of an ONNX operator."""
+    return rounding(lambda graph, data: graph.node(op_type, data))
 
 
 def logarithm(base: int) -> Emitter:
@@ -104,12 +123,11 @@ def logarithm(base: int) -> Emitter:
 
 def clip(graph: OutputGraph, op: unary.ClipOp) -> Tensor:
     """Clip."""
-    data = graph.tensor(op.data)
-    bounds = (
-        graph.scalar(rounded(bound.value.data, data.dtype), data.dtype)
-        for bound in (op.a_min, op.a_max)
-    )
-    return graph.node("Clip", data, *bounds)
+    data, bounds = graph.tensor(op.data), (op.a_min.value.data, op.a_max.value.data)
+    if data.dtype.kind not in "iub" and any(map(isnan, bounds)):
+        raise NotExpressible(f"'a_min' and 'a_max' are {bounds}, of which ONNX's Clip takes no NaN")
+    limits = (graph.scalar(rounded(bound, data.dtype), data.dtype) for bound in bounds)
+    return graph.node("Clip", data, *limits)
 
 
 def cast(graph: OutputGraph, op: unary.CastOp | like.CastLikeOp) -> Tensor:
@@ -152,8 +170,9 @@ def not_equal(graph: OutputGraph, op: binary.NotEqualOp) -> Tensor:
 
 
 def where(graph: OutputGraph, op: transform.WhereOp) -> Tensor:
-    """Where."""
-    return graph.node("Where", *map(graph.tensor, op.operands))
+    """Where, whose condition is made of bools."""
+    condition, x, y = map(graph.tensor, op.operands)
+    return graph.node("Where", graph.cast(condition, BOOL), x, y)
 
 
 _UNARY: dict[type[IRDLOperation], str] = {
@@ -169,16 +188,12 @@ _UNARY: dict[type[IRDLOperation], str] = {
     transcendental.FastTanhOp: "Tanh",
     transcendental.SinhOp: "Sinh",
     transcendental.TanOp: "Tan",
-    unary.CeilOp: "Ceil",
     unary.CosOp: "Cos",
     unary.ErfOp: "Erf",
     unary.ExpOp: "Exp",
-    unary.FloorOp: "Floor",
     unary.LogOp: "Log",
     unary.LogicalNotOp: "Not",
-    unary.RoundOp: "Round",
     unary.SigmoidOp: "Sigmoid",
-    unary.SignOp: "Sign",
     unary.SinOp: "Sin",
     unary.SqrtOp: "Sqrt",
     unary.TanhOp: "Tanh",
@@ -215,9 +230,13 @@ ELEMENTWISE_EMITTERS: EmitterTable = {
     transform.WhereOp: where,
     unary.AbsOp: absolute,
     unary.CastOp: cast,
+    unary.CeilOp: rounding_node("Ceil"),
     unary.ClipOp: clip,
     unary.CopyOp: identity,
+    unary.FloorOp: rounding_node("Floor"),
     unary.NegativeOp: negative,
+    unary.RoundOp: rounding_node("Round"),
     unary.RsqrtOp: reciprocal_root,
-    unary.TruncOp: truncation,
+    unary.SignOp: sign,
+    unary.TruncOp: rounding(truncated),
 }

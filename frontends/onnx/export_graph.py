@@ -40,7 +40,7 @@ IR_VERSION = 10
 
 DType: TypeAlias = np.dtype[Any]
 
-INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+INT32, INT64, UINT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 BOOL = np.dtype(np.bool_)
 

@@ -10,7 +10,7 @@ from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import INT64, EmitterTable, OutputGraph, Tensor, dtype_of
 from xrelay.frontends.onnx.export_indexing import in_range
 from xrelay.frontends.onnx.export_layout import change_layout
-from xrelay.frontends.onnx.export_numbers import rounded
+from xrelay.frontends.onnx.export_numbers import real_attribute, rounded
 
 _METHODS = {image.NEAREST: "nearest", image.LINEAR: "linear", image.CUBIC: "cubic"}
 _ROUNDINGS = {
@@ -42,7 +42,10 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
             )
         mode, rounding = "half_pixel", "round_prefer_ceil"
     spatial = len(axes) - 2
-    crops = mode == image.CROPPING
+    crops, cubic = mode == image.CROPPING, method == "cubic"
+    alpha = real_attribute(op.cubic_alpha, data.dtype, "cubic_alpha") if cubic else None
+    if crops:
+        real_attribute(op.extrapolation_value, data.dtype, "extrapolation_value")
     region = None
     if crops:
         numbers = [0.0] * 2 * spatial if op.roi is None else list(op.roi.get_values())
@@ -52,7 +55,6 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
         return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
     moved = graph.transpose(data, axes)
     sizes = graph.integers([shape[axes[0]], shape[axes[1]], *op.size.get_values()])
-    cubic = method == "cubic"
     result = graph.node(
         "Resize",
         moved,
@@ -62,7 +64,7 @@ def resize(graph: OutputGraph, op: image.ResizeOp) -> Tensor:
         mode=method,
         coordinate_transformation_mode=mode,
         nearest_mode=rounding if method == "nearest" else None,
-        cubic_coeff_a=op.cubic_alpha.value.data if cubic else None,
+        cubic_coeff_a=alpha,
         exclude_outside=1 if cubic and op.cubic_exclude.value.data else None,
         extrapolation_value=outside if crops else None,
     )
@@ -160,7 +162,7 @@ def roi_align(graph: OutputGraph, op: regions.RoiAlignOp) -> Tensor:
         output_height=height,
         output_width=width,
         sampling_ratio=max(op.sample_ratio.value.data, 0),
-        spatial_scale=op.spatial_scale.value.data,
+        spatial_scale=real_attribute(op.spatial_scale, data.dtype, "spatial_scale"),
         coordinate_transformation_mode="output_half_pixel",
     )
     lengths = layout.lengths(graph.result_shape(op))

@@ -11,6 +11,7 @@ from xrelay.dialects import creation, indexing, reorder, transform
 from xrelay.dialects.shapes import element_count, tuple_fields
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
+    BOOL,
     INT64,
     Emitter,
     EmitterTable,
@@ -18,7 +19,7 @@ from xrelay.frontends.onnx.export_graph import (
     Tensor,
     dtype_of,
 )
-from xrelay.frontends.onnx.export_numbers import as_i64, rounded
+from xrelay.frontends.onnx.export_numbers import as_i64, converted, rounded
 
 
 def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip") -> Tensor:
@@ -118,11 +119,17 @@ def adv_index(graph: OutputGraph, op: indexing.AdvIndexOp) -> Tensor:
     return graph.node("GatherND", data, graph.node("Concat", *columns, axis=len(shape)))
 
 
+def _require_reduction(data: Tensor, reduction: str | None) -> None:
+    if data.dtype == BOOL and reduction == "add":
+        raise NotExpressible("its elements are bools, whose sums modulo 2 ONNX does not have")
+
+
 def scatter(reduction: str | None) -> Emitter:
     """ScatterElements."""
 
     def emit(graph: OutputGraph, op: indexing.ElementScatterOp) -> Tensor:
         data, updates = graph.tensor(op.data), graph.tensor(op.updates)
+        _require_reduction(data, reduction)
         indices = as_i64(graph, graph.tensor(op.indices), 2**62)
         if 0 in op.indices.type.get_shape():
             return data
@@ -138,9 +145,10 @@ def scatter_nd(graph: OutputGraph, op: indexing.ScatterNDOp) -> Tensor:
     if not count:
         raise NotExpressible("'indices' names no axis")
     data = graph.tensor(op.data)
+    mode = None if op.mode.data == "update" else op.mode.data
+    _require_reduction(data, mode)
     if not element_count(graph.shape(op.updates, "updates")):
         return data
-    mode = None if op.mode.data == "update" else op.mode.data
     indices = _numbers_last(graph, graph.tensor(op.indices), len(places) + 1)
     return graph.node("ScatterND", data, indices, graph.tensor(op.updates), reduction=mode)
 
@@ -150,7 +158,8 @@ def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
     shape = op.output_shape.get_values()
     indices = graph.shape(op.sparse_indices, "sparse_indices")
     count = indices[0] if indices else 1
-    whole = graph.filled(graph.tensor(op.default_value), shape)
+    values = graph.tensor(op.sparse_values)
+    whole = graph.filled(converted(graph, graph.tensor(op.default_value), values.dtype), shape)
     if not count:
         return whole
     known = graph.known(graph.tensor(op.sparse_indices))
@@ -159,8 +168,8 @@ def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
             "'sparse_indices' is not a constant in range: ONNX has no such scatter"
         )
     places = graph.reshape(graph.cast(graph.tensor(op.sparse_indices), INT64), [count, len(shape)])
-    values = graph.node("Expand", graph.tensor(op.sparse_values), graph.integers([count]))
-    return graph.node("ScatterND", whole, places, values)
+    updates = graph.node("Expand", values, graph.integers([count]))
+    return graph.node("ScatterND", whole, places, updates)
 
 
 def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
@@ -175,7 +184,7 @@ def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
     negative = graph.node("Less", indices, graph.scalar(0, INT64))
     indices = graph.node("Where", negative, graph.scalar(depth, INT64), indices)
     values = [
-        graph.reshape(graph.cast(graph.tensor(value), dtype), [1])
+        graph.reshape(converted(graph, graph.tensor(value), dtype), [1])
         for value in (op.off_value, op.on_value)
     ]
     both = graph.node("Concat", *values, axis=0)

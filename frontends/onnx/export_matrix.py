@@ -1,6 +1,8 @@
 """Emitters of matrix products and sums of products."""
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from xrelay.dialects import dense, einsum
 from xrelay.dialects.shapes import tuple_fields
@@ -13,40 +15,52 @@ from xrelay.frontends.onnx.export_graph import (
     accepts,
     dtype_of,
 )
+from xrelay.frontends.onnx.export_numbers import converted
 
 BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 """The dtypes that MatMulInteger and ConvInteger take."""
 
 
 def product(graph: OutputGraph, lhs: Tensor, rhs: Tensor, dtype: np.dtype) -> Tensor:
-    """The product of (batches of) matrices, summed in a dtype."""
-    if lhs.dtype.kind in "iu" and dtype.kind in "iu":
+    """The product of (batches of) matrices, converted to a dtype and summed in it."""
+    if dtype.kind in "iu":
+        lhs, rhs = (integers(graph, factor, dtype) for factor in (lhs, rhs))
         # Integers of a narrow sum are the last bits of those of a wide one.
-        if lhs.dtype in BYTES and dtype.itemsize <= 4:
+        if lhs.dtype in BYTES and rhs.dtype in BYTES and dtype.itemsize <= 4:
             return graph.cast(graph.node("MatMulInteger", lhs, rhs), dtype)
         wide = dtype if accepts("MatMul", dtype) else INT32
         return graph.cast(graph.node("MatMul", graph.cast(lhs, wide), graph.cast(rhs, wide)), dtype)
     return graph.node("MatMul", graph.cast(lhs, dtype), graph.cast(rhs, dtype))
 
 
+def integers(graph: OutputGraph, factor: Tensor, dtype: np.dtype) -> Tensor:
+    """A factor of products that are summed in an integer dtype; integers stay as they are."""
+    return factor if factor.dtype.kind in "iu" else converted(graph, factor, dtype)
+
+
 def dense_product(graph: OutputGraph, op: dense.DenseOp) -> Tensor:
     """Gemm for floating-point matrices, MatMul with the transposed weight for others."""
     data, weight = graph.tensor(op.data), graph.tensor(op.weight)
     dtype = dtype_of(op.result.type, "the result")
-    if op.data.type.get_num_dims() == 2 and data.dtype.kind not in "iub" and dtype == data.dtype:
-        return graph.node("Gemm", data, weight, transB=1)
+    if op.data.type.get_num_dims() == 2 and dtype.kind not in "iub":
+        factors = graph.cast(data, dtype), graph.cast(weight, dtype)
+        return graph.node("Gemm", *factors, transB=1)
     return product(graph, data, graph.transpose(weight, (1, 0)), dtype)
 
 
 def matrix_product(graph: OutputGraph, op: dense.MatrixProductOp) -> Tensor:
     """MatMul, after a Transpose where a factor is transposed."""
-    rank = op.tensor_a.type.get_num_dims()
-    swapped = (*range(rank - 2), rank - 1, rank - 2)
     lhs, rhs = (
-        graph.transpose(graph.tensor(factor), swapped if flag.value.data else range(rank))
+        _swapped(graph, factor) if flag.value.data else graph.tensor(factor)
         for factor, flag in ((op.tensor_a, op.transpose_a), (op.tensor_b, op.transpose_b))
     )
     return product(graph, lhs, rhs, dtype_of(op.result.type, "the result"))
+
+
+def _swapped(graph: OutputGraph, factor: SSAValue[TensorType[Attribute]]) -> Tensor:
+    """(Batches of) matrices with their last two axes swapped."""
+    rank = factor.type.get_num_dims()
+    return graph.transpose(graph.tensor(factor), (*range(rank - 2), rank - 1, rank - 2))
 
 
 def packed_product(graph: OutputGraph, op: dense.ContribDensePackOp) -> Tensor:

@@ -36,7 +36,7 @@ def real_attribute(number: FloatAttr, dtype: DType, what: str) -> float:
 def rounded(number: float, dtype: DType) -> int | float:
     """A number as an element of a dtype; integers are the nearest ones, and saturate."""
     if dtype.kind == "b":
-        return round(number) >= 1
+        return number > 0.5
     if dtype.kind not in "iu":
         return number
     if isnan(number):
@@ -45,6 +45,28 @@ def rounded(number: float, dtype: DType) -> int | float:
     if isinf(number):
         return info.max if number > 0 else info.min
     return min(max(round(number), info.min), info.max)
+
+
+def converted(graph: OutputGraph, tensor: Tensor, dtype: DType) -> Tensor:
+    """
+    A tensor with elements of another dtype as `relay.cast` has them, also where ONNX's Cast leaves
+    them open: integers saturate, and are 0 for NaN.
+    """
+    if tensor.dtype.kind in "iub" or dtype.kind not in "iu":
+        return graph.cast(tensor, dtype)
+    exact = graph.cast(tensor, computing_dtype(tensor.dtype))
+    number = graph.node("Where", graph.node("IsNaN", exact), graph.scalar(0, exact.dtype), exact)
+    info = np.iinfo(dtype)
+    # The largest integer may not be a number of the dtype, and round up to one out of range.
+    top = exact.dtype.type(info.max)
+    if int(top) > info.max:
+        top = np.nextafter(top, exact.dtype.type(0))
+    bounds = (graph.scalar(bound, exact.dtype) for bound in (info.min, top))
+    result = graph.cast(graph.node("Clip", number, *bounds), dtype)
+    if int(top) == info.max:
+        return result
+    above = graph.node("Greater", number, graph.scalar(top, exact.dtype))
+    return graph.node("Where", above, graph.scalar(info.max, dtype), result)
 
 
 def as_i64(graph: OutputGraph, tensor: Tensor, limit: int) -> Tensor:

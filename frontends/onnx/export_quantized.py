@@ -14,6 +14,7 @@ from xrelay.dialects import qnn, qnn_arithmetic, qnn_products
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.quantization import fixed_point
 from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.export_conv import convolution
 from xrelay.frontends.onnx.export_elementwise import truncated
 from xrelay.frontends.onnx.export_graph import (
     FLOAT32,
@@ -218,33 +219,16 @@ def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
 # Products
 
 
-def convolution(graph: OutputGraph, op: qnn_products.QnnConv2DOp) -> Tensor:
+def quantized_convolution(graph: OutputGraph, op: qnn_products.QnnConv2DOp) -> Tensor:
     """ConvInteger, whose padding stands for the zero point, too."""
-    if (op.data_layout.data, op.kernel_layout.data) != (
-        "NCHW",
-        "OIHW",
-    ) or op.out_layout.data not in ("", "NCHW"):
-        raise NotExpressible(
-            f'\'data_layout\' is "{op.data_layout.data}", expected "NCHW" and "OIHW"'
-        )
     data, weight = graph.tensor(op.data), graph.tensor(op.weight)
-    kernel = graph.shape(op.weight, "weight")
     zeros = _factors_zero_points(graph, op, data.dtype, weight.dtype)
     plain = op.integer_product(op.data, op.weight)
     assert isinstance(plain, Conv2DOp)
-    result = graph.node(
-        "ConvInteger",
-        data,
-        weight,
-        *zeros,
-        kernel_shape=kernel[2:],
-        strides=plain.window_strides,
-        pads=plain.pads,
-        dilations=plain.window_dilation,
-        group=plain.group_count(),
-    )
-    plain.drop_all_references()
-    return graph.cast(result, dtype_of(op.result.type, "the result"))
+    try:
+        return convolution(graph, plain, zeros)
+    finally:
+        plain.drop_all_references()
 
 
 def _factors_zero_points(
@@ -303,6 +287,6 @@ QUANTIZED_EMITTERS: EmitterTable = {
     qnn_arithmetic.QnnAddOp: add_or_subtract,
     qnn_arithmetic.QnnSubtractOp: add_or_subtract,
     qnn_products.QnnBatchMatmulOp: batch_matmul,
-    qnn_products.QnnConv2DOp: convolution,
+    qnn_products.QnnConv2DOp: quantized_convolution,
     qnn_products.QnnDenseOp: dense,
 }

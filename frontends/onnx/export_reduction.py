@@ -6,6 +6,8 @@ from math import prod
 from xrelay.dialects import like, reduction
 from xrelay.frontends.onnx.export_graph import (
     INT32,
+    INT64,
+    UINT64,
     Emitter,
     EmitterTable,
     OutputGraph,
@@ -39,6 +41,20 @@ def reduction_node(op_type: str) -> Emitter:
         return reduce(graph, op_type, data, op.reduced_axes, keepdims=keepdims)
 
     return emit
+
+
+def mean(graph: OutputGraph, op: reduction.MeanOp) -> Tensor:
+    """ReduceMean; of integers the sum, which may wrap around, divided in 64 bits."""
+    data, axes, keepdims = graph.tensor(op.data), op.reduced_axes, bool(op.keepdims.value.data)
+    if data.dtype.kind not in "iu":
+        return reduce(graph, "ReduceMean", data, axes, keepdims=keepdims)
+    count = prod(graph.shape(op.data)[axis] for axis in axes)
+    if not count:
+        return graph.filled(graph.scalar(0, data.dtype), graph.result_shape(op))
+    total = reduce(graph, "ReduceSum", data, axes, keepdims=keepdims)
+    wide = UINT64 if data.dtype.kind == "u" else INT64
+    quotient = graph.node("Div", graph.cast(total, wide), graph.scalar(count, wide))
+    return graph.cast(quotient, data.dtype)
 
 
 def variance(graph: OutputGraph, op: reduction.VarianceOp) -> Tensor:
@@ -93,7 +109,7 @@ REDUCTION_EMITTERS: EmitterTable = {
     reduction.ArgmaxOp: extreme_index("ArgMax"),
     reduction.ArgminOp: extreme_index("ArgMin"),
     reduction.MaxOp: reduction_node("ReduceMax"),
-    reduction.MeanOp: reduction_node("ReduceMean"),
+    reduction.MeanOp: mean,
     reduction.MinOp: reduction_node("ReduceMin"),
     reduction.ProdOp: reduction_node("ReduceProd"),
     reduction.SumOp: reduction_node("ReduceSum"),

@@ -1,14 +1,10 @@
 """Emitters of operators that change shapes, and that move or repeat elements."""
 
-from collections.abc import Sequence
-from itertools import chain
-
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import creation, dilate, like, rearrange, reorder, reshape, transform
-from xrelay.dialects.layout import IMAGE, Layout
+from xrelay.dialects import creation, like, rearrange, reorder, reshape, transform
 from xrelay.dialects.shapes import is_tensor_type, normalize_axes, normalize_axis, tuple_fields
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
@@ -21,8 +17,11 @@ from xrelay.frontends.onnx.export_graph import (
     accepts,
     dtype_of,
 )
-from xrelay.frontends.onnx.export_layout import change_layout
-from xrelay.frontends.onnx.export_numbers import as_i64, computing_dtype, rounded
+from xrelay.frontends.onnx.export_numbers import (
+    as_i64,
+    computing_dtype,
+    converted,
+)
 
 # Shapes
 
@@ -136,13 +135,14 @@ def zeros_or_ones_like(number: int) -> Emitter:
 
 
 def full(graph: OutputGraph, op: creation.FullOp) -> Tensor:
-    """Expand of a scalar."""
-    return graph.filled(graph.tensor(op.fill_value), op.shape.get_values())
+    """Expand of a scalar that is converted first."""
+    number = converted(graph, graph.tensor(op.fill_value), dtype_of(op.result.type, "the result"))
+    return graph.filled(number, op.shape.get_values())
 
 
 def full_like(graph: OutputGraph, op: like.FullLikeOp) -> Tensor:
     """Expand of a scalar that is converted first."""
-    number = graph.cast(graph.tensor(op.fill_value), graph.tensor(op.data).dtype)
+    number = converted(graph, graph.tensor(op.fill_value), graph.tensor(op.data).dtype)
     return filled_like(graph, number, op.data)
 
 
@@ -253,112 +253,6 @@ def fifo_buffer(graph: OutputGraph, op: rearrange.FifoBufferOp) -> Tensor:
     return graph.slice(both, [pushed], [pushed + length], [axis])
 
 
-# Borders and blocks
-
-
-def _all_pads(widths: Sequence[Sequence[int]]) -> list[int]:
-    return [*(pair[0] for pair in widths), *(pair[1] for pair in widths)]
-
-
-def pad(graph: OutputGraph, op: transform.PadOp) -> Tensor:
-    """Pad."""
-    if not op.widths:
-        return graph.tensor(op.data)
-    mode = op.pad_mode.data
-    value = graph.tensor(op.pad_val) if mode == "constant" else None
-    inputs = graph.tensor(op.data), graph.integers(_all_pads(op.widths)), value
-    return graph.node("Pad", *(each for each in inputs if each is not None), mode=mode)
-
-
-def mirror_pad(graph: OutputGraph, op: rearrange.MirrorPadOp) -> Tensor:
-    """Pad; with a mirror at the border, Gather of the mirrored indices of each axis."""
-    data, widths = graph.tensor(op.data), op.widths
-    if op.border:
-        return (
-            graph.node("Pad", data, graph.integers(_all_pads(widths)), mode="reflect")
-            if widths
-            else data
-        )
-    for axis, (length, pair) in enumerate(zip(graph.shape(op.data), widths, strict=True)):
-        if any(pair):
-            indices = np.pad(np.arange(length), pair, "symmetric")
-            data = graph.node("Gather", data, graph.constant(indices), axis=axis)
-    return data
-
-
-def dilated(graph: OutputGraph, op: dilate.DilateOp) -> Tensor:
-    """On each axis, a new axis after it, padded and merged, without the gap at the end."""
-    data, shape = graph.tensor(op.x), list(graph.shape(op.x, "x"))
-    number = graph.scalar(rounded(op.dilation_value.value.data, data.dtype), data.dtype)
-    for axis, stride in enumerate(op.strides.get_values()):
-        if stride == 1 or not shape[axis]:
-            continue
-        before, after = [0] * (len(shape) + 1), [0] * (len(shape) + 1)
-        after[axis + 1] = stride - 1
-        data = graph.unsqueeze(data, [axis + 1])
-        data = graph.node("Pad", data, graph.integers([*before, *after]), number)
-        length = shape[axis]
-        shape[axis] = length * stride
-        data = graph.slice(graph.reshape(data, shape), [0], [(length - 1) * stride + 1], [axis])
-        shape[axis] = (length - 1) * stride + 1
-    return data
-
-
-def sub_pixels(op_type: str) -> Emitter:
-    """DepthToSpace or SpaceToDepth of images in any layout."""
-
-    def emit(graph: OutputGraph, op: rearrange.SubPixelOp) -> Tensor:
-        canonical = Layout.parse(IMAGE, "layout")
-        data, layout = graph.tensor(op.data), op.data_layout
-        mode = op.mode.data if op_type == "DepthToSpace" else None
-        if layout == canonical:
-            return graph.node(op_type, data, blocksize=op.block, mode=mode)
-        data, _ = change_layout(graph, data, graph.shape(op.data), layout, canonical)
-        data = graph.node(op_type, data, blocksize=op.block, mode=mode)
-        lengths = layout.lengths(graph.result_shape(op))
-        shape = [lengths[name] for name in canonical.names]
-        return change_layout(graph, data, shape, canonical, layout)[0]
-
-    return emit
-
-
-def batch_to_space(graph: OutputGraph, op: rearrange.BatchToSpaceNDOp) -> Tensor:
-    """The blocks of axis 0 as axes of their own, behind those that they belong to."""
-    batch, *rest = graph.shape(op.data)
-    blocks, count = op.blocks, len(op.blocks)
-    spatial, others = rest[:count], rest[count:]
-    outer = batch // int(np.prod(blocks))
-    data = graph.reshape(graph.tensor(op.data), [*blocks, outer, *rest])
-    pairs = chain.from_iterable((count + 1 + i, i) for i in range(count))
-    data = graph.transpose(
-        data, [count, *pairs, *range(2 * count + 1, 2 * count + 1 + len(others))]
-    )
-    lengths = [length * block for length, block in zip(spatial, blocks, strict=True)]
-    data = graph.reshape(data, [outer, *lengths, *others])
-    if not any(map(any, op.cuts)):
-        return data
-    starts = [before for before, _ in op.cuts]
-    ends = [length - after for length, (_, after) in zip(lengths, op.cuts, strict=True)]
-    return graph.slice(data, starts, ends, range(1, count + 1))
-
-
-def space_to_batch(graph: OutputGraph, op: rearrange.SpaceToBatchNDOp) -> Tensor:
-    """The opposite of `batch_to_space`, after Pad."""
-    data, (batch, *rest) = graph.tensor(op.data), graph.shape(op.data)
-    blocks, count = op.blocks, len(op.blocks)
-    others = rest[count:]
-    if any(map(any, op.widths)):
-        widths = [(0, 0), *op.widths, *[(0, 0)] * len(others)]
-        number = graph.scalar(rounded(op.pad_value.value.data, data.dtype), data.dtype)
-        data = graph.node("Pad", data, graph.integers(_all_pads(widths)), number)
-    lengths = [n + sum(pair) for n, pair in zip(rest[:count], op.widths, strict=True)]
-    pairs = [(n // block, block) for n, block in zip(lengths, blocks, strict=True)]
-    data = graph.reshape(data, [batch, *chain.from_iterable(pairs), *others])
-    inner, whole = range(2, 2 * count + 1, 2), range(1, 2 * count, 2)
-    axes = [*inner, 0, *whole, *range(2 * count + 1, 2 * count + 1 + len(others))]
-    return graph.reshape(graph.transpose(data, axes), graph.result_shape(op))
-
-
 def trilu(graph: OutputGraph, op: reorder.TriluOp) -> Tensor:
     """Trilu."""
     diagonal = as_i64(graph, graph.tensor(op.k), 2**31)
@@ -374,19 +268,13 @@ SHAPE_EMITTERS: EmitterTable = {
     creation.OnesOp: zeros_or_ones(1),
     creation.ZerosLikeOp: zeros_or_ones_like(0),
     creation.ZerosOp: zeros_or_ones(0),
-    dilate.DilateOp: dilated,
     like.BroadcastToLikeOp: broadcast_to_like,
     like.FullLikeOp: full_like,
     like.NdarraySizeOp: size_of,
     like.ReshapeLikeOp: reshaped,
     like.ShapeOfOp: shape_of,
     like.SliceLikeOp: slice_like,
-    rearrange.BatchToSpaceNDOp: batch_to_space,
-    rearrange.DepthToSpaceOp: sub_pixels("DepthToSpace"),
     rearrange.FifoBufferOp: fifo_buffer,
-    rearrange.MirrorPadOp: mirror_pad,
-    rearrange.SpaceToBatchNDOp: space_to_batch,
-    rearrange.SpaceToDepthOp: sub_pixels("SpaceToDepth"),
     reorder.MeshgridOp: meshgrid,
     reorder.ReverseOp: reverse,
     reorder.TriluOp: trilu,
@@ -397,7 +285,6 @@ SHAPE_EMITTERS: EmitterTable = {
     reshape.SqueezeOp: squeeze,
     transform.BroadcastToOp: broadcast_to,
     transform.ConcatenateOp: concatenate,
-    transform.PadOp: pad,
     transform.RepeatOp: repeat,
     transform.SplitOp: split,
     transform.StackOp: stack,

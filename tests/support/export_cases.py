@@ -31,6 +31,7 @@ from xrelay.dialects import (
     qnn,
     qnn_arithmetic,
     qnn_products,
+    rearrange,
     reduction,
     regions,
     reorder,
@@ -148,7 +149,8 @@ def arithmetic(g: Graph, dtype: str) -> None:
             g.show(binary.PowerOp(g.input(base), g.input(g.small(dtype, *right))), 8)
     for left, right in PAIRS:
         x, y = g.input(g.numbers(dtype, *left)), g.input(g.numbers(dtype, *right))
-        g.show(transform.WhereOp(g.input(g.numbers("bool", *right)), x, y))
+        for condition in ("bool", dtype):
+            g.show(transform.WhereOp(g.input(g.numbers(condition, *right)), x, y))
 
 
 @EXPORTED.each((binary.LeftShiftOp, binary.RightShiftOp), INTEGERS)
@@ -201,9 +203,7 @@ def reductions(g: Graph, dtype: str) -> None:
         operators = [reduction.AllOp, reduction.AnyOp]
     else:
         operators += [reduction.SumOp, reduction.ProdOp]
-        operators += [reduction.ArgmaxOp, reduction.ArgminOp]
-    if dtype in FLOATS:
-        operators.append(reduction.MeanOp)
+        operators += [reduction.ArgmaxOp, reduction.ArgminOp, reduction.MeanOp]
     axes = (None, (0,), (-1,), (1, 2), ())
     for op, axis, keepdims in product(operators, axes, (False, True)):
         x = g.input(g.small(dtype, 3, 4, 5, low=-2, high=3))
@@ -477,6 +477,17 @@ def gaps(g: Graph) -> None:
             g.show(dilate.DilateOp(g.input(g.numbers("float32", *shape)), strides, number), BITS)
 
 
+@EXPORTED.case(rearrange.DepthToSpaceOp, rearrange.BatchToSpaceNDOp)
+def leftovers(g: Graph) -> None:
+    for mode in ("DCR", "CRD"):
+        x = g.input(g.numbers("float32", 2, 7, 3, 5))
+        g.show(rearrange.DepthToSpaceOp(x, 2, mode=mode), BITS)
+        x = g.input(g.numbers("float32", 2, 3, 7, 5))
+        g.show(rearrange.DepthToSpaceOp(x, 2, layout="NHCW", mode=mode), BITS)
+    x = g.input(g.numbers("float32", 9, 4, 5))
+    g.show(rearrange.BatchToSpaceNDOp(x, [2, 2], [(0, 1), (1, 0)]), BITS)
+
+
 @EXPORTED.each((sort.SortOp, sort.ArgsortOp, sort.TopkOp, sort.CumsumOp), DTYPES[:-1])
 def order(g: Graph, dtype: str) -> None:
     x = g.input(finite(g, dtype, 4, 9))
@@ -580,6 +591,10 @@ def quantized(g: Graph, dtype: str) -> None:
     zero_points = [g.constant(np.array(zero, np.int32)) for _ in range(2)]
     steps = [g.constant(np.array(0.5, np.float32)) for _ in range(2)]
     op = qnn_products.QnnConv2DOp(images, weight, *zero_points, *steps, padding=(1, 2))
+    g.show(op)
+    images, weight = g.input(g.numbers(dtype, 1, 6, 5, 4)), g.input(g.numbers(dtype, 3, 3, 4, 2))
+    layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO", "out_layout": "NCHW2c"}
+    op = qnn_products.QnnConv2DOp(images, weight, *zero_points, *steps, padding=(1, 2), **layouts)
     g.show(op)
     rows, columns = g.input(g.numbers(dtype, 3, 8)), g.input(g.numbers(dtype, 5, 8))
     g.show(qnn_products.QnnDenseOp(rows, columns, *zero_points, *steps))

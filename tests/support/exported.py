@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -21,6 +22,21 @@ NO_KERNEL = (
     onnxruntime.capi.onnxruntime_pybind11_state.Fail,
 )
 """What onnxruntime raises for operators and dtypes that it cannot run."""
+
+
+class ConstantParameters(Graph):
+    """
+    A graph whose vectors and scalars are constants, as ONNX has zero points and scales, and without
+    NaN, which quantises to what an engine likes.
+    """
+
+    def numbers(self, dtype: Any, *shape: int) -> Array:
+        x = super().numbers(dtype, *shape)
+        return np.nan_to_num(x, nan=1, posinf=np.inf, neginf=-np.inf) if x.dtype.kind == "f" else x
+
+    def input(self, value: Any) -> SSAValue:
+        is_parameter = not isinstance(value, tuple) and np.ndim(value) < 2
+        return self.constant(value) if is_parameter else super().input(value)
 
 
 @dataclass(frozen=True)

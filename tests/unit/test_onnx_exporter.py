@@ -224,17 +224,28 @@ def test_reason_in_a_body():
 
 
 @pytest.mark.parametrize(
-    ("line", "result", "reason"),
+    ("type_", "line", "result", "reason"),
     [
-        ("relay.split %x {indices_or_sections = 2 : i64}", "tuple<tensor<?x4xf32>, tensor<?x4xf32>>",
+        ("?x4xf32", "split %x {indices_or_sections = 2 : i64}",
+         "tuple<tensor<?x4xf32>, tensor<?x4xf32>>",
          "'data' has the shape [?, 4]: dimension 0 is unknown"),
-        ('relay.reinterpret %x {dtype = i32}', "tensor<?x4xi32>", "does not read float32 as int32"),
+        ("3xf32", "reinterpret %x {dtype = i32}", "tensor<3xi32>",
+         "does not read float32 as int32"),
+        ("3xf32", "clip %x {a_min = 0x7ff8000000000000 : f64, a_max = 1.0 : f64}", "tensor<3xf32>",
+         "'a_min' and 'a_max' are (nan, 1.0), of which ONNX's Clip takes no NaN"),
+        ("1x3x3xf64", 'image.resize1d %x {size = array<i64: 4>, method = "cubic", cubic_alpha = 0.1}',
+         "tensor<1x3x4xf64>",
+         "'cubic_alpha' is 0.1, which an attribute of f32 does not hold"),
+        ("3xi1", "scatter_nd %x, %i, %x {mode = \"add\"}", "tensor<3xi1>",
+         "its elements are bools, whose sums modulo 2 ONNX does not have"),
     ],
 )  # fmt: skip
-def test_reasons(line: str, result: str, reason: str):
+def test_reasons(type_: str, line: str, result: str, reason: str):
+    data = f"tensor<{type_}>"
+    types = f"{data}, tensor<1x3xi64>, {data}" if "%i" in line else data
     module = function(
-        f"%0 = {line} : (tensor<?x4xf32>) -> {result}\nfunc.return %0 : {result}",
-        "%x: tensor<?x4xf32>",
+        f"%0 = relay.{line} : ({types}) -> {result}\nfunc.return %0 : {result}",
+        f"%x: {data}, %i: tensor<1x3xi64>",
         result,
     )
     with pytest.raises(OnnxExportError) as caught:
