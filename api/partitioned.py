@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.backends.base import Backend, BackendError, RegionOptions
+from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, described
 from xrelay.cached import cache_place, load_or_compile
@@ -62,7 +63,10 @@ def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
 
     Raises BackendError for unknown names and for the same one twice.
     """
-    found = tuple(each if isinstance(each, Backend) else find_backend(each) for each in names)
+    given = (each if isinstance(each, Backend) else find_backend(each) for each in names)
+    found = tuple(
+        each if isinstance(each, CheckedBackend) else CheckedBackend(each) for each in given
+    )
     known: set[str] = set()
     for backend in found:
         if backend.name in known:
@@ -213,9 +217,12 @@ class PartitionedCompiler:
         backend = next((each for each in self.backends if each.name == compiler), None)
         if backend is None:
             raise CompileError(f"{step.described} is for backend '{compiler}', which is not given")
+        # The backend may rewrite what it gets.
+        region = function.clone()
+        ModuleOp([region])
         try:
-            step.run = compile_region(backend, function, RegionOptions(self.options.threads))
-        except Exception as error:
+            step.run = compile_region(backend, region, RegionOptions(self.options.threads))
+        except (Exception, SystemExit) as error:
             problem = f"{step.described} cannot be compiled by backend '{compiler}': {error}"
             if not self.fallback:
                 raise BackendError(problem) from error

@@ -9,13 +9,25 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import isclass
 
 from xrelay.backends.base import Backend, BackendError
+from xrelay.backends.checked import CheckedBackend
 
 GROUP = "xrelay.backends"
 
 
 def backend_entries() -> dict[str, EntryPoint]:
-    """The entry points of all installed backends, by name, in alphabetical order."""
-    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
+    """
+    The entry points of all installed backends, by name, in alphabetical order.
+
+    Raises BackendError when two packages offer different ones of the same name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise BackendError(
+                f"two packages offer backend '{entry.name}': {other.value} and {entry.value}"
+            )
+    return found
 
 
 def find_backend(text: str) -> Backend:
@@ -44,6 +56,6 @@ def find_backend(text: str) -> Backend:
         raise
     except Exception as error:
         raise BackendError(f"backend '{name}' cannot be used: {error}") from error
-    if getattr(backend, "name", None) != name:
-        raise BackendError(f"backend '{name}' calls itself '{getattr(backend, 'name', None)}'")
-    return backend
+    if getattr(found, "name", None) != name:
+        raise BackendError(f"backend '{name}' calls itself '{getattr(found, 'name', None)}'")
+    return CheckedBackend(backend)

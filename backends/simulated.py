@@ -22,7 +22,7 @@ computes what it would, and the report says how long that would take.
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,9 +44,14 @@ from xrelay.backends.regions import (
     region_outputs,
     static_tensors,
 )
+from xrelay.dialects.relay import Relay
 from xrelay.lowering.cost import operation_count
 
 _NUMBERS = ("flops", "bandwidth", "launch")
+DTYPES = (
+    *("bool", "bfloat16", "float16", "float32", "float64"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class OperatorCost:
 class Costs:
     """What the file says of the hardware."""
 
+    name: str | None
+    """What it is called in reports, when several simulated ones share a model."""
     flops: float
     bandwidth: float
     launch: float
@@ -79,6 +86,8 @@ class SimulatedBackend(NumpyBackend):
         if not argument:
             raise BackendError("backend 'simulated' needs a file of costs: simulated:FILE.toml")
         self.costs = read_costs(Path(argument))
+        if self.costs.name is not None:
+            self.name = self.costs.name  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def patterns(self) -> Sequence[CompositePattern]:
         return tuple(
@@ -142,13 +151,17 @@ def read_costs(path: Path) -> Costs:
         raise BackendError(f"cannot read '{path}': {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BackendError(f"'{path}' is not TOML: {error}") from error
-    known = {*_NUMBERS, "dtypes", "operators", "composites"}
+    known = {*_NUMBERS, "name", "dtypes", "operators", "composites"}
     for name in data:
         if name not in known:
             raise BackendError(
                 f"'{path}': unknown entry '{name}', expected {', '.join(sorted(known))}"
             )
-    flops, bandwidth, launch = (_number(path, name, data.get(name)) for name in _NUMBERS)
+    flops, bandwidth = (_number(path, name, data.get(name)) for name in _NUMBERS[:2])
+    launch = _number(path, "launch", data.get("launch"), least=0.0)
+    title = data.get("name")
+    if title is not None and not (isinstance(title, str) and title):
+        raise BackendError(f"'{path}': 'name' is {title!r}, expected a name")
     operators: dict[str, OperatorCost] = {}
     for name, entry in _table(path, "operators", data.get("operators", {})).items():
         fields = _table(path, f"operators.{name}", entry)
@@ -163,21 +176,33 @@ def read_costs(path: Path) -> Costs:
     composites: dict[str, tuple[str, ...]] = {}
     for name, entry in _table(path, "composites", data.get("composites", {})).items():
         composites[name] = _names(path, f"composites.{name}", entry)
-    dtypes = data.get("dtypes")
+    stated = data.get("dtypes")
+    dtypes = None if stated is None else frozenset(_names(path, "dtypes", stated))
+    known_operators = {op.name for op in Relay.operations}
+    for name in (*operators, *(each for chain in composites.values() for each in chain)):
+        if f"relay.{name}" not in known_operators:
+            raise BackendError(f"'{path}': there is no operator '{name}'")
+    for name in dtypes or ():
+        if name not in DTYPES:
+            raise BackendError(f"'{path}': there is no dtype '{name}'")
     return Costs(
+        title,
         flops,
         bandwidth,
         launch,
-        None if dtypes is None else frozenset(_names(path, "dtypes", dtypes)),
+        dtypes,
         operators,
         composites,
     )
 
 
-def _number(path: Path, name: str, found: object) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float) or not found > 0:
-        raise BackendError(f"'{path}': '{name}' is {found!r}, expected a positive number")
-    return float(found)
+def _number(path: Path, name: str, found: object, least: float | None = None) -> float:
+    """A finite number that is positive, or at least `least`."""
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    if is_number and isfinite(found) and (found > 0 if least is None else found >= least):
+        return float(found)
+    wanted = "positive number" if least is None else f"number of at least {least:g}"
+    raise BackendError(f"'{path}': '{name}' is {found!r}, expected a {wanted}")
 
 
 def _table(path: Path, name: str, found: object) -> Mapping[str, Any]:

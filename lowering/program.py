@@ -198,21 +198,41 @@ def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
 def ports(function: func.FuncOp) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
     """Names and types of what a function takes and returns, tuples flattened."""
     attrs = function.arg_attrs.data if function.arg_attrs else ()
+    stated = [_port_name(attrs, i) for i in range(len(function.args))]
+    hints = [arg.name_hint or f"input{i}" for i, arg in enumerate(function.args)]
     inputs: list[Port] = []
-    for i, arg in enumerate(function.args):
-        name = _port_name(attrs, i) or arg.name_hint or f"input{i}"
+    for arg, name in zip(function.args, _names(stated, hints), strict=True):
         inputs.extend(_leaf_ports(name, arg.type))
     attrs = function.res_attrs.data if function.res_attrs else ()
     terminator = function.body.block.last_op
     assert isinstance(terminator, func.ReturnOp)
+    stated = [_port_name(attrs, i) for i in range(len(terminator.operands))]
+    hints = [f"output{i}" for i in range(len(terminator.operands))]
     outputs: list[Port] = []
-    for i, value in enumerate(terminator.operands):
-        outputs.extend(_leaf_ports(_port_name(attrs, i) or f"output{i}", value.type))
+    for value, name in zip(terminator.operands, _names(stated, hints), strict=True):
+        outputs.extend(_leaf_ports(name, value.type))
     for what, listed in (("inputs", inputs), ("outputs", outputs)):
         names = [port.name for port in listed]
         if len(set(names)) != len(names):
             raise DiagnosticException(f"two {what} have the same name: {', '.join(names)}")
     return tuple(inputs), tuple(outputs)
+
+
+def _names(stated: Sequence[str | None], hints: Sequence[str]) -> list[str]:
+    """
+    The names that attributes state, else those of the values in the text, of which several may be
+    the same: xDSL reads `%x_1` as another `%x`. These get a number.
+    """
+    taken = {name for name in stated if name is not None}
+    names: list[str] = []
+    for name, hint in zip(stated, hints, strict=True):
+        found, number = hint, 0
+        while name is None and found in taken:
+            number += 1
+            found = f"{hint}_{number}"
+        taken.add(found if name is None else name)
+        names.append(found if name is None else name)
+    return names
 
 
 def _port_name(attrs: Sequence[DictionaryAttr], i: int) -> str | None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy.typing as npt
 
+from xrelay.runtime.elf import LoadedObject, UnknownObjectError, is_supported
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import address_table
-from xrelay.runtime.host import host
-from xrelay.runtime.machine import Address, Machine
-from xrelay.runtime.machine_code import load_code
+from xrelay.runtime.machine import Address
 
 _Pointer = ctypes.c_void_p
 _FUNCTION = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
@@ -36,14 +35,17 @@ def object_function(content: bytes, symbol: str) -> ObjectFunction:
     """
     A function of an object file for this processor, which runs with your rights.
 
-    Raises ModelError when the file does not have it.
+    Raises ModelError when the file is damaged, needs functions that this process does not have, or
+    does not have this one; and on systems other than Linux on 64-bit x86.
     """
-    here = host()
-    address = load_code(content, Machine(here.triple, here.cpu, ""))
+    if not is_supported():
+        raise ModelError("object files are loaded on Linux with 64-bit x86 only")
+    try:
+        address = LoadedObject(content).address
+    except UnknownObjectError as what:
+        raise ModelError(f"the object file cannot be loaded, because of {what}") from what
     try:
         place = address(symbol)
     except KeyError:
-        place = 0
-    if not place:
-        raise ModelError(f"the object file has no function '{symbol}'")
+        raise ModelError(f"the object file has no function '{symbol}'") from None
     return ObjectFunction(_FUNCTION(place), address)

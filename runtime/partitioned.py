@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,6 +52,17 @@ class RegionStep:
     """Makes what runs the region when the engine fails."""
     failures: list[str] = field(default_factory=list[str])
     """Why the engine does not run it any more."""
+    lock: Lock = field(default_factory=Lock)
+    """Held while something else takes the place of the engine."""
+
+    def replace_engine(self, failed: RunRegion, error: Exception) -> RunRegion:
+        """What runs the region after the engine failed, in whichever thread it did so first."""
+        assert self.fallback is not None
+        with self.lock:
+            if self.run is failed:
+                self.run = self.fallback()
+                self.failures.append(str(error))
+            return self.run
 
 
 class PartitionedModel:
@@ -117,18 +129,18 @@ class PartitionedModel:
     def _run_step(
         self, step: RegionStep, arrays: dict[int, Array], workspace: npt.NDArray[np.uint8]
     ) -> None:
-        reads = [arrays[slot] for slot in step.reads]
+        reads = [_read_only(arrays[slot]) for slot in step.reads]
         writes = [self._place(self._slots[slot], workspace) for slot in step.writes]
+        run = step.run
         try:
-            results = _checked(step.run(reads, writes), reads, writes)
+            results = _checked(run(reads, writes), reads, writes)
         except Exception as error:
             problem = f"{step.described} fails on backend '{step.backend}': {error}"
             if step.fallback is None:
                 raise ModelError(problem) from error
             logger.warning("%s; it runs on xrelay's own code from now on", problem)
-            step.failures.append(str(error))
-            step.run, step.fallback = step.fallback(), None
-            results = _checked(step.run(reads, writes), reads, writes)
+            run = step.replace_engine(run, error)
+            results = _checked(run(reads, writes), reads, writes)
         arrays.update(zip(step.writes, results, strict=True))
 
     def _place(self, slot: Slot, workspace: npt.NDArray[np.uint8]) -> Array:
@@ -140,12 +152,19 @@ class PartitionedModel:
         return part.view(spec.dtype).reshape(spec.shape)
 
 
+def _read_only(array: Array) -> Array:
+    """A view that an engine cannot write to by mistake: the caller's arrays are among its inputs."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def _checked(
     results: Sequence[Array] | None, reads: Sequence[Array], writes: Sequence[Array]
 ) -> Sequence[Array]:
     """
     The outputs of a region. Arrays that it returns in their place must be like them; those in the
-    memory of its inputs, which later steps use for other tensors, are copied.
+    memory of inputs and of other outputs, which later steps use for other tensors, are copied.
     """
     if results is None:
         return writes
@@ -159,9 +178,9 @@ def _checked(
                 f"result {i} is {array.dtype}{list(array.shape)}, "
                 f"expected {write.dtype}{list(write.shape)}"
             )
-        if any(np.may_share_memory(array, read) for read in reads):
-            write[...] = array
-            array = write
+        others = (*reads, *(each for each in writes if each is not write), *found)
+        if any(np.may_share_memory(array, other) for other in others):
+            array = array.copy()
         # `ascontiguousarray` gives arrays of rank 0 an axis.
         found.append(np.ascontiguousarray(array).reshape(write.shape))
     return found

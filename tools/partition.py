@@ -25,6 +25,7 @@ from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
 from xrelay.tools.tables import table_console
+from xrelay.tools.verify import TOLERANCE
 
 SHOWN_OPERATORS = 5
 """How many operators of a region a table lists."""
@@ -72,7 +73,8 @@ def partition_model(args: argparse.Namespace) -> int:
             )
             inputs = complete_inputs(reference.signature, {}, args.seed)
             expected = reference.run(inputs)
-            ran = run_regions(model, inputs, expected, console)
+            ran, is_close = run_regions(model, inputs, expected, console)
+            code = 0 if is_close else FAILED
     if args.json is not None:
         text = json.dumps({**as_data(report), **ran}, indent=1)
         with failing_with(BAD_INPUT), whole_file(Path(args.json)) as temporary:
@@ -145,8 +147,11 @@ def run_regions(
     inputs: Mapping[str, Array],
     expected: Mapping[str, Array],
     console: Console,
-) -> dict[str, object]:
-    """Runs a model, prints the time of each region and how far its outputs are from those expected."""
+) -> tuple[dict[str, object], bool]:
+    """
+    Runs a model, prints the time of each region and how far its outputs are from those expected.
+    Returns these as data, and whether the outputs are close.
+    """
     model.run(inputs)
     times: list[float] = []
 
@@ -173,7 +178,8 @@ def run_regions(
         f"code, of the largest element, is {worst:.3g}"
     )
     failures: Sequence[str] = [f"{s.name}: {s.failures[0]}" for s in model.steps if s.failures]
-    return {"steps": rows, "largest_difference": worst, "failures": failures}
+    found = {"steps": rows, "largest_difference": worst, "failures": failures}
+    return found, worst <= TOLERANCE
 
 
 def relative_difference(found: Array, expected: Array) -> float:

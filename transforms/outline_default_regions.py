@@ -20,13 +20,14 @@ Source: none in Relay, whose executors call kernels one by one.
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, SymbolTable
+from xdsl.traits import IsTerminator, SymbolTable, is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.compilers import DEFAULT
@@ -49,6 +50,10 @@ class Segments:
         """Sorts the operations of a block. Takes time in proportion to their operands."""
         found = cls()
         waits = {op: _producers(op, block) for op in block.ops}
+        # Effects stay in their order; a call may have any.
+        effects = [op for op in block.ops if not is_side_effect_free(op)]
+        for earlier, later in pairwise(effects):
+            waits[later].add(earlier)
         users: dict[Operation, list[Operation]] = {}
         for op, producers in waits.items():
             for producer in producers:

@@ -7,6 +7,7 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,14 @@ from xdsl.parser import Parser
 
 import xrelay
 from xrelay.analysis.compilers import No
+from xrelay.analysis.patterns import is_op, wildcard
 from xrelay.backends.base import (
     Array,
     Backend,
     BackendError,
     CompiledRegion,
+    CompositePattern,
+    ObjectFile,
     RegionOptions,
     Support,
     Yes,
@@ -199,6 +203,11 @@ def test_the_same_backend_twice() -> None:
         ("speed = 1\n" + COSTS, "unknown entry 'speed'"),
         (COSTS.replace("{ bytes", "{ size"), "unknown entry 'size' of operator 'add'"),
         ("flops = ", "is not TOML"),
+        (COSTS.replace("1e-5", "inf"), "'launch' is inf, expected a number of at least 0"),
+        (COSTS.replace('"exp"', '"expp"'), "there is no operator 'expp'"),
+        (COSTS.replace("nn.relu", "nn.reluu"), "there is no operator 'nn.reluu'"),
+        (COSTS.replace("float32", "float33"), "there is no dtype 'float33'"),
+        ("name = 3\n" + COSTS, "'name' is 3, expected a name"),
     ],
 )
 def test_costs_that_make_no_sense(tmp_path: Path, text: str, message: str) -> None:
@@ -372,6 +381,195 @@ def test_a_backend_that_makes_nothing() -> None:
 
     with pytest.raises(BackendError, match="it returns a NoneType, expected a callable"):
         run([Nothing()])
+
+
+class RewritingBackend(RectifierBackend):
+    """Takes its function apart, and then fails."""
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        for op in function.body.block.ops:
+            if isinstance(op, ReluOp):
+                op.result.replace_all_uses_with(op.data)
+        raise RuntimeError("half done")
+
+
+def test_the_function_of_a_backend_is_its_own() -> None:
+    _, results = run([RewritingBackend()], fallback=True)
+    np.testing.assert_allclose(results[0], EXPECTED[0], rtol=1e-6)
+
+
+def test_inputs_cannot_be_written() -> None:
+    def overwrites(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        np.maximum(inputs[0], 0, out=inputs[0])
+
+    x = X.copy()
+    model = xrelay.compile(
+        module(), backends=[RectifierBackend(overwrites)], fallback=True, cache=False
+    )
+    found = list(model.run({"x": x}).values())
+    np.testing.assert_allclose(found[0], EXPECTED[0], rtol=1e-6)
+    assert (x == X).all()
+
+
+def test_outputs_in_another_order() -> None:
+    """What lies in the memory of another output is copied."""
+
+    class Swapping(NumpyBackend):
+        name = "swapping"
+
+        def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+            return Yes() if isinstance(op, ReluOp | ExpOp) else No("others")
+
+        def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+            inner = super().compile(function, options)
+
+            def swapped(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+                inner(inputs, outputs[::-1])
+                return outputs[::-1]
+
+            return swapped
+
+    text = """
+    func.func @main(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+      %0 = relay.nn.relu %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+      %1 = relay.exp %0 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+      %2 = relay.tanh %0 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+      %3 = relay.add %2, %1 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+      %4 = relay.add %3, %0 : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+      func.return %4, %1 : tensor<3x4xf32>, tensor<3x4xf32>
+    }
+    """
+    model = xrelay.compile(module(text), backends=[Swapping()], cache=False)
+    found, second = model.run({"x": X}).values()
+    np.testing.assert_allclose(second, np.exp(RELU), rtol=1e-6)
+    np.testing.assert_allclose(found, np.tanh(RELU) + np.exp(RELU) + RELU, rtol=1e-6)
+
+
+def test_threads_that_fail_at_different_times() -> None:
+    first = threading.Event()
+
+    def fails(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        if threading.current_thread().name == "late":
+            assert first.wait(60)
+        raise RuntimeError("lost")
+
+    model = xrelay.compile(module(), backends=[RectifierBackend(fails)], fallback=True, cache=False)
+    results: dict[str, Array] = {}
+
+    def call() -> None:
+        name = threading.current_thread().name
+        results[name] = next(iter(model.run({"x": X}).values()))
+        first.set()
+
+    threads = [threading.Thread(target=call, name=name) for name in ("late", "early")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 2
+    for found in results.values():
+        np.testing.assert_allclose(found, EXPECTED[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("content", [b"", b"no object file", b"\x7fELF\x02\x01\x01" + bytes(300)])
+def test_object_files_that_are_none(content: bytes) -> None:
+    class Objects(RectifierBackend):
+        def compile(self, function: func.FuncOp, options: RegionOptions) -> Any:
+            return ObjectFile(content, "region")
+
+    with pytest.raises(BackendError, match=r"region @\S* .* the object file cannot be loaded"):
+        run([Objects()])
+
+
+@pytest.mark.skipif(not HAS_C, reason="no C compiler")
+def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
+    source, made = tmp_path / "x.c", tmp_path / "x.o"
+    source.write_text(
+        "void not_there(void);\nvoid region(const void **i, void **o) { not_there(); }\n"
+    )
+    subprocess.run(["cc", "-fPIC", "-c", str(source), "-o", str(made)], check=True)
+
+    class Objects(RectifierBackend):
+        def compile(self, function: func.FuncOp, options: RegionOptions) -> Any:
+            return ObjectFile(made.read_bytes(), "region")
+
+    with pytest.raises(BackendError, match="function 'not_there'"):
+        run([Objects()])
+
+
+def _raises(*arguments: object) -> Any:
+    raise KeyError("oops")
+
+
+@pytest.mark.parametrize(
+    ("method", "replacement", "message"),
+    [
+        ("supports", _raises, r"supports\(relay.nn.relu\) raises KeyError: 'oops'"),
+        ("supports", lambda *a: True, r"returns True, expected Yes\(\) or No\(reason\)"),
+        ("patterns", _raises, r"patterns\(\) raises KeyError"),
+        ("patterns", lambda s: [("rectifier.x", wildcard(), None)], "expected a CompositePattern"),
+        (
+            "patterns",
+            lambda s: [CompositePattern("relu", is_op("nn.relu")(wildcard()))],
+            "has a pattern 'relu', expected a name that begins with 'rectifier.'",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", is_op("nn.reluu")(wildcard()))],
+            "names 'nn.reluu', which is no operator",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", is_op("nn.relu")(wildcard()), _raises)],
+            "the check of pattern 'rectifier.x' raises KeyError",
+        ),
+        ("optimize", _raises, "optimize raises KeyError"),
+    ],
+)
+def test_methods_that_go_wrong(
+    monkeypatch: pytest.MonkeyPatch, method: str, replacement: Any, message: str
+) -> None:
+    monkeypatch.setattr(RectifierBackend, method, replacement)
+    with pytest.raises(BackendError, match=f"backend 'rectifier'.*{message}"):
+        run([RectifierBackend()])
+
+
+def test_names_that_are_none() -> None:
+    class Default(RectifierBackend):
+        name = "default"
+
+    with pytest.raises(BackendError, match="calls itself 'default'"):
+        run([Default()])
+
+
+def test_values_of_the_same_name() -> None:
+    """xDSL reads `%a_1` as another `%a`."""
+    text = """
+    func.func @main(%x: tensor<4xf32>, %x_1: tensor<4xf32>) -> tensor<4xf32> {
+      %a = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+      %a_1 = relay.tanh %x_1 : (tensor<4xf32>) -> tensor<4xf32>
+      %b = relay.nn.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+      %b_1 = relay.nn.relu %a_1 : (tensor<4xf32>) -> tensor<4xf32>
+      %c = relay.add %b, %b_1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      func.return %c : tensor<4xf32>
+    }
+    """
+    model = xrelay.compile(module(text), backends=[RectifierBackend()], cache=False)
+    x = np.float32([1, 2, 3, 4])
+    (found,) = model.run({"x": x, "x_1": -x}).values()
+    np.testing.assert_allclose(found, np.exp(x), rtol=1e-6)
+
+
+def test_two_simulated_backends(tmp_path: Path) -> None:
+    names: list[str] = []
+    for name, operators in (("left", "exp"), ("right", "add")):
+        path = tmp_path / f"{name}.toml"
+        text = "flops = 1e12\nbandwidth = 1e10\nlaunch = 0\n"
+        path.write_text(f'name = "{name}"\n{text}[operators]\n{operators} = {{}}\n')
+        names.append(f"simulated:{path}")
+    model, results = run(names)
+    assert {step.backend for step in model.steps} == {"left", "right", "default"}
+    np.testing.assert_allclose(results[0], EXPECTED[0], rtol=1e-6)
 
 
 def test_profile_is_for_one_engine() -> None:

@@ -76,7 +76,7 @@ def test_costs_of_the_simulated_backend_are_read(tmp_path: Path):
     from xrelay.backends.discovery import find_backend
 
     text = (ROOT / "docs" / "backends.md").read_text()
-    costs = re.findall(r"```toml\n(flops.*?)```", text, re.DOTALL)
+    costs = re.findall(r"```toml\n(name.*?)```", text, re.DOTALL)
     path = tmp_path / "costs.toml"
     path.write_text("".join(costs))
     assert len(find_backend(f"simulated:{path}").patterns()) == 1

@@ -1,0 +1,103 @@
+"""A backend whose mistakes are reported: what it raises or returns by mistake names it and its method."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from xrelay.analysis.compilers import DEFAULT
+from xrelay.analysis.patterns import OpPattern, nodes
+from xrelay.backends.base import (
+    Backend,
+    BackendError,
+    CompiledRegion,
+    CompositePattern,
+    No,
+    ObjectFile,
+    RegionOptions,
+    Support,
+    Yes,
+)
+from xrelay.dialects.relay import Relay
+
+_ResultT = TypeVar("_ResultT")
+
+
+class CheckedBackend(Backend):
+    """Another backend, with checks of what its methods do. `compile` is not checked here."""
+
+    def __init__(self, inner: Backend):
+        """Raises BackendError for a name that is none."""
+        super().__init__()
+        name: object = getattr(inner, "name", None)
+        if not isinstance(name, str) or not name or name == DEFAULT:
+            raise BackendError(f"a backend calls itself {name!r}, which is no name for one")
+        self.inner = inner
+        self.name = name  # pyright: ignore[reportIncompatibleVariableOverride] of this object
+        self.bind_constants = inner.bind_constants  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.special_numbers = inner.special_numbers  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.table = self._table()
+
+    def __getattr__(self, name: str) -> Any:
+        # What only some backends have, the estimates of simulated ones for example.
+        return getattr(self.inner, name)
+
+    def patterns(self) -> Sequence[CompositePattern]:
+        return self.table
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        found: object = self._call(f"supports({op.name})", lambda: self.inner.supports(op, types))
+        if not isinstance(found, Yes | No):
+            raise BackendError(
+                f"backend '{self.name}': supports({op.name}) returns {found!r}, "
+                "expected Yes() or No(reason)"
+            )
+        return found
+
+    def optimize(self, module: ModuleOp) -> None:
+        self._call("optimize", lambda: self.inner.optimize(module))
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion | ObjectFile:
+        return self.inner.compile(function, options)
+
+    def _call(self, what: str, method: Callable[[], _ResultT]) -> _ResultT:
+        try:
+            return method()
+        except BackendError:
+            raise
+        except Exception as error:
+            raise BackendError(
+                f"backend '{self.name}': {what} raises {type(error).__name__}: {error}"
+            ) from error
+
+    def _table(self) -> tuple[CompositePattern, ...]:
+        """The patterns, each of which must have the right form."""
+        table: list[CompositePattern] = []
+        known = {op.name for op in Relay.operations}
+        for entry in cast(Sequence[object], self._call("patterns()", self.inner.patterns)):
+            if not isinstance(entry, CompositePattern):
+                raise BackendError(
+                    f"backend '{self.name}': patterns() has {entry!r}, expected a CompositePattern"
+                )
+            if not entry.name.startswith(f"{self.name}."):
+                raise BackendError(
+                    f"backend '{self.name}' has a pattern '{entry.name}', "
+                    f"expected a name that begins with '{self.name}.'"
+                )
+            for node in nodes(entry.pattern):
+                kind = node.kind if isinstance(node, OpPattern) else None
+                if isinstance(kind, str) and f"relay.{kind.removeprefix('relay.')}" not in known:
+                    raise BackendError(
+                        f"backend '{self.name}': pattern '{entry.name}' names '{kind}', "
+                        "which is no operator"
+                    )
+            table.append(CompositePattern(entry.name, entry.pattern, self._checked(entry)))
+        return tuple(table)
+
+    def _checked(self, entry: CompositePattern) -> Callable[[Any], bool]:
+        def check(found: Any) -> bool:
+            return self._call(f"the check of pattern '{entry.name}'", lambda: entry.check(found))
+
+        return check
