@@ -23,3 +23,5 @@ CONVERTERS: ConverterTable = {
     **REDUCTION_CONVERTERS,
     **SHAPE_CONVERTERS,
 }
+
+REFUSED: dict[str, str] = {}
