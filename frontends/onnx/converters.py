@@ -3,8 +3,11 @@
 from xrelay.frontends.onnx.node import ConverterTable
 from xrelay.frontends.onnx.ops_activation import ACTIVATION_CONVERTERS
 from xrelay.frontends.onnx.ops_constant import CONSTANT_CONVERTERS
+from xrelay.frontends.onnx.ops_control import CONTROL_CONVERTERS
 from xrelay.frontends.onnx.ops_conv import CONV_CONVERTERS
 from xrelay.frontends.onnx.ops_elementwise import ELEMENTWISE_CONVERTERS
+from xrelay.frontends.onnx.ops_function import FUNCTION_CONVERTERS
+from xrelay.frontends.onnx.ops_index import INDEX_CONVERTERS
 from xrelay.frontends.onnx.ops_matrix import MATRIX_CONVERTERS
 from xrelay.frontends.onnx.ops_nn import NN_CONVERTERS
 from xrelay.frontends.onnx.ops_reduction import REDUCTION_CONVERTERS
@@ -16,8 +19,11 @@ NEWEST_OPSET = 28
 CONVERTERS: ConverterTable = {
     **ACTIVATION_CONVERTERS,
     **CONSTANT_CONVERTERS,
+    **CONTROL_CONVERTERS,
     **CONV_CONVERTERS,
     **ELEMENTWISE_CONVERTERS,
+    **FUNCTION_CONVERTERS,
+    **INDEX_CONVERTERS,
     **MATRIX_CONVERTERS,
     **NN_CONVERTERS,
     **REDUCTION_CONVERTERS,

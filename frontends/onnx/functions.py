@@ -15,13 +15,14 @@ FunctionKey: TypeAlias = tuple[str, str, str]
 """The domain, the name and the overload of a function."""
 
 
-def function_body(node: Node) -> Sequence[SSAValue | None]:
+def function_body(node: Node, version: int | None = None) -> Sequence[SSAValue | None]:
     """
-    Converts an operator that ONNX defines as a function, as the body in its schema says. A body
-    that depends on the types of inputs is asked for with those.
+    Converts an operator that ONNX defines as a function, as the body in its schema says, of
+    operator set `version` if that of the model has none. A body that depends on the types of
+    inputs is asked for with those.
     """
     proto = node.proto
-    schema = defs.get_schema(proto.op_type, node.opset, "")
+    schema = defs.get_schema(proto.op_type, version or node.opset, "")
     if schema.has_function:
         version = _version(schema.function_opset_versions, node.opset)
         content = schema.get_function_with_opset_version(version)

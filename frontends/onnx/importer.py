@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.core import ONNX_NAME, ConstantOp
 from xrelay.dialects.shapes import tensor_type

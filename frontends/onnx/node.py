@@ -238,9 +238,13 @@ class Node:
         """The shape of a value, in which every dimension is known."""
         return self.type_of(value).get_shape()
 
+    def known_value(self, value: SSAValue) -> Array | None:
+        """The elements of a value, when it is a constant."""
+        return self._builder.known(value)
+
     def known(self, index: int, what: str) -> Array:
         """The elements of an input that must be a constant."""
-        array = self._builder.known(self.input(index))
+        array = self.known_value(self.input(index))
         if array is None:
             raise UnsupportedNode(f"input {index} ('{what}') is not a constant")
         return array

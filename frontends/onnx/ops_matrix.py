@@ -5,10 +5,12 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.binary import AddOp, MultiplyOp
+from xrelay.dialects.core import TupleOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.einsum import EinsumOp
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.shapes import broadcast_shapes, is_float
+from xrelay.dialects.shapes import broadcast_shapes, is_float, normalize_axis
 from xrelay.dialects.transform import BroadcastToOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
@@ -95,7 +97,21 @@ def reshaped(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     return node.emit(ReshapeOp(value, shape, allowzero=0 in shape))
 
 
+def as_matrix(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """`value` as a matrix whose rows hold the axes from `axis` on."""
+    shape = node.shape_of(value)
+    axis = axis if axis == len(shape) else normalize_axis(axis, len(shape))
+    return reshaped(node, value, (prod(shape[:axis]), prod(shape[axis:])))
+
+
+def einsum(node: Node) -> SSAValue:
+    """Einsum: sums of products in Einstein's notation."""
+    equation = node.string("equation", "")
+    return node.emit(EinsumOp(node.emit(TupleOp(node.inputs())), equation))
+
+
 MATRIX_CONVERTERS: ConverterTable = {
+    "Einsum": {12: einsum},
     "Gemm": {1: gemm},
     "MatMul": {1: matmul},
 }
