@@ -10,7 +10,9 @@ from xrelay.frontends.onnx.ops_function import FUNCTION_CONVERTERS
 from xrelay.frontends.onnx.ops_index import INDEX_CONVERTERS
 from xrelay.frontends.onnx.ops_matrix import MATRIX_CONVERTERS
 from xrelay.frontends.onnx.ops_nn import NN_CONVERTERS
+from xrelay.frontends.onnx.ops_quantized import QUANTIZED_CONVERTERS
 from xrelay.frontends.onnx.ops_reduction import REDUCTION_CONVERTERS
+from xrelay.frontends.onnx.ops_resize import RESIZE_CONVERTERS
 from xrelay.frontends.onnx.ops_shape import SHAPE_CONVERTERS
 
 NEWEST_OPSET = 28
@@ -26,7 +28,9 @@ CONVERTERS: ConverterTable = {
     **INDEX_CONVERTERS,
     **MATRIX_CONVERTERS,
     **NN_CONVERTERS,
+    **QUANTIZED_CONVERTERS,
     **REDUCTION_CONVERTERS,
+    **RESIZE_CONVERTERS,
     **SHAPE_CONVERTERS,
 }
 

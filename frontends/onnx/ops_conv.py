@@ -12,7 +12,7 @@ from xrelay.frontends.onnx.node import MAX_ELEMENTS, ConverterTable, Node
 from xrelay.frontends.onnx.windows import Window, halves
 
 
-def _spatial(node: Node, data: SSAValue, weight: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
+def spatial(node: Node, data: SSAValue, weight: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
     """The spatial lengths of images or lines, and of the windows of a weight."""
     shape, kernel = node.shape_of(data), node.shape_of(weight)
     if len(shape) not in (3, 4):
@@ -37,7 +37,7 @@ def _with_bias(node: Node, result: SSAValue, bias: SSAValue | None) -> SSAValue:
 def convolution(node: Node) -> SSAValue:
     """Conv of lines and images, with an optional bias."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
-    image, kernel = _spatial(node, data, weight)
+    image, kernel = spatial(node, data, weight)
     window = Window.of(node, len(image))
     operator = Conv1DOp if len(image) == 1 else Conv2DOp
     result = node.emit(
@@ -56,7 +56,7 @@ def convolution(node: Node) -> SSAValue:
 def transposed_convolution(node: Node) -> SSAValue:
     """ConvTranspose of lines, which are taken for images of height 1, and images."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
-    image, kernel = _spatial(node, data, weight)
+    image, kernel = spatial(node, data, weight)
     axes = len(image)
     window = Window.of(node, axes)
     extra = node.integers("output_padding") or [0] * axes
