@@ -13,7 +13,9 @@ from xrelay.frontends.onnx.ops_nn import NN_CONVERTERS
 from xrelay.frontends.onnx.ops_quantized import QUANTIZED_CONVERTERS
 from xrelay.frontends.onnx.ops_reduction import REDUCTION_CONVERTERS
 from xrelay.frontends.onnx.ops_resize import RESIZE_CONVERTERS
+from xrelay.frontends.onnx.ops_sampling import SAMPLING_CONVERTERS
 from xrelay.frontends.onnx.ops_shape import SHAPE_CONVERTERS
+from xrelay.frontends.onnx.ops_signal import SIGNAL_CONVERTERS
 
 NEWEST_OPSET = 28
 """The newest operator set of the default domain whose changes the converters know."""
@@ -31,7 +33,9 @@ CONVERTERS: ConverterTable = {
     **QUANTIZED_CONVERTERS,
     **REDUCTION_CONVERTERS,
     **RESIZE_CONVERTERS,
+    **SAMPLING_CONVERTERS,
     **SHAPE_CONVERTERS,
+    **SIGNAL_CONVERTERS,
 }
 
 REFUSED: dict[str, str] = {}

@@ -117,7 +117,8 @@ def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
 def _by_scale(length: int, scale: float) -> Axis:
     if not 0 < scale < float("inf"):
         raise OnnxImportError(f"a scale is {scale}, expected a positive number")
-    return Axis(int(length), floor(length * float(scale)), float(scale))
+    # In single precision, in which 3 * (5 / 3) is 5.
+    return Axis(int(length), floor(np.float32(length) * np.float32(scale)), float(scale))
 
 
 def resize_by_scales(node: Node) -> SSAValue:
@@ -161,7 +162,7 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
     by_lengths = (
         how.coordinates in MODES
         and not how.antialias
-        and all(abs(axis.length * axis.scale - axis.target) < 1e-6 for axis in axes)
+        and all(abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target for axis in axes)
     )
     if by_lengths and len(axes) in _OPERATORS and min(changed) > 1:
         image = axes[2:]
