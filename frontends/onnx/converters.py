@@ -10,7 +10,9 @@ from xrelay.frontends.onnx.ops_function import FUNCTION_CONVERTERS
 from xrelay.frontends.onnx.ops_index import INDEX_CONVERTERS
 from xrelay.frontends.onnx.ops_matrix import MATRIX_CONVERTERS
 from xrelay.frontends.onnx.ops_nn import NN_CONVERTERS
+from xrelay.frontends.onnx.ops_pool import POOL_CONVERTERS
 from xrelay.frontends.onnx.ops_quantized import QUANTIZED_CONVERTERS
+from xrelay.frontends.onnx.ops_recurrent import RECURRENT_CONVERTERS
 from xrelay.frontends.onnx.ops_reduction import REDUCTION_CONVERTERS
 from xrelay.frontends.onnx.ops_resize import RESIZE_CONVERTERS
 from xrelay.frontends.onnx.ops_sampling import SAMPLING_CONVERTERS
@@ -30,7 +32,9 @@ CONVERTERS: ConverterTable = {
     **INDEX_CONVERTERS,
     **MATRIX_CONVERTERS,
     **NN_CONVERTERS,
+    **POOL_CONVERTERS,
     **QUANTIZED_CONVERTERS,
+    **RECURRENT_CONVERTERS,
     **REDUCTION_CONVERTERS,
     **RESIZE_CONVERTERS,
     **SAMPLING_CONVERTERS,

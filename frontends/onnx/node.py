@@ -168,6 +168,13 @@ class Node:
         attribute = self._attribute(name, AttributeProto.STRING)
         return default if attribute is None else attribute.s.decode("utf-8", "replace")
 
+    def strings(self, name: str) -> list[str] | None:
+        """A list of strings, None when absent."""
+        attribute = self._attribute(name, AttributeProto.STRINGS)
+        if attribute is None:
+            return None
+        return [text.decode("utf-8", "replace") for text in attribute.strings]
+
     def tensor(self, name: str) -> Array | None:
         """A tensor attribute, None when absent."""
         attribute = self._attribute(name, AttributeProto.TENSOR)
@@ -315,6 +322,10 @@ class Node:
             raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
         with np.errstate(over="ignore"):  # too large for f16 is infinite
             return self.constant(np.array(number).astype(dtype))
+
+    def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
+        """A constant of zeros, of which one is stored, with the dtype of another value."""
+        return self.constant(np.broadcast_to(np.zeros((), self.element_dtype(like)), shape))
 
     def element_dtype(self, value: SSAValue) -> np.dtype[Any]:
         """The NumPy dtype of a value."""

@@ -46,7 +46,7 @@ def loop(node: Node) -> Sequence[SSAValue]:
     rounds = 0
     condition = node.constant(np.array(carries_on))
     while carries_on and (limit is None or rounds < limit):
-        _require_few(node, rounds + 1)
+        require_few(node, rounds + 1)
         number = node.constant(np.array(rounds, np.int64))
         condition, *results = node.inline_graph(body, [number, condition, *carried])
         carried = results[: len(carried)]
@@ -60,7 +60,7 @@ def loop(node: Node) -> Sequence[SSAValue]:
             carries_on = bool(known.item())
     if added and not rounds:
         raise UnsupportedNode("it makes no round, and the shape of what rounds add is not known")
-    return [*carried, *(_joined(node, parts, 0) for parts in added)]
+    return [*carried, *(joined(node, parts, 0) for parts in added)]
 
 
 def scan(node: Node) -> Sequence[SSAValue]:
@@ -89,24 +89,24 @@ def scan(node: Node) -> Sequence[SSAValue]:
     (rounds,) = lengths
     if not rounds:
         raise UnsupportedNode("it makes no round, and the shape of what rounds add is not known")
-    _require_few(node, rounds)
+    require_few(node, rounds)
     added: list[list[SSAValue]] = [[] for _ in range(results)]
     for number in range(rounds):
-        _require_few(node, rounds)
+        require_few(node, rounds)
         slices = [
-            _element(node, value, axis, rounds - 1 - number if backwards else number)
+            element(node, value, axis, rounds - 1 - number if backwards else number)
             for value, axis, backwards in zip(scanned, axes, input_directions, strict=True)
         ]
         outputs = node.inline_graph(body, [*carried, *slices])
         carried = outputs[:states]
         for parts, part in zip(added, outputs[states:], strict=True):
             parts.append(part)
-    joined: list[SSAValue] = []
+    collected: list[SSAValue] = []
     for parts, axis, backwards in zip(added, output_axes, output_directions, strict=True):
         axis = normalize_axis(axis, len(node.shape_of(parts[0])) + 1)
         parts = [node.emit(ExpandDimsOp(part, axis)) for part in parts]
-        joined.append(_joined(node, parts[::-1] if backwards else parts, axis))
-    return [*carried, *joined]
+        collected.append(joined(node, parts[::-1] if backwards else parts, axis))
+    return [*carried, *collected]
 
 
 def _single(node: Node, index: int, what: str) -> int:
@@ -124,7 +124,7 @@ def _per_value(node: Node, name: str, count: int) -> list[int]:
     return numbers or [0] * count
 
 
-def _require_few(node: Node, rounds: int) -> None:
+def require_few(node: Node, rounds: int) -> None:
     """Refuses loops that would become too large."""
     if rounds > MAX_ROUNDS:
         raise UnsupportedNode(f"it makes more than {MAX_ROUNDS} rounds, and loops are unrolled")
@@ -134,13 +134,14 @@ def _require_few(node: Node, rounds: int) -> None:
         )
 
 
-def _element(node: Node, value: SSAValue, axis: int, position: int) -> SSAValue:
+def element(node: Node, value: SSAValue, axis: int, position: int) -> SSAValue:
     """The slice at a position of an axis, without the axis."""
     part = StridedSliceOp(value, [position], [position + 1], axes=[axis])
     return node.emit(SqueezeOp(node.emit(part), (axis,)))
 
 
-def _joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
+def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
+    """Values one after the other along an axis."""
     if len(parts) == 1:
         return parts[0]
     return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))

@@ -222,6 +222,8 @@ def _convolution(
     """The convolution of 8-bit integers; lines are taken for images of height 1."""
     image, kernel = spatial(node, data, weight)
     axes = len(image)
+    if axes > 2:
+        raise UnsupportedNode(f"its input has {axes} spatial axes: expected lines or images")
     window = Window.of(node, axes)
     padding = window.padding(image, kernel)
     strides, dilations = window.strides, window.dilations

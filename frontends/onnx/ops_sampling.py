@@ -225,8 +225,7 @@ def column_to_image(node: Node) -> SSAValue:
         indices = indices * padded[i] + along.reshape(shape)
     updates = reshaped(node, data, (batch * channels, taps * count))
     updates = node.emit(TransposeOp(updates, (1, 0)))
-    zero = np.zeros((), node.element_dtype(data))
-    nothing = node.constant(np.broadcast_to(zero, (prod(padded), batch * channels)))
+    nothing = node.zeros((prod(padded), batch * channels), data)
     places = node.constant(indices.reshape(1, taps * count))
     total = node.emit(ScatterNDOp(nothing, places, updates, "add"))
     total = reshaped(node, node.emit(TransposeOp(total, (1, 0))), (batch, channels, *padded))
@@ -259,9 +258,7 @@ def max_unpool(node: Node) -> SSAValue:
     if min(more) < 0:
         raise OnnxImportError(f"'output_shape' is {stated}, expected at least {inferred}")
     zero = node.scalar(0, data)
-    nothing = node.constant(
-        np.broadcast_to(np.zeros((), node.element_dtype(data)), (prod(inferred),))
-    )
+    nothing = node.zeros((prod(inferred),), data)
     flat = [reshaped(node, value, (prod(shape),)) for value in (indices, data)]
     result = reshaped(node, node.emit(ScatterOp(nothing, *flat)), tuple(inferred))
     if not any(more):
