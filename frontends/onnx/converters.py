@@ -41,5 +41,3 @@ CONVERTERS: ConverterTable = {
     **SHAPE_CONVERTERS,
     **SIGNAL_CONVERTERS,
 }
-
-REFUSED: dict[str, str] = {}

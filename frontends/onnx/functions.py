@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, defs
 from xdsl.ir import SSAValue
@@ -10,6 +10,23 @@ from xdsl.ir import SSAValue
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Body, Converter, Node
 from xrelay.frontends.onnx.tensors import data_type_of
+
+
+class _Schema(Protocol):
+    """What is used of a schema; the stubs of the package lack it."""
+
+    attributes: Mapping[str, Any]
+    has_function: bool
+    function_opset_versions: Sequence[int]
+    has_context_dependent_function: bool
+    context_dependent_function_opset_versions: Sequence[int]
+
+    def get_function_with_opset_version(self, version: int) -> bytes: ...
+
+    def get_context_dependent_function_with_opset_version(
+        self, version: int, node: bytes, types: Sequence[bytes]
+    ) -> bytes: ...
+
 
 FunctionKey: TypeAlias = tuple[str, str, str]
 """The domain, the name and the overload of a function."""
@@ -22,7 +39,7 @@ def function_body(node: Node, version: int | None = None) -> Sequence[SSAValue |
     inputs is asked for with those.
     """
     proto = node.proto
-    schema = defs.get_schema(proto.op_type, version or node.opset, "")
+    schema = cast(_Schema, defs.get_schema(proto.op_type, version or node.opset, ""))
     if schema.has_function:
         version = _version(schema.function_opset_versions, node.opset)
         content = schema.get_function_with_opset_version(version)

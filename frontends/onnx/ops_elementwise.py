@@ -34,7 +34,7 @@ from xrelay.dialects.binary import (
     RightShiftOp,
     SubtractOp,
 )
-from xrelay.dialects.bits import IsInfOp
+from xrelay.dialects.bits import IsInfOp, ReinterpretOp
 from xrelay.dialects.reshape import ExpandDimsOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.transcendental import (
@@ -232,6 +232,12 @@ def named_cast(node: Node) -> SSAValue:
     return _cast(node, node.input(0), element_type_named(node.string("to", "")))
 
 
+def bit_cast(node: Node) -> SSAValue:
+    """BitCast: the same bits as another type of the same width."""
+    dtype = element_type_of(node.integer("to"), "attribute 'to'")
+    return node.emit(ReinterpretOp(node.input(0), dtype))
+
+
 def cast_like(node: Node) -> SSAValue:
     """CastLike: the element type is that of the second input."""
     node.ignore("saturate", "round_mode")
@@ -303,6 +309,7 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Asinh": {9: unary(AsinhOp)},
     "Atan": {7: unary(AtanOp)},
     "Atanh": {9: unary(AtanhOp)},
+    "BitCast": {26: bit_cast},
     "BitShift": {11: bit_shift},
     "BitwiseAnd": {18: binary(BitwiseAndOp)},
     "BitwiseNot": {18: bitwise_not},

@@ -1,13 +1,14 @@
 """Operators that select, order, or replace elements by indices."""
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from onnx import TensorProto
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, LessOp
+from xrelay.dialects.binary import AddOp, FloorModOp, LessOp
 from xrelay.dialects.core import TupleGetItemOp, TupleOp
 from xrelay.dialects.creation import OneHotOp
 from xrelay.dialects.indexing import GatherOp, ScatterAddOp, ScatterNDOp, ScatterOp
@@ -25,13 +26,10 @@ from xrelay.dialects.transform import (
     WhereOp,
 )
 from xrelay.dialects.unary import CastOp
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node, require_size
 from xrelay.frontends.onnx.ops_matrix import as_matrix, reshaped
 from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
-
-SIZE_BY_DATA = "the size of its result depends on data"
-"""Why an operator is refused whose result has no shape before its input is known."""
 
 
 def triangle(node: Node) -> SSAValue:
@@ -247,23 +245,46 @@ def eye_like(node: Node) -> SSAValue:
 def compress(node: Node) -> SSAValue:
     """Compress by a constant condition: the elements, or the slices, where it is true."""
     axis = node.integer("axis", 0) if node.has_attribute("axis") else None
-    data = node.input(0)
-    if node.known_value(node.input(1)) is None:
-        raise UnsupportedNode(SIZE_BY_DATA)
-    places = np.flatnonzero(node.known(1, "condition"))
+    data, places = node.input(0), np.flatnonzero(node.known(1, "condition"))
     if axis is None:
-        data, axis = reshaped(node, data, (int(np.prod(node.shape_of(data))),)), 0
+        data, axis = reshaped(node, data, (prod(node.shape_of(data)),)), 0
     return node.emit(TakeOp(data, node.constant(places.astype(np.int64)), axis=axis))
 
 
 def non_zero(node: Node) -> SSAValue:
     """NonZero of a constant."""
-    known = node.known_value(node.input(0))
-    if known is None:
-        raise UnsupportedNode(SIZE_BY_DATA)
-    places = np.atleast_1d(known).nonzero()
-    shape = (known.ndim, len(places[0]))
-    return node.constant(np.array(places, np.int64)[: known.ndim].reshape(shape))
+    data = node.known(0, "X")
+    places = np.stack(np.atleast_1d(data).nonzero()).astype(np.int64)
+    return node.constant(places[: data.ndim])
+
+
+def tensor_scatter(node: Node) -> SSAValue:
+    """
+    TensorScatter: slices of a cache along an axis replaced, for each index of the first axis from
+    one place on, which may go around at the end of the axis.
+    """
+    mode, axis = node.string("mode", "linear"), node.integer("axis", -2)
+    cache, update = node.input(0), node.input(1)
+    shape, new = node.shape_of(cache), node.shape_of(update)
+    axis = normalize_axis(axis, len(shape))
+    if mode not in ("linear", "circular") or axis == 0 or len(new) != len(shape):
+        raise OnnxImportError(
+            f"'mode' is \"{mode}\", 'axis' {axis}, and the shapes are {list(shape)} and {list(new)}"
+        )
+    batch, places = np.indices((shape[0], new[axis]))
+    rows = node.constant(places)
+    if node.has_input(2):
+        start = node.input(2)
+        start = start if node.element_type(start) == i64 else node.emit(CastOp(start, i64))
+        rows = node.emit(AddOp(rows, node.emit(ExpandDimsOp(start, 1))))
+    if mode == "circular":
+        rows = node.emit(FloorModOp(rows, node.scalar(shape[axis], rows)))
+    parts = [node.constant(batch[None]), node.emit(ExpandDimsOp(rows, 0))]
+    coordinates = node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=0))
+    order = [0, axis, *(each for each in range(1, len(shape)) if each != axis)]
+    cache, update = (node.emit(TransposeOp(value, order)) for value in (cache, update))
+    result = node.emit(ScatterNDOp(cache, coordinates, update, "update"))
+    return node.emit(TransposeOp(result, [order.index(each) for each in range(len(shape))]))
 
 
 INDEX_CONVERTERS: ConverterTable = {
@@ -280,6 +301,7 @@ INDEX_CONVERTERS: ConverterTable = {
     "Scatter": {9: scatter_elements},
     "ScatterElements": {11: scatter_elements},
     "ScatterND": {11: scatter_nd},
+    "TensorScatter": {24: tensor_scatter},
     "TopK": {1: top_by_attribute, 10: top},
     "Trilu": {14: triangle},
 }

@@ -147,18 +147,14 @@ def _product(
     single = all(zero is None or node.shape_of(zero) in ((), (1,)) for zero in (zero_a, zero_b))
     one = node.constant(np.array(1, np.float32))
     if single:
-        zeros = [
+        zero_x, zero_y = (
             node.constant(np.array(0, np.int32))
             if zero is None
             else reshaped(node, cast(node, zero, i32), ())
             for zero in (zero_a, zero_b)
-        ]
-        # `relay.qnn.batch_matmul` takes the second matrix transposed.
+        )
         return matrix_product(
-            node,
-            a,
-            b,
-            lambda x, y: QnnBatchMatmulOp(x, y, *zeros, one, one, transpose_b=False),
+            node, a, b, lambda x, y: QnnBatchMatmulOp(x, y, zero_x, zero_y, one, one)
         )
     left, right = (
         cast(node, value, i32)
@@ -231,18 +227,19 @@ def _convolution(
         data, weight = (node.emit(ExpandDimsOp(value, 2)) for value in (data, weight))
         strides, dilations = [1, *strides], [1, *dilations]
         padding = [0, padding[0], 0, padding[1]]
-    zeros = [
+    zero_x, zero_w = (
         node.constant(np.array(0, np.int32))
         if zero is None
         else _one_or_vector(node, cast(node, zero, i32))
         for zero in (zero_data, zero_weight)
-    ]
+    )
     one = node.constant(np.array(1, np.float32))
     result = node.emit(
         QnnConv2DOp(
             data,
             weight,
-            *zeros,
+            zero_x,
+            zero_w,
             one,
             one,
             strides=strides,

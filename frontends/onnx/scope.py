@@ -14,7 +14,7 @@ from onnx import FunctionProto, NodeProto, TensorProto
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.frontends.onnx.converters import CONVERTERS, NEWEST_OPSET, REFUSED
+from xrelay.frontends.onnx.converters import CONVERTERS, NEWEST_OPSET
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
 from xrelay.frontends.onnx.functions import (
     FunctionKey,
@@ -23,6 +23,7 @@ from xrelay.frontends.onnx.functions import (
     model_function,
 )
 from xrelay.frontends.onnx.node import Body, Builder, Converter, Node
+from xrelay.frontends.onnx.refusals import REFUSED
 from xrelay.frontends.onnx.tensors import tensor_array
 
 MAX_DEPTH = 32
@@ -146,7 +147,7 @@ class Scope:
         """Emits the operations of a node and enters its outputs, or its problem."""
         for name in self._needed_names(proto):
             self._report_missing(name)
-        outputs: Sequence[SSAValue] = ()
+        outputs: Sequence[SSAValue | None] = ()
         try:
             converter = self._converter(proto)
             node = Node(
