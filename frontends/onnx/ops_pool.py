@@ -33,7 +33,7 @@ def _pool(node: Node) -> tuple[list[int], Window, tuple[int, ...]]:
     kernel = kernel_shape(node)
     window = Window.of(node, len(kernel))
     shape = node.shape_of(node.input(0))
-    if len(kernel) not in _MAX:
+    if not 1 <= len(kernel) <= 3:
         raise UnsupportedNode(f"'kernel_shape' is {kernel}, expected one to three numbers")
     if len(shape) != len(kernel) + 2:
         raise OnnxImportError(
