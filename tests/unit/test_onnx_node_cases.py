@@ -33,7 +33,7 @@ REFUSALS = {
 """What is refused though its operator is imported: the message by the name of the case."""
 
 WITHOUT_CASES = {
-    *("GlobalLpPool", "MaxRoiPool", "Scatter", "SimplifiedLayerNormalization"),
+    *("GlobalLpPool", "MaxRoiPool", "SimplifiedLayerNormalization"),
 }
 """Imported operators that onnx has no case for; other tests have."""
 
