@@ -38,6 +38,9 @@ def _named_operators(thing: Any, seen: set[int]) -> Iterator[type[IRDLOperation]
         whole = cast("partial[Any]", thing)
         for part in (whole.func, *whole.args, *whole.keywords.values()):
             yield from _named_operators(part, seen)
+    elif isinstance(thing, dict):
+        for part in cast("dict[Any, Any]", thing).values():
+            yield from _named_operators(part, seen)
     elif isinstance(thing, tuple | list):
         for part in cast("tuple[Any, ...]", thing):
             yield from _named_operators(part, seen)

@@ -1,12 +1,13 @@
 """What a converter sees of an ONNX node: attributes, operands, and a way to emit relay ops."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import AttributeProto, NodeProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -25,8 +26,11 @@ from xrelay.frontends.onnx.tensors import (
     tensor_array,
 )
 
-Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue]]
-"""Emits the operations of a node and returns its outputs, or the one that it has."""
+Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue | None]]
+"""
+Emits the operations of a node and returns its outputs, or the one that it has; None for outputs
+that nothing uses.
+"""
 
 ConverterTable: TypeAlias = Mapping[str, Mapping[int, Converter]]
 """For each op type its converters, by the first operator set version that each is for."""
@@ -79,6 +83,18 @@ class Builder:
         return op.results[0]
 
 
+@dataclass(frozen=True)
+class Body:
+    """The nodes of a graph or of a function, with the values that are given to its inputs."""
+
+    nodes: Sequence[NodeProto]
+    initializers: Sequence[TensorProto] = ()
+    inputs: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    outputs: Sequence[str] = ()
+    opsets: Mapping[str, int] | None = None
+    """The operator set of each domain; None for a graph in a node, which shares those around it."""
+
+
 class Node:
     """
     One node of the graph, as its converter reads it. Attributes that the converter never asks
@@ -92,9 +108,12 @@ class Node:
         operands: Mapping[str, SSAValue | None],
         builder: Builder,
         base_dir: Path | None,
+        prefix: str,
+        inline: Callable[[Body, str], list[SSAValue]],
     ):
+        self.proto = proto
         self.opset = opset
-        self.label = proto.name or next(filter(None, proto.output), proto.op_type)
+        self.label = prefix + (proto.name or next(filter(None, proto.output), proto.op_type))
         self.output_count = len(proto.output)
         self._input_names = list(proto.input)
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
@@ -102,6 +121,7 @@ class Node:
         self._operands = operands
         self._builder = builder
         self._base_dir = base_dir
+        self._inline = inline
 
     # Attributes
 
@@ -148,10 +168,24 @@ class Node:
         attribute = self._attribute(name, AttributeProto.STRING)
         return default if attribute is None else attribute.s.decode("utf-8", "replace")
 
+    def strings(self, name: str) -> list[str] | None:
+        """A list of strings, None when absent."""
+        attribute = self._attribute(name, AttributeProto.STRINGS)
+        if attribute is None:
+            return None
+        return [text.decode("utf-8", "replace") for text in attribute.strings]
+
     def tensor(self, name: str) -> Array | None:
         """A tensor attribute, None when absent."""
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else tensor_array(attribute.t, self._base_dir)
+
+    def graph(self, name: str) -> GraphProto:
+        """A graph attribute."""
+        attribute = self._attribute(name, AttributeProto.GRAPH)
+        if attribute is None:
+            raise OnnxImportError(f"attribute '{name}' is missing")
+        return attribute.g
 
     def ignore(self, *names: str) -> None:
         """States that attributes do not matter for inference."""
@@ -187,6 +221,10 @@ class Node:
         """An input, None when it is absent."""
         return self.input(index) if self.has_input(index) else None
 
+    def has_output(self, index: int) -> bool:
+        """Whether an optional output is used."""
+        return index < self.output_count and self.proto.output[index] != ""
+
     def inputs(self) -> list[SSAValue]:
         """All inputs of a node that takes one or more of a kind."""
         if not self._input_names:
@@ -207,9 +245,13 @@ class Node:
         """The shape of a value, in which every dimension is known."""
         return self.type_of(value).get_shape()
 
+    def known_value(self, value: SSAValue) -> Array | None:
+        """The elements of a value, when it is a constant."""
+        return self._builder.known(value)
+
     def known(self, index: int, what: str) -> Array:
         """The elements of an input that must be a constant."""
-        array = self._builder.known(self.input(index))
+        array = self.known_value(self.input(index))
         if array is None:
             raise UnsupportedNode(f"input {index} ('{what}') is not a constant")
         return array
@@ -246,6 +288,25 @@ class Node:
 
     # Operations
 
+    @property
+    def operation_count(self) -> int:
+        """How many operations the import has made so far."""
+        return len(self._builder.created)
+
+    def inline(self, body: Body) -> list[SSAValue]:
+        """The outputs of a function that defines the node."""
+        return self._inline(body, self.label)
+
+    def inline_graph(self, graph: GraphProto, inputs: Sequence[SSAValue]) -> list[SSAValue]:
+        """The outputs of a graph attribute for some inputs; it sees the names around the node."""
+        if len(inputs) != len(graph.input):
+            raise OnnxImportError(
+                f"its graph '{graph.name}' has {len(graph.input)} inputs, expected {len(inputs)}"
+            )
+        given = {value.name: operand for value, operand in zip(graph.input, inputs, strict=True)}
+        outputs = [value.name for value in graph.output]
+        return self.inline(Body(graph.node, graph.initializer, given, outputs))
+
     def emit(self, op: RelayOp) -> SSAValue:
         """The result of a new operation."""
         return self._builder.emit(op, self.label)
@@ -261,6 +322,10 @@ class Node:
             raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
         with np.errstate(over="ignore"):  # too large for f16 is infinite
             return self.constant(np.array(number).astype(dtype))
+
+    def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
+        """A constant of zeros, of which one is stored, with the dtype of another value."""
+        return self.constant(np.broadcast_to(np.zeros((), self.element_dtype(like)), shape))
 
     def element_dtype(self, value: SSAValue) -> np.dtype[Any]:
         """The NumPy dtype of a value."""

@@ -28,20 +28,22 @@ from xrelay.frontends.onnx.errors import UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
 
 
-def _times(node: Node, value: SSAValue, factor: float) -> SSAValue:
+def times(node: Node, value: SSAValue, factor: float) -> SSAValue:
+    """value * factor"""
     return value if factor == 1 else node.emit(MultiplyOp(value, node.scalar(factor, value)))
 
 
-def _plus(node: Node, value: SSAValue, number: float) -> SSAValue:
+def plus(node: Node, value: SSAValue, number: float) -> SSAValue:
+    """value + number"""
     return node.emit(AddOp(value, node.scalar(number, value)))
 
 
 def _times_sum(node: Node, value: SSAValue, number: float, other: SSAValue) -> SSAValue:
     """value * (number + other)"""
-    return node.emit(MultiplyOp(value, _plus(node, other, number)))
+    return node.emit(MultiplyOp(value, plus(node, other, number)))
 
 
-def _exponential_below_zero(
+def exponential_below_zero(
     node: Node, data: SSAValue, alpha: float, divisor: float = 1.0
 ) -> SSAValue:
     """max(x, 0) + alpha * (exp(min(x, 0) / divisor) - 1), in which no exp overflows."""
@@ -50,25 +52,25 @@ def _exponential_below_zero(
         negative = node.emit(DivideOp(negative, node.scalar(divisor, data)))
     exponential = node.emit(ExpOp(negative))
     below = node.emit(SubtractOp(exponential, node.scalar(1, data)))
-    return node.emit(AddOp(node.emit(ReluOp(data)), _times(node, below, alpha)))
+    return node.emit(AddOp(node.emit(ReluOp(data)), times(node, below, alpha)))
 
 
 def elu(node: Node) -> SSAValue:
     """Elu: alpha * (exp(x) - 1) below 0, x above."""
-    return _exponential_below_zero(node, node.input(0), node.real("alpha", 1.0))
+    return exponential_below_zero(node, node.input(0), node.real("alpha", 1.0))
 
 
 def celu(node: Node) -> SSAValue:
     """Celu: alpha * (exp(x / alpha) - 1) below 0, x above."""
     alpha = node.real("alpha", 1.0)
-    return _exponential_below_zero(node, node.input(0), alpha, alpha)
+    return exponential_below_zero(node, node.input(0), alpha, alpha)
 
 
 def selu(node: Node) -> SSAValue:
     """Selu: gamma times Elu."""
     alpha = node.real("alpha", 1.67326319217681884765625)
     gamma = node.real("gamma", 1.05070102214813232421875)
-    return _times(node, _exponential_below_zero(node, node.input(0), alpha), gamma)
+    return times(node, exponential_below_zero(node, node.input(0), alpha), gamma)
 
 
 def parametric_relu(node: Node) -> SSAValue:
@@ -86,65 +88,70 @@ def thresholded_relu(node: Node) -> SSAValue:
     return node.emit(WhereOp(above, data, node.scalar(0, data)))
 
 
-def _hard_sigmoid(node: Node, data: SSAValue, alpha: float, beta: float) -> SSAValue:
-    return node.emit(ClipOp(_plus(node, _times(node, data, alpha), beta), 0.0, 1.0))
+def clipped_line(node: Node, data: SSAValue, alpha: float, beta: float) -> SSAValue:
+    """alpha * x + beta, between 0 and 1"""
+    return node.emit(ClipOp(plus(node, times(node, data, alpha), beta), 0.0, 1.0))
 
 
 def hard_sigmoid(node: Node) -> SSAValue:
     """HardSigmoid: alpha * x + beta, between 0 and 1."""
     alpha, beta = node.real("alpha", 0.2), node.real("beta", 0.5)
-    return _hard_sigmoid(node, node.input(0), alpha, beta)
+    return clipped_line(node, node.input(0), alpha, beta)
 
 
 def hard_swish(node: Node) -> SSAValue:
     """HardSwish: x times the hard sigmoid of slope 1/6."""
     data = node.input(0)
-    return node.emit(MultiplyOp(data, _hard_sigmoid(node, data, 1 / 6, 0.5)))
+    return node.emit(MultiplyOp(data, clipped_line(node, data, 1 / 6, 0.5)))
 
 
 def swish(node: Node) -> SSAValue:
     """Swish: x * sigmoid(alpha * x)."""
     alpha = node.real("alpha", 1.0)
     data = node.input(0)
-    return node.emit(MultiplyOp(data, node.emit(SigmoidOp(_times(node, data, alpha)))))
+    return node.emit(MultiplyOp(data, node.emit(SigmoidOp(times(node, data, alpha)))))
 
 
-def _softplus(node: Node, data: SSAValue) -> SSAValue:
+def smooth_relu(node: Node, data: SSAValue) -> SSAValue:
     """max(x, 0) + log(1 + exp(-|x|)), in which no exp overflows."""
     exponential = node.emit(ExpOp(node.emit(NegativeOp(node.emit(AbsOp(data))))))
-    rest = node.emit(LogOp(_plus(node, exponential, 1)))
+    rest = node.emit(LogOp(plus(node, exponential, 1)))
     return node.emit(AddOp(node.emit(ReluOp(data)), rest))
 
 
 def softplus(node: Node) -> SSAValue:
     """Softplus: log(1 + exp(x))."""
-    return _softplus(node, node.input(0))
+    return smooth_relu(node, node.input(0))
 
 
 def mish(node: Node) -> SSAValue:
     """Mish: x * tanh(softplus(x))."""
     data = node.input(0)
-    return node.emit(MultiplyOp(data, node.emit(TanhOp(_softplus(node, data)))))
+    return node.emit(MultiplyOp(data, node.emit(TanhOp(smooth_relu(node, data)))))
 
 
 def softsign(node: Node) -> SSAValue:
     """Softsign: x / (1 + |x|)."""
-    data = node.input(0)
-    return node.emit(DivideOp(data, _plus(node, node.emit(AbsOp(data)), 1)))
+    return softened_sign(node, node.input(0))
+
+
+def softened_sign(node: Node, data: SSAValue) -> SSAValue:
+    """x / (1 + |x|)"""
+    return node.emit(DivideOp(data, plus(node, node.emit(AbsOp(data)), 1)))
 
 
 def gelu(node: Node) -> SSAValue:
     """Gelu: x / 2 * (1 + erf(x / sqrt(2))), or its approximation by tanh."""
     approximate = node.string("approximate", "none")
     data = node.input(0)
-    half = _times(node, data, 0.5)
+    half = times(node, data, 0.5)
     if approximate == "none":
-        return _times_sum(node, half, 1, node.emit(ErfOp(_times(node, data, sqrt(0.5)))))
+        return _times_sum(node, half, 1, node.emit(ErfOp(times(node, data, sqrt(0.5)))))
     if approximate != "tanh":
         raise UnsupportedNode(f"'approximate' is \"{approximate}\"")
     square = node.emit(MultiplyOp(data, data))
-    inner = _times_sum(node, data, 1, _times(node, square, 0.044715))
-    return _times_sum(node, half, 1, node.emit(TanhOp(_times(node, inner, sqrt(2 / pi)))))
+    inner = _times_sum(node, data, 1, times(node, square, 0.044715))
+    return _times_sum(node, half, 1, node.emit(TanhOp(times(node, inner, sqrt(2 / pi)))))
 
 
 ACTIVATION_CONVERTERS: ConverterTable = {

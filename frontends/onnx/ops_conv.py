@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
+from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp, Conv3DOp
+from xrelay.dialects.conv_transpose import Conv3DTransposeOp
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
@@ -12,13 +13,13 @@ from xrelay.frontends.onnx.node import MAX_ELEMENTS, ConverterTable, Node
 from xrelay.frontends.onnx.windows import Window, halves
 
 
-def _spatial(node: Node, data: SSAValue, weight: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
-    """The spatial lengths of images or lines, and of the windows of a weight."""
+def spatial(node: Node, data: SSAValue, weight: SSAValue) -> tuple[Sequence[int], Sequence[int]]:
+    """The spatial lengths of lines, images or volumes, and of the windows of a weight."""
     shape, kernel = node.shape_of(data), node.shape_of(weight)
-    if len(shape) not in (3, 4):
+    if len(shape) not in (3, 4, 5):
         raise UnsupportedNode(
-            f"its input has the shape {list(shape)}: only lines, of rank 3, and images, of rank 4, "
-            "are supported"
+            f"its input has the shape {list(shape)}: only lines, images and volumes, of rank 3 to "
+            "5, are supported"
         )
     if len(kernel) != len(shape):
         raise OnnxImportError(
@@ -34,14 +35,16 @@ def _with_bias(node: Node, result: SSAValue, bias: SSAValue | None) -> SSAValue:
     return result if bias is None else node.emit(BiasAddOp(result, bias))
 
 
+_CONVOLUTIONS = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}
+
+
 def convolution(node: Node) -> SSAValue:
-    """Conv of lines and images, with an optional bias."""
+    """Conv of lines, images and volumes, with an optional bias."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
-    image, kernel = _spatial(node, data, weight)
+    image, kernel = spatial(node, data, weight)
     window = Window.of(node, len(image))
-    operator = Conv1DOp if len(image) == 1 else Conv2DOp
     result = node.emit(
-        operator(
+        _CONVOLUTIONS[len(image)](
             data,
             weight,
             strides=window.strides,
@@ -54,9 +57,9 @@ def convolution(node: Node) -> SSAValue:
 
 
 def transposed_convolution(node: Node) -> SSAValue:
-    """ConvTranspose of lines, which are taken for images of height 1, and images."""
+    """ConvTranspose of lines, which are taken for images of height 1, images and volumes."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
-    image, kernel = _spatial(node, data, weight)
+    image, kernel = spatial(node, data, weight)
     axes = len(image)
     window = Window.of(node, axes)
     extra = node.integers("output_padding") or [0] * axes
@@ -88,8 +91,9 @@ def transposed_convolution(node: Node) -> SSAValue:
         data, weight = (node.emit(ExpandDimsOp(value, 2)) for value in (data, weight))
         strides, dilations, extra = [1, *strides], [1, *dilations], [0, *extra]
         pads = [0, pads[0], 0, pads[1]]
+    operator = Conv3DTransposeOp if axes == 3 else Conv2DTransposeOp
     result = node.emit(
-        Conv2DTransposeOp(
+        operator(
             data,
             weight,
             strides=strides,
@@ -97,7 +101,8 @@ def transposed_convolution(node: Node) -> SSAValue:
             padding=pads,
             dilation=dilations,
             groups=node.integer("group", 1),
-            kernel_layout="IOHW",
+            # Relay calls the axis of the channels of the data O for volumes.
+            kernel_layout="OIDHW" if axes == 3 else "IOHW",
         )
     )
     if axes == 1:

@@ -34,8 +34,20 @@ from xrelay.dialects.binary import (
     RightShiftOp,
     SubtractOp,
 )
+from xrelay.dialects.bits import IsInfOp, ReinterpretOp
 from xrelay.dialects.reshape import ExpandDimsOp
 from xrelay.dialects.shapes import is_float
+from xrelay.dialects.transcendental import (
+    AcoshOp,
+    AcosOp,
+    AsinhOp,
+    AsinOp,
+    AtanhOp,
+    AtanOp,
+    CoshOp,
+    SinhOp,
+    TanOp,
+)
 from xrelay.dialects.transform import WhereOp
 from xrelay.dialects.unary import (
     AbsOp,
@@ -220,6 +232,12 @@ def named_cast(node: Node) -> SSAValue:
     return _cast(node, node.input(0), element_type_named(node.string("to", "")))
 
 
+def bit_cast(node: Node) -> SSAValue:
+    """BitCast: the same bits as another type of the same width."""
+    dtype = element_type_of(node.integer("to"), "attribute 'to'")
+    return node.emit(ReinterpretOp(node.input(0), dtype))
+
+
 def cast_like(node: Node) -> SSAValue:
     """CastLike: the element type is that of the second input."""
     node.ignore("saturate", "round_mode")
@@ -259,6 +277,18 @@ def is_nan(node: Node) -> SSAValue:
     return node.emit(NotEqualOp(data, data))
 
 
+def is_infinite(node: Node) -> SSAValue:
+    """IsInf: of one sign, or of both."""
+    negative = bool(node.integer("detect_negative", 1))
+    positive = bool(node.integer("detect_positive", 1))
+    data = node.input(0)
+    if negative and positive:
+        return node.emit(IsInfOp(data))
+    if not (negative or positive):
+        return node.constant(np.broadcast_to(np.array(False), node.shape_of(data)))
+    return node.emit(EqualOp(data, node.scalar(inf if positive else -inf, data)))
+
+
 def where(node: Node) -> SSAValue:
     """Where: all three inputs broadcast."""
     return node.emit(WhereOp(node.input(0), node.input(1), node.input(2)))
@@ -271,8 +301,15 @@ def identity(node: Node) -> SSAValue:
 
 ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Abs": {1: unary(AbsOp)},
+    "Acos": {7: unary(AcosOp)},
+    "Acosh": {9: unary(AcoshOp)},
     "Add": broadcasting(AddOp),
     "And": broadcasting(LogicalAndOp),
+    "Asin": {7: unary(AsinOp)},
+    "Asinh": {9: unary(AsinhOp)},
+    "Atan": {7: unary(AtanOp)},
+    "Atanh": {9: unary(AtanhOp)},
+    "BitCast": {26: bit_cast},
     "BitShift": {11: bit_shift},
     "BitwiseAnd": {18: binary(BitwiseAndOp)},
     "BitwiseNot": {18: bitwise_not},
@@ -283,6 +320,7 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Ceil": {1: unary(CeilOp)},
     "Clip": {1: clip_by_attributes, 11: clip_by_inputs},
     "Cos": {7: unary(CosOp)},
+    "Cosh": {9: unary(CoshOp)},
     "Div": broadcasting(DivideOp),
     "Equal": broadcasting(EqualOp),
     "Erf": {9: unary(ErfOp)},
@@ -291,6 +329,7 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Greater": broadcasting(GreaterOp),
     "GreaterOrEqual": {12: binary(GreaterEqualOp)},
     "Identity": {1: identity},
+    "IsInf": {10: is_infinite},
     "IsNaN": {9: is_nan},
     "LeakyRelu": {1: leaky_relu},
     "Less": broadcasting(LessOp),
@@ -311,9 +350,11 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Sigmoid": {1: unary(SigmoidOp)},
     "Sign": {9: unary(SignOp)},
     "Sin": {7: unary(SinOp)},
+    "Sinh": {9: unary(SinhOp)},
     "Sqrt": {1: unary(SqrtOp)},
     "Sub": broadcasting(SubtractOp),
     "Sum": {1: variadic(AddOp)},
+    "Tan": {7: unary(TanOp)},
     "Tanh": {1: unary(TanhOp)},
     "Where": {9: where},
     "Xor": broadcasting(LogicalXorOp),

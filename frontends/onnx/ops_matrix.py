@@ -1,17 +1,23 @@
 """Matrix products."""
 
+from collections.abc import Callable
 from math import prod
 
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, MultiplyOp
+from xrelay.dialects.core import TupleOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.einsum import EinsumOp
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.shapes import broadcast_shapes, is_float
+from xrelay.dialects.shapes import broadcast_shapes, is_float, normalize_axis
 from xrelay.dialects.transform import BroadcastToOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
+
+Binary = Callable[[SSAValue, SSAValue], RelayOp]
 
 
 def gemm(node: Node) -> SSAValue:
@@ -43,11 +49,18 @@ def gemm(node: Node) -> SSAValue:
 
 
 def matmul(node: Node) -> SSAValue:
+    """MatMul, as in NumPy."""
+    return matrix_product(node, node.input(0), node.input(1))
+
+
+def matrix_product(
+    node: Node, lhs: SSAValue, rhs: SSAValue, batches: Binary | None = None
+) -> SSAValue:
     """
-    MatMul, as in NumPy: the last two axes are matrices and the others broadcast; an operand of
-    rank 1 is a row on the left and a column on the right, and its axis disappears.
+    The product as in NumPy: the last two axes are matrices and the others broadcast; an operand of
+    rank 1 is a row on the left and a column on the right, and its axis disappears. `batches` makes
+    the product of two batches of matrices; without it, those of numbers are chosen by their ranks.
     """
-    lhs, rhs = node.input(0), node.input(1)
     shapes = node.shape_of(lhs), node.shape_of(rhs)
     if not shapes[0] or not shapes[1]:
         raise OnnxImportError("an input is a scalar, expected at least rank 1")
@@ -60,13 +73,12 @@ def matmul(node: Node) -> SSAValue:
             f"rows of {left[-1]} elements, the second columns of {right[-2]}"
         )
     batch = tuple(broadcast_shapes(left[:-2], right[:-2], ("the first", "the second")))
-    if len(right) == 2:  # one matrix on the right multiplies all rows
+    if len(right) == 2 and batches is None:  # one matrix on the right multiplies all rows
         flat = reshaped(node, lhs, (prod(left[:-1]), left[-1]))
         result = node.emit(MatmulOp(flat, reshaped(node, rhs, right)))
     else:
-        result = node.emit(
-            BatchMatmulOp(_as_batch(node, lhs, left, batch), _as_batch(node, rhs, right, batch))
-        )
+        operands = _as_batch(node, lhs, left, batch), _as_batch(node, rhs, right, batch)
+        result = node.emit((batches or BatchMatmulOp)(*operands))
     shape = [*batch, rows, columns]
     if len(shapes[0]) == 1:
         del shape[-2]
@@ -95,7 +107,21 @@ def reshaped(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     return node.emit(ReshapeOp(value, shape, allowzero=0 in shape))
 
 
+def as_matrix(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """`value` as a matrix whose rows hold the axes from `axis` on."""
+    shape = node.shape_of(value)
+    axis = axis if axis == len(shape) else normalize_axis(axis, len(shape))
+    return reshaped(node, value, (prod(shape[:axis]), prod(shape[axis:])))
+
+
+def einsum(node: Node) -> SSAValue:
+    """Einsum: sums of products in Einstein's notation."""
+    equation = node.string("equation", "")
+    return node.emit(EinsumOp(node.emit(TupleOp(node.inputs())), equation))
+
+
 MATRIX_CONVERTERS: ConverterTable = {
+    "Einsum": {12: einsum},
     "Gemm": {1: gemm},
     "MatMul": {1: matmul},
 }

@@ -1,6 +1,6 @@
-"""Convolution, pooling, normalisation, softmax and dropout."""
+"""Normalisation, softmax and dropout."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -8,7 +8,6 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.core import TupleGetItemOp
 from xrelay.dialects.creation import OnesLikeOp, OnesOp
@@ -22,78 +21,13 @@ from xrelay.dialects.norm import (
     RmsNormOp,
     SoftmaxOp,
 )
-from xrelay.dialects.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
-from xrelay.dialects.reduction import MaxOp, MeanOp
+from xrelay.dialects.reduction import MeanOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.transform import BroadcastToOp, RepeatOp
 from xrelay.dialects.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_matrix import reshaped
-from xrelay.frontends.onnx.windows import Window, require_image
-
-
-def _kernel_shape(node: Node) -> list[int]:
-    kernel = node.integers("kernel_shape")
-    if kernel is None:
-        raise OnnxImportError("attribute 'kernel_shape' is missing")
-    if len(kernel) != 2:
-        raise UnsupportedNode(
-            f"'kernel_shape' is {kernel}: only two-dimensional windows are supported"
-        )
-    return kernel
-
-
-def max_pool(node: Node) -> SSAValue:
-    """MaxPool in two dimensions; the indices of the elements are not supported."""
-    node.ignore("storage_order")  # orders the indices
-    kernel, window = _kernel_shape(node), Window.of(node)
-    ceil_mode = bool(node.integer("ceil_mode", 0))
-    data = node.input(0)
-    return node.emit(
-        MaxPool2DOp(
-            data,
-            kernel,
-            strides=window.strides,
-            dilation=window.dilations,
-            padding=window.padding(require_image(node, data), kernel),
-            ceil_mode=ceil_mode,
-        )
-    )
-
-
-def average_pool(node: Node) -> SSAValue:
-    """AveragePool in two dimensions."""
-    kernel, window = _kernel_shape(node), Window.of(node)
-    ceil_mode = bool(node.integer("ceil_mode", 0))
-    count_include_pad = bool(node.integer("count_include_pad", 0))
-    data = node.input(0)
-    return node.emit(
-        AvgPool2DOp(
-            data,
-            kernel,
-            strides=window.strides,
-            dilation=window.dilations,
-            padding=window.padding(require_image(node, data), kernel),
-            ceil_mode=ceil_mode,
-            count_include_pad=count_include_pad,
-        )
-    )
-
-
-def global_pool(
-    pool: Callable[[SSAValue], RelayOp], other: type[MeanOp] | type[MaxOp]
-) -> Converter:
-    """Converts a pool over whole images, and a reduction where the input is no image."""
-
-    def convert(node: Node) -> SSAValue:
-        data = node.input(0)
-        rank = len(node.shape_of(data))
-        if rank == 4:
-            return node.emit(pool(data))
-        return node.emit(other(data, range(2, rank), keepdims=True))
-
-    return convert
 
 
 def batch_normalization(node: Node) -> SSAValue:
@@ -276,17 +210,13 @@ def _undropped(node: Node) -> list[SSAValue]:
 
 
 NN_CONVERTERS: ConverterTable = {
-    "AveragePool": {1: average_pool},
     "BatchNormalization": {1: batch_normalization},
     "Dropout": {1: dropout, 12: dropout_with_mode},
-    "GlobalAveragePool": {1: global_pool(GlobalAvgPool2DOp, MeanOp)},
-    "GlobalMaxPool": {1: global_pool(GlobalMaxPool2DOp, MaxOp)},
     "GroupNormalization": {18: group_normalization_by_group, 21: group_normalization},
     "InstanceNormalization": {1: instance_normalization},
     "LRN": {1: local_response_normalization},
     "LayerNormalization": {17: layer_normalization},
     "LogSoftmax": {1: flat_softmax(LogSoftmaxOp), 13: softmax(LogSoftmaxOp)},
-    "MaxPool": {1: max_pool},
     "RMSNormalization": {23: rms_normalization},
     "SimplifiedLayerNormalization": {1: rms_normalization},
     "Softmax": {1: flat_softmax(SoftmaxOp), 13: softmax(SoftmaxOp)},

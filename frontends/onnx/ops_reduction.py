@@ -1,11 +1,19 @@
 """Reductions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import DivideOp, MultiplyOp
+from xrelay.dialects.binary import (
+    AddOp,
+    DivideOp,
+    EqualOp,
+    MultiplyOp,
+    PowerOp,
+    SubtractOp,
+)
+from xrelay.dialects.bits import IsFiniteOp
 from xrelay.dialects.reduction import (
     AllOp,
     AnyOp,
@@ -18,8 +26,11 @@ from xrelay.dialects.reduction import (
     ReductionOp,
     SumOp,
 )
+from xrelay.dialects.reshape import SqueezeOp
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.unary import AbsOp, CastOp, LogOp, SqrtOp
+from xrelay.dialects.transform import WhereOp
+from xrelay.dialects.unary import AbsOp, CastOp, ExpOp, LogOp, SqrtOp
+from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 
 Reduce = Callable[[Node, SSAValue, list[int] | None, bool], SSAValue]
@@ -94,6 +105,52 @@ def log_of_sum(node: Node, data: SSAValue, axes: list[int] | None, keepdims: boo
     return node.emit(LogOp(node.emit(SumOp(data, axes, keepdims=keepdims))))
 
 
+def log_of_sum_of_exponentials(
+    node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool
+) -> SSAValue:
+    """ReduceLogSumExp, in which no exp overflows: the largest element is taken out of the sum."""
+    largest = node.emit(MaxOp(data, axes, keepdims=True))
+    zero = node.scalar(0, data)
+    # Infinite elements, and none at all, leave nothing to subtract.
+    largest = node.emit(WhereOp(node.emit(IsFiniteOp(largest)), largest, zero))
+    exponentials = node.emit(ExpOp(node.emit(SubtractOp(data, largest))))
+    total = SumOp(exponentials, axes, keepdims=keepdims)
+    if not keepdims:
+        largest = node.emit(SqueezeOp(largest, total.reduced_axes))
+    return node.emit(AddOp(node.emit(LogOp(node.emit(total))), largest))
+
+
+def root_of_powers(
+    node: Node, data: SSAValue, p: int, total: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
+    """The p-th root of a sum of the p-th powers of magnitudes."""
+    if p == 1:
+        return total(node.emit(AbsOp(data)))
+    if p == 2:
+        return node.emit(SqrtOp(total(node.emit(MultiplyOp(data, data)))))
+    powers = node.emit(PowerOp(node.emit(AbsOp(data)), node.scalar(p, data)))
+    return node.emit(PowerOp(total(powers), node.scalar(1 / p, data)))
+
+
+def norm(node: Node, data: SSAValue, p: int, axes: Sequence[int]) -> SSAValue:
+    """The p-norms along some axes, which stay with length 1."""
+    return root_of_powers(
+        node, data, p, lambda powers: node.emit(SumOp(powers, axes, keepdims=True))
+    )
+
+
+def norm_normalization(node: Node) -> SSAValue:
+    """LpNormalization: division by the p-norm along an axis, 0 where that is 0."""
+    axis, p = node.integer("axis", -1), node.integer("p", 2)
+    if p not in (1, 2):
+        raise OnnxImportError(f"'p' is {p}, accepted are 1 and 2")
+    data = node.input(0)
+    length = norm(node, data, p, [axis])
+    zero = node.scalar(0, data)
+    quotient = node.emit(DivideOp(data, length))
+    return node.emit(WhereOp(node.emit(EqualOp(length, zero)), zero, quotient))
+
+
 def extreme_index(op: type[ArgmaxOp] | type[ArgminOp]) -> Converter:
     """Converts ArgMax or ArgMin."""
 
@@ -114,9 +171,11 @@ def since_18(reduce: Reduce) -> dict[int, Converter]:
 REDUCTION_CONVERTERS: ConverterTable = {
     "ArgMax": {1: extreme_index(ArgmaxOp)},
     "ArgMin": {1: extreme_index(ArgminOp)},
+    "LpNormalization": {1: norm_normalization},
     "ReduceL1": since_18(sum_of_magnitudes),
     "ReduceL2": since_18(length),
     "ReduceLogSum": since_18(log_of_sum),
+    "ReduceLogSumExp": since_18(log_of_sum_of_exponentials),
     "ReduceMax": since_18(reduction(MaxOp, AnyOp)),
     "ReduceMean": since_18(mean),
     "ReduceMin": since_18(reduction(MinOp, AllOp)),

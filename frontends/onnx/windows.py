@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from xrelay.frontends.onnx.errors import UnsupportedNode
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import MAX_ELEMENTS, Node
-
-DIMENSIONS = {1: "one-dimensional", 2: "two-dimensional"}
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,7 @@ class Window:
             ("dilations", window.dilations, axes),
         ):
             if len(numbers) != expected:
-                raise UnsupportedNode(
-                    f"'{name}' is {numbers}: only {DIMENSIONS[axes]} windows are supported"
-                )
+                raise UnsupportedNode(f"'{name}' is {numbers}: expected {expected} numbers")
             if min(numbers) < 0 or max(numbers) > MAX_ELEMENTS:
                 raise UnsupportedNode(
                     f"'{name}' is {numbers}, accepted range is [0, {MAX_ELEMENTS}]"
@@ -66,6 +62,14 @@ def halves(totals: Sequence[int], *, more_at_end: bool) -> list[int]:
     small = [total // 2 for total in totals]
     large = [total - total // 2 for total in totals]
     return small + large if more_at_end else large + small
+
+
+def kernel_shape(node: Node) -> list[int]:
+    """The attribute of pooling: the lengths of windows."""
+    kernel = node.integers("kernel_shape")
+    if kernel is None:
+        raise OnnxImportError("attribute 'kernel_shape' is missing")
+    return kernel
 
 
 def require_image(node: Node, value: SSAValue) -> tuple[int, ...]:

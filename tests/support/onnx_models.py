@@ -1,15 +1,18 @@
 """Small ONNX models for tests, and what the importer makes of them."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnxruntime
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from xrelay.frontends.onnx import import_model
+from xrelay.dialects.core import ConstantOp
+from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.interpreters.relay import interpret
 
 Array = np.ndarray
@@ -97,3 +100,71 @@ def main(module: ModuleOp) -> FuncOp:
     function = module.body.block.first_op
     assert isinstance(function, FuncOp)
     return function
+
+
+def by_onnxruntime(model: ModelProto, data: Sequence[Array]) -> list[Array]:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    names = [value.name for value in session.get_inputs()]
+    return session.run(None, dict(zip(names, data, strict=True)))
+
+
+def require_equal(results: Sequence[Array], expected: Sequence[Array]) -> None:
+    assert len(results) == len(expected)
+    for result, wanted in zip(results, expected, strict=True):
+        assert result.dtype == wanted.dtype
+        assert result.shape == wanted.shape
+        tolerance = 1e-2 if wanted.dtype == np.float16 else 2e-5
+        np.testing.assert_allclose(result, wanted, tolerance, tolerance)
+
+
+def check(
+    op: str,
+    data: Sequence[Array | None],
+    constants: Sequence[Array | None] = (),
+    expected: Sequence[Array] | Array | None = None,
+    **options: Any,
+) -> None:
+    """Compares with `expected`, with onnxruntime when there is none."""
+    model = one_node(op, data, constants, **options)
+    given = [array for array in data if array is not None]
+    if expected is None:
+        expected = by_onnxruntime(model, given)
+    require_equal(
+        by_import(model, given), [expected] if isinstance(expected, np.ndarray) else expected
+    )
+
+
+def kinds(model: ModelProto, **options: Any) -> list[str]:
+    """The operations that a model becomes, without constants."""
+    return [
+        op.name.removeprefix("relay.")
+        for op in operations(import_model(model, **options))
+        if not isinstance(op, ConstantOp)
+    ]
+
+
+def with_constants(
+    model: ModelProto, data: Sequence[Array]
+) -> tuple[ModelProto, ModuleOp, list[Array]]:
+    """
+    A model of one node in which the inputs that must be constants are, what it is imported as, and
+    the data for the other inputs.
+    """
+    changed = ModelProto()
+    changed.CopyFrom(model)
+    names = [value.name for value in model.graph.input]
+    feeds = dict(zip(names, data, strict=True))
+    while True:
+        try:
+            return changed, import_model(changed), list(feeds.values())
+        except OnnxImportError as error:
+            asked = re.search(r"input (\d+) \('\w+'\) is not a constant", str(error))
+            if asked is None:
+                raise
+            name = model.graph.node[0].input[int(asked[1])]
+            changed.graph.initializer.append(numpy_helper.from_array(feeds.pop(name), name))

@@ -7,6 +7,7 @@ import pytest
 
 import xrelay.tools.universe
 from xrelay.frontends.onnx.converters import CONVERTERS
+from xrelay.frontends.onnx.refusals import REFUSED
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,6 +16,12 @@ def test_onnx_operators_are_listed():
     text = (ROOT / "docs" / "onnx.md").read_text()
     section = text.partition("## Operators")[2].partition("`tests/")[0]
     assert re.findall(r"\w+", section) == sorted(CONVERTERS)
+
+
+def test_onnx_operators_that_are_not_imported_are_listed():
+    text = (ROOT / "docs" / "onnx.md").read_text()
+    rows = re.findall(r"^\| ([^|]*) \| ([^|]*) \|", text.partition("| --- |")[2], re.MULTILINE)
+    assert {name: reason for reason, names in rows for name in names.split(", ")} == REFUSED
 
 
 def test_passes_are_listed():

@@ -1,10 +1,8 @@
 """Every operator that the ONNX importer knows, against onnxruntime or NumPy."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto, defs, helper, numpy_helper
 from onnx_models import (
@@ -12,9 +10,13 @@ from onnx_models import (
     Samples,
     build,
     by_import,
+    by_onnxruntime,
+    check,
+    kinds,
     longs,
     one_node,
     operations,
+    require_equal,
     untyped,
     value_info,
 )
@@ -26,52 +28,6 @@ from xrelay.frontends.onnx.converters import CONVERTERS
 
 SAMPLES = Samples(7)
 floats, integers, bools = SAMPLES.floats, SAMPLES.integers, SAMPLES.bools
-
-
-def by_onnxruntime(model: ModelProto, data: Sequence[Array]) -> list[Array]:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    names = [value.name for value in session.get_inputs()]
-    return session.run(None, dict(zip(names, data, strict=True)))
-
-
-def require_equal(results: Sequence[Array], expected: Sequence[Array]) -> None:
-    assert len(results) == len(expected)
-    for result, wanted in zip(results, expected, strict=True):
-        assert result.dtype == wanted.dtype
-        assert result.shape == wanted.shape
-        tolerance = 1e-2 if wanted.dtype == np.float16 else 2e-5
-        np.testing.assert_allclose(result, wanted, tolerance, tolerance)
-
-
-def check(
-    op: str,
-    data: Sequence[Array | None],
-    constants: Sequence[Array | None] = (),
-    expected: Sequence[Array] | Array | None = None,
-    **options: Any,
-) -> None:
-    """Compares with `expected`, with onnxruntime when there is none."""
-    model = one_node(op, data, constants, **options)
-    given = [array for array in data if array is not None]
-    if expected is None:
-        expected = by_onnxruntime(model, given)
-    require_equal(
-        by_import(model, given), [expected] if isinstance(expected, np.ndarray) else expected
-    )
-
-
-def kinds(model: ModelProto, **options: Any) -> list[str]:
-    """The operations that a model becomes, without constants."""
-    return [
-        op.name.removeprefix("relay.")
-        for op in operations(import_model(model, **options))
-        if not isinstance(op, ConstantOp)
-    ]
 
 
 # Elementwise operators

@@ -1,0 +1,230 @@
+"""Bodies in the ONNX importer: functions, branches and loops."""
+
+import numpy as np
+import pytest
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx_models import (
+    Array,
+    Samples,
+    build,
+    by_import,
+    by_onnxruntime,
+    check,
+    kinds,
+    one_node,
+    require_equal,
+    untyped,
+    value_info,
+)
+
+from xrelay.frontends.onnx import OnnxImportError, import_model
+from xrelay.frontends.onnx.ops_control import MAX_ROUNDS
+
+SAMPLES = Samples(13)
+floats = SAMPLES.floats
+FLOAT = TensorProto.FLOAT
+
+
+def typed(name: str, *shape: int, dtype: int = FLOAT):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def subgraph(nodes: list[NodeProto], inputs: list[str], outputs: list[str]) -> GraphProto:
+    """A graph in a node; onnxruntime wants types of its inputs and outputs."""
+    types = {"i": TensorProto.INT64, "go": TensorProto.BOOL, "on": TensorProto.BOOL}
+
+    def value(name: str):
+        kind = types.get(name, FLOAT)
+        return typed(name, dtype=kind) if name in types else typed(name, 2)
+
+    return helper.make_graph(nodes, "body", list(map(value, inputs)), list(map(value, outputs)))
+
+
+# Functions
+
+
+def calling(
+    function: FunctionProto, nodes: list[NodeProto], data: Array, domain: str = "custom"
+) -> ModelProto:
+    graph = helper.make_graph(nodes, "g", [value_info("x", data)], [untyped("y")])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(domain, 1)]
+    return helper.make_model(graph, ir_version=8, opset_imports=opsets, functions=[function])
+
+
+def scaled_relu() -> FunctionProto:
+    """alpha * relu(x), or alpha * x + bias where there is a bias."""
+    alpha = NodeProto(op_type="Constant", output=["a"])
+    alpha.attribute.add(name="value_float", type=1, ref_attr_name="alpha")
+    return helper.make_function(
+        "custom",
+        "ScaledRelu",
+        ["x", "low"],
+        ["y", "other"],
+        [
+            alpha,
+            helper.make_node("Clip", ["x", "low"], ["c"]),
+            helper.make_node("Mul", ["c", "a"], ["y"]),
+            helper.make_node("Frobnicate", ["c"], ["other"]),
+        ],
+        [helper.make_opsetid("", 13)],
+        attributes=["alpha"],
+    )
+
+
+@pytest.mark.parametrize("low", [None, -0.25])
+def test_functions_of_the_model(low: float | None):
+    data = floats(3, 4)
+    nodes = [
+        NodeProto(op_type="Constant", output=["low"]),
+        helper.make_node(
+            "ScaledRelu", ["x", "low" if low is not None else ""], ["y"], domain="custom", alpha=2.5
+        ),
+    ]
+    nodes[0].attribute.append(helper.make_attribute("value_float", low or 0.0))
+    model = calling(scaled_relu(), nodes, data)
+    clipped = data if low is None else np.maximum(data, np.float32(low))
+    require_equal(by_import(model, [data]), [clipped * np.float32(2.5)])
+
+
+def test_problems_in_functions_name_both_nodes():
+    node = helper.make_node("ScaledRelu", ["x"], ["", "y"], "caller", domain="custom", alpha=1.0)
+    model = calling(scaled_relu(), [node], floats(2))
+    with pytest.raises(OnnxImportError, match=r"node 'caller': .* in its body, .*'other'.* Frobn"):
+        import_model(model)
+
+
+def test_functions_that_call_themselves_are_refused():
+    call = helper.make_node("Again", ["x"], ["y"], domain="custom")
+    opsets = [helper.make_opsetid("custom", 1)]
+    function = helper.make_function("custom", "Again", ["x"], ["y"], [call], opsets)
+    with pytest.raises(OnnxImportError, match="more than 32 deep"):
+        import_model(calling(function, [call], floats(2)))
+
+
+def test_functions_take_no_more_inputs_than_they_have():
+    node = helper.make_node("ScaledRelu", ["x", "x", "x"], ["y"], domain="custom", alpha=1.0)
+    with pytest.raises(OnnxImportError, match="3 inputs and 1 outputs, the function"):
+        import_model(calling(scaled_relu(), [node], floats(2)))
+
+
+def test_operators_that_are_functions():
+    """Those of ONNX, with an attribute that has a default, and with operator sets that lack one."""
+    data = floats(2, 3, 4, 5)
+    check("Shrink", [data], opset=9, lambd=0.3)
+    check("MeanVarianceNormalization", [data], opset=9)
+    check("MeanVarianceNormalization", [data], opset=13, axes=[1, 3])
+    check("DynamicQuantizeLinear", [data], outputs=3)
+    assert kinds(one_node("SwiGLU", [data, data], opset=28)) == ["sigmoid", "multiply", "multiply"]
+
+
+# Branches
+
+
+def branching(condition: Array | None, other: NodeProto) -> ModelProto:
+    """x + x if the condition holds, what `other` computes otherwise."""
+    add = subgraph([helper.make_node("Add", ["x", "doubled"], ["t"])], [], ["t"])
+    node = helper.make_node(
+        "If", ["c"], ["y"], then_branch=add, else_branch=subgraph([other], [], [other.output[0]])
+    )
+    inputs = [typed("x", 2)] + ([typed("c", dtype=TensorProto.BOOL)] if condition is None else [])
+    constants = [] if condition is None else [numpy_helper.from_array(condition, "c")]
+    nodes = [helper.make_node("Mul", ["x", "x"], ["doubled"]), node]
+    return build(nodes, inputs, [typed("y", 2)], constants)
+
+
+def test_one_branch_is_imported():
+    data = floats(2)
+    for condition in (True, False):
+        model = branching(np.array(condition), helper.make_node("Neg", ["x"], ["e"]))
+        require_equal(by_import(model, [data]), by_onnxruntime(model, [data]))
+
+
+def test_the_other_branch_may_hold_anything():
+    model = branching(np.array(True), helper.make_node("NonZero", ["x"], ["e"]))
+    assert kinds(model) == ["multiply", "add"]
+    with pytest.raises(OnnxImportError, match=r"\(If\)|op type If.*'X'\) is not a constant"):
+        import_model(branching(np.array(False), helper.make_node("NonZero", ["x"], ["e"])))
+
+
+def test_conditions_must_be_constants():
+    with pytest.raises(OnnxImportError, match=r"op type If.*input 0 \('cond'\) is not a constant"):
+        import_model(branching(None, helper.make_node("Neg", ["x"], ["e"])))
+
+
+# Loops
+
+
+def looping(trips: int | None, last: int | None = None) -> ModelProto:
+    """h = h * w + i in each round; the outputs are the last h, and all of them."""
+    nodes = [
+        helper.make_node("Mul", ["h", "w"], ["hw"]),
+        helper.make_node("Cast", ["i"], ["if"], to=FLOAT),
+        helper.make_node("Add", ["hw", "if"], ["hn"]),
+        helper.make_node("Identity", ["hn"], ["all"]),
+        helper.make_node("Less", ["i", "last"], ["on"]),
+    ]
+    body = subgraph(nodes, ["i", "go", "h"], ["on", "hn", "all"])
+    node = helper.make_node("Loop", ["" if trips is None else "n", "", "x"], ["y", "ys"], body=body)
+    constants = [
+        numpy_helper.from_array(np.array(trips or 0), "n"),
+        numpy_helper.from_array(np.array(10**6 if last is None else last), "last"),
+    ]
+    inputs = [typed("x", 2), typed("w", 2)]
+    outputs = [typed("y", 2), helper.make_tensor_value_info("ys", FLOAT, None)]
+    return build([node], inputs, outputs, constants)
+
+
+@pytest.mark.parametrize(("trips", "last"), [(1, None), (4, None), (None, 2), (9, 3)])
+def test_loop(trips: int | None, last: int | None):
+    data = [floats(2), floats(2)]
+    model = looping(trips, last)
+    require_equal(by_import(model, data), by_onnxruntime(model, data))
+
+
+def test_loops_that_are_not_unrolled():
+    with pytest.raises(OnnxImportError, match=f"more than {MAX_ROUNDS} rounds"):
+        import_model(looping(MAX_ROUNDS + 1))
+    with pytest.raises(OnnxImportError, match="makes no round"):
+        import_model(looping(0))
+    body = subgraph([helper.make_node("Identity", ["go"], ["on"])], ["i", "go"], ["on"])
+    node = helper.make_node("Loop", ["n", ""], ["y"], body=body)
+    inputs = [typed("n", dtype=TensorProto.INT64)]
+    with pytest.raises(OnnxImportError, match=r"input 0 \('M'\) is not a constant"):
+        import_model(build([node], inputs, [untyped("y")]))
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scan(direction: int, axis: int):
+    nodes = [
+        helper.make_node("Add", ["s", "e"], ["sum"]),
+        helper.make_node("Mul", ["sum", "w"], ["out"]),
+    ]
+    body = subgraph(nodes, ["s", "e"], ["sum", "out"])
+    node = helper.make_node(
+        "Scan",
+        ["x", "xs"],
+        ["y", "ys"],
+        body=body,
+        num_scan_inputs=1,
+        scan_input_directions=[direction],
+        scan_output_directions=[1 - direction],
+        scan_input_axes=[axis],
+        scan_output_axes=[axis],
+    )
+    data = [floats(2), floats(3, 2) if axis == 0 else floats(2, 3), floats(2)]
+    inputs = [value_info(name, array) for name, array in zip(("x", "xs", "w"), data, strict=True)]
+    outputs = [typed("y", 2), helper.make_tensor_value_info("ys", FLOAT, None)]
+    model = build([node], inputs, outputs)
+    require_equal(by_import(model, data), by_onnxruntime(model, data))
+
+
+def test_names_of_bodies_hide_no_names_around():
+    """The name h of the body is another one than that of the graph."""
+    model = looping(3)
+    model.graph.node.append(helper.make_node("Neg", ["x"], ["h"]))
+    model.graph.output.append(typed("h", 2))
+    data = [floats(2), floats(2)]
+    found = by_import(model, data)
+    require_equal(found[:2], by_import(looping(3), data))
+    require_equal(found[2:], [-data[0]])

@@ -1,0 +1,124 @@
+"""The interpreter on the tests of single operators that come with onnx."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, defs, numpy_helper
+from onnx.backend.test.loader import load_model_tests
+from onnx_models import Array, one_node, with_constants
+
+from xrelay.frontends.onnx import OnnxImportError, import_model
+from xrelay.frontends.onnx.converters import CONVERTERS
+from xrelay.frontends.onnx.refusals import REFUSED
+from xrelay.interpreters.relay import interpret
+
+NARROW = r".*(FLOAT8|INT4|INT2|FLOAT4|e4m3fn|e5m2|e2m1|int4|int2|e8m0).*"
+REFUSALS = {
+    NARROW: "has elements of type (FLOAT|U?INT)[248]",
+    r"batchnorm_\w+_training_mode": "'training_mode' is set",
+    r"training_dropout\w*": r"\('training_mode'\) is true",
+    "bitcast_bool_to_uint8": "as many bits as i1",
+    r"(if|loop13|loop16|identity)_(seq|opt|seq_none|sequence)": "only tensors are supported",
+    r"equal_string\w*": "elements of type STRING",
+    r"maxpool_with_argmax\w*": "output 1 .* is not supported",
+    r"mod_\w*fmod_0\w*": "'fmod' is 0 and the inputs are floating-point",
+    "roialign_mode_max": "'mode' is not \"avg\"",
+    "scan_sum": "since operator set 9",
+    "wrap_pad": "'mode' is \"wrap\"",
+}
+"""What is refused though its operator is imported: the message by the name of the case."""
+
+WITHOUT_CASES = {
+    *("GlobalLpPool", "MaxRoiPool", "SimplifiedLayerNormalization"),
+}
+"""Imported operators that onnx has no case for; other tests have."""
+
+
+def cases() -> Iterator[tuple[str, ModelProto, list[Array], list[Array], float]]:
+    """Name, model, inputs, outputs and relative tolerance of the cases of one node."""
+    with warnings.catch_warnings():
+        # Making them computes with infinities and the like.
+        warnings.simplefilter("ignore")
+        loaded = load_model_tests(kind="node")
+    for case in loaded:
+        if case.name.endswith("_expanded") or len(case.model.graph.node) != 1:
+            continue
+        for inputs, outputs in case.data_sets:
+            arrays = [[_array(value) for value in side] for side in (inputs, outputs)]
+            yield case.name.removeprefix("test_"), case.model, *arrays, case.rtol
+
+
+def _array(value: Any) -> Array:
+    if isinstance(value, TensorProto):
+        return numpy_helper.to_array(value)
+    # Models of sequences are refused before anything looks at these.
+    return np.array(value, object) if isinstance(value, list) else np.asarray(value)
+
+
+def difference(results: tuple[Array, ...], wanted: list[Array], tolerance: float) -> str | None:
+    """What is wrong with some results."""
+    for result, expected in zip(results, wanted, strict=True):
+        if (result.dtype, result.shape) != (expected.dtype, expected.shape):
+            return f"{result.dtype}{result.shape}, not {expected.dtype}{expected.shape}"
+        if expected.dtype.kind in "iub":
+            equal = np.array_equal(result, expected)
+        else:
+            # Numbers of 16 bits are rounded at other places.
+            ulp = {"float16": 2e-3, "bfloat16": 2e-2}.get(expected.dtype.name, tolerance)
+            pair = result.astype(np.float64), expected.astype(np.float64)
+            equal = np.allclose(*pair, ulp, max(ulp / 10, 1e-6), equal_nan=True)
+        if not equal:
+            return f"{result}, not {expected}"
+    return None
+
+
+def outcome(
+    name: str, model: ModelProto, inputs: list[Array], outputs: list[Array], tolerance: float
+) -> str | None:
+    """What is wrong with a case; refusals that are expected are right."""
+    (node,) = model.graph.node
+    expected = next((text for key, text in REFUSALS.items() if re.fullmatch(key, name)), None)
+    if node.op_type in REFUSED:
+        expected = re.escape(REFUSED[node.op_type]) + "|only tensors are supported|type STRING"
+    try:
+        _, module, given = with_constants(model, inputs)
+    except OnnxImportError as error:
+        if expected is not None and re.search(expected, str(error)):
+            return None
+        return f"it is refused: {error}"
+    if expected is not None:
+        return "it is not refused"
+    with np.errstate(all="ignore"):
+        return difference(interpret(module, given), outputs, tolerance)
+
+
+def test_cases_of_onnx():
+    """Together, because making the cases takes longer than running them."""
+    wrong: list[str] = []
+    tested: set[str] = set()
+    for name, *case in cases():
+        (node,) = case[0].graph.node
+        if node.domain not in ("", "ai.onnx"):
+            continue
+        problem = outcome(name, *case)
+        if problem is None:
+            tested.add(node.op_type)
+        else:
+            wrong.append(f"{name}: {problem}")
+    assert not wrong, "\n".join(wrong)
+    assert set(CONVERTERS) - tested == WITHOUT_CASES
+
+
+def test_every_operator_is_imported_or_refused_with_a_reason():
+    known = {schema.name for schema in defs.get_all_schemas() if schema.domain == ""}
+    assert known - set(CONVERTERS) == set(REFUSED)
+
+
+@pytest.mark.parametrize("op", ["NonMaxSuppression", "RandomNormalLike", "Det"])
+def test_reasons_are_told(op: str):
+    with pytest.raises(OnnxImportError, match=re.escape(REFUSED[op])):
+        import_model(one_node(op, [np.zeros((2, 2), np.float32)], opset=11))

@@ -1,0 +1,138 @@
+"""Recurrent networks in the ONNX importer, against onnxruntime."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_models import Array, Samples, check, kinds, one_node
+
+from xrelay.frontends.onnx import OnnxImportError, import_model
+
+SAMPLES = Samples(17)
+floats = SAMPLES.floats
+LENGTH, BATCH, INPUTS, SIZE = 5, 3, 4, 2
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def network(
+    op: str,
+    directions: int = 1,
+    *,
+    bias: bool = True,
+    lengths: bool = False,
+    states: bool = False,
+    peepholes: bool = False,
+) -> tuple[list[Array], list[Array | None]]:
+    """The data of a network, and its other inputs, which are constants."""
+    rows = GATES[op] * SIZE
+    constants: list[Array | None] = [
+        floats(directions, rows, INPUTS),
+        floats(directions, rows, SIZE),
+        floats(directions, 2 * rows) if bias else None,
+        np.array([5, 2, 3], np.int32) if lengths else None,
+        floats(directions, BATCH, SIZE) if states else None,
+    ]
+    if op == "LSTM":
+        constants.append(floats(directions, BATCH, SIZE) if states else None)
+        constants.append(floats(directions, 3 * SIZE) if peepholes else None)
+    return [floats(LENGTH, BATCH, INPUTS)], constants
+
+
+def check_network(op: str, direction: str = "forward", **options: Any) -> None:
+    inputs = {
+        key: options.pop(key)
+        for key in ("bias", "lengths", "states", "peepholes")
+        if key in options
+    }
+    data, constants = network(op, 1 + (direction == "bidirectional"), **inputs)
+    outputs = 3 if op == "LSTM" else 2
+    options = {"hidden_size": SIZE, "direction": direction, "opset": 14, **options}
+    check(op, data, constants, outputs=outputs, **options)
+
+
+@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("lengths", [False, True])
+def test_directions(op: str, direction: str, lengths: bool):
+    check_network(op, direction, lengths=lengths, states=True)
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_nothing_optional(op: str):
+    check_network(op, bias=False)
+
+
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("bias", [False, True])
+def test_gru_reset(before: int, bias: bool):
+    check_network("GRU", linear_before_reset=before, bias=bias)
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_lstm_peepholes(direction: str):
+    check_network("LSTM", direction, peepholes=True, states=True)
+
+
+def test_lstm_with_coupled_gates():
+    check_network("LSTM", input_forget=1)
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_clip(op: str):
+    check_network(op, clip=0.25)
+
+
+ACTIVATIONS = [
+    *("Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh"),
+    *("HardSigmoid", "Elu", "Softsign", "Softplus"),
+]
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations(name: str):
+    parameters: dict[str, list[float]] = {}
+    if name in ("Affine", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu"):
+        parameters["activation_alpha"] = [0.5]
+    if name in ("Affine", "ScaledTanh", "HardSigmoid"):
+        parameters["activation_beta"] = [0.75]
+    check_network("RNN", activations=[name], **parameters)
+
+
+def test_parameters_of_activations_are_consumed_in_order():
+    names = ["HardSigmoid", "Tanh", "Tanh", "Sigmoid", "LeakyRelu", "Tanh"]
+    parameters = {"activation_alpha": [0.3, 0.1], "activation_beta": [0.4]}
+    check_network("LSTM", "bidirectional", activations=names, **parameters)
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_batch_first_is_transposed(op: str):
+    """onnxruntime has this layout not; the reference of onnx has."""
+    from onnx.reference import ReferenceEvaluator
+
+    (data,), constants = network(op)
+    batch_first = data.transpose(1, 0, 2).copy()
+    model = one_node(op, [batch_first], constants, opset=14, outputs=2, hidden_size=SIZE, layout=1)
+    expected = ReferenceEvaluator(model).run(None, {"in0": batch_first})
+    assert isinstance(expected, list)
+    check(op, [batch_first], constants, expected, opset=14, outputs=2, hidden_size=SIZE, layout=1)
+
+
+def test_weights_of_the_state_are_made_once():
+    data, constants = network("GRU")
+    module = import_model(one_node("GRU", data, constants, opset=14, hidden_size=SIZE))
+    assert str(module).count("nn.dense") == 1 + 2 * LENGTH
+    assert kinds(one_node("GRU", data, constants, opset=14, hidden_size=SIZE))[0] == "reshape"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"direction": "sideways"}, "'direction' is \"sideways\""),
+        ({"activations": ["Frobnicate"]}, '"Frobnicate" is not supported'),
+        ({"activations": ["Tanh", "Tanh"]}, "expected 1 names"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str):
+    data, constants = network("RNN")
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(one_node("RNN", data, constants, opset=14, hidden_size=SIZE, **options))

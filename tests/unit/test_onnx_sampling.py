@@ -1,0 +1,187 @@
+"""Resizing, sampling and pooling in the ONNX importer, against onnxruntime."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_models import Array, Samples, check, kinds, longs, one_node
+
+from xrelay.frontends.onnx import OnnxImportError, import_model
+
+SAMPLES = Samples(19)
+floats = SAMPLES.floats
+
+
+def reals(*numbers: float) -> Array:
+    return np.array(numbers, np.float32)
+
+
+# Resize
+
+COORDINATES = ["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("coordinates", [*COORDINATES, "half_pixel_symmetric"])
+@pytest.mark.parametrize("sizes", [(1, 2, 6, 9), (1, 2, 3, 4), (1, 2, 1, 7)])
+def test_resize_by_sizes(mode: str, coordinates: str, sizes: tuple[int, ...]):
+    options = {"mode": mode, "coordinate_transformation_mode": coordinates, "opset": 19}
+    check("Resize", [floats(1, 2, 4, 6)], [None, None, longs(*sizes)], **options)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
+@pytest.mark.parametrize("scales", [(1, 1, 1.375, 2), (1, 1, 0.625, 0.75), (1, 1, 5 / 3, 1)])
+def test_resize_by_scales(mode: str, coordinates: str, scales: tuple[float, ...]):
+    options = {"mode": mode, "coordinate_transformation_mode": coordinates, "opset": 13}
+    check("Resize", [floats(1, 2, 6, 9)], [None, reals(*scales)], **options)
+
+
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@pytest.mark.parametrize("sizes", [(1, 2, 8, 3), (2, 3, 2, 7)])
+def test_nearest(rounding: str, sizes: tuple[int, ...]):
+    options = {"nearest_mode": rounding, "opset": 13}
+    check("Resize", [floats(1, 2, 4, 5)], [None, None, longs(*sizes)], **options)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("sizes", [(1, 2, 3, 4), (1, 2, 11, 5)])
+@pytest.mark.parametrize("outside", [0, 1])
+def test_antialias(mode: str, sizes: tuple[int, ...], outside: int):
+    options = {
+        "mode": mode,
+        "antialias": 1,
+        "opset": 18,
+        "exclude_outside": outside * (mode != "linear"),
+    }
+    check("Resize", [floats(1, 2, 7, 9)], [None, None, longs(*sizes)], **options)
+
+
+def test_crop_and_resize():
+    options = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"}
+    roi = reals(0, 0, 0.4, 0.6, 1, 1, 0.8, 1.2)
+    constants = [roi, None, longs(1, 2, 5, 3)]
+    check("Resize", [floats(1, 2, 6, 7)], constants, extrapolation_value=7.0, **options)
+
+
+@pytest.mark.parametrize("policy", ["stretch", "not_larger", "not_smaller"])
+def test_aspect_ratio(policy: str):
+    options = {"axes": [2, 3], "keep_aspect_ratio_policy": policy, "opset": 18}
+    check("Resize", [floats(1, 2, 4, 6)], [None, None, longs(7, 8)], **options)
+
+
+def test_resized_images_are_one_operator():
+    model = one_node("Resize", [floats(1, 2, 4, 6)], [None, reals(1, 1, 2, 2)], mode="linear")
+    assert kinds(model) == ["image.resize2d"]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_upsample(mode: str):
+    scales = [1.0, 1.0, 2.0, 3.0]
+    check("Upsample", [floats(1, 2, 3, 4)], opset=7, mode=mode, scales=scales)
+    check("Upsample", [floats(1, 2, 3, 4)], [reals(*scales)], opset=9, mode=mode)
+    check("Resize", [floats(1, 2, 3, 4)], [reals(*scales)], opset=10, mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("constants", "options", "message"),
+    [
+        ([None, None, longs(1, 2, 3)], {}, "expected 4 of one kind"),
+        ([None, reals(1, 1, 2, 2), longs(1, 2, 3, 4)], {}, "expected 4 of one kind"),
+        ([None, reals(1, 1, -2, 2)], {}, "expected a positive number"),
+        ([None, reals(1, 1, 2, 2)], {"mode": "quintic"}, "'mode' is \"quintic\""),
+    ],
+)
+def test_resize_refusals(constants: list[Array | None], options: dict[str, Any], message: str):
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(one_node("Resize", [floats(1, 2, 4, 6)], constants, **options))
+
+
+# Sampling
+
+ROIS = reals(0, 0, 7, 5, 1.3, 2.1, 4.4, 6.2, 3, 3, 3.5, 3.2, -4, -3, 20, 30).reshape(4, 4)
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "ratio"),
+    [("half_pixel", 2), ("half_pixel", 3), ("output_half_pixel", 2), ("output_half_pixel", 0)],
+)
+def test_roi_align(coordinates: str, ratio: int):
+    check(
+        "RoiAlign",
+        [floats(2, 3, 8, 9), ROIS, longs(0, 1, 1, 0)],
+        opset=16,
+        output_height=3,
+        output_width=2,
+        sampling_ratio=ratio,
+        spatial_scale=0.75,
+        coordinate_transformation_mode=coordinates,
+    )
+
+
+def test_roi_align_samples_must_be_counted():
+    with pytest.raises(OnnxImportError, match="'sampling_ratio' is 0"):
+        import_model(one_node("RoiAlign", [floats(2, 3, 8, 9), ROIS, longs(0, 1, 1, 0)], opset=16))
+
+
+def test_max_roi_pool():
+    rois = np.concatenate([reals(0, 1, 1, 0)[:, None], np.abs(ROIS)], 1)
+    options = {"pooled_shape": [3, 2], "spatial_scale": 0.5}
+    check("MaxRoiPool", [floats(2, 3, 8, 9), rois], opset=13, **options)
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("group", [1, 2])
+def test_deformable_convolution(mask: bool, group: int):
+    offsets = floats(2, 2 * 3 * 2 * 2, 4, 5) * 2
+    constants: list[Array | None] = [floats(4, 4 // group, 3, 2)]
+    data: list[Array | None] = [floats(2, 4, 7, 9)]
+    inputs = [*data, *constants, offsets, floats(4), floats(2, 12, 4, 5) if mask else None]
+    options = {"offset_group": 2, "group": group, "strides": [2, 2], "pads": [1, 0, 1, 1]}
+    check("DeformConv", inputs, opset=19, expected=None, **options)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_column_to_image(axes: int):
+    image, block = [5, 6, 4][:axes], [2, 3, 2][:axes]
+    options = {"pads": [1] * 2 * axes, "strides": [1, 2, 1][:axes]}
+    places = [
+        (length + 2 - taps) // stride + 1
+        for length, taps, stride in zip(image, block, options["strides"], strict=True)
+    ]
+    data = floats(2, 3 * int(np.prod(block)), int(np.prod(places)))
+    check("Col2Im", [data], [longs(*image), longs(*block)], opset=18, **options)
+
+
+# Pooling
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("ceil_mode", [0, 1])
+def test_pooling(op: str, axes: int, ceil_mode: int):
+    data = floats(2, 3, *(7, 6, 5)[:axes])
+    options: dict[str, Any] = {"kernel_shape": [2, 3, 2][:axes], "strides": [2] * axes}
+    if op != "LpPool":  # whose padding onnxruntime and onnx count in different ways
+        options["pads"] = [1] * 2 * axes
+    check(op, [data], opset=22 if op == "LpPool" else 19, ceil_mode=ceil_mode, **options)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_norms(p: int):
+    data = floats(2, 3, 4, 5)
+    check("GlobalLpPool", [data], opset=2, p=p)
+    check("LpPool", [data], opset=11, p=p, kernel_shape=[2, 2])
+    expected = (np.abs(np.pad(data, ((0, 0), (0, 0), (1, 1), (0, 0)))) ** p)[:, :, 0:2].sum(2)
+    options = {"p": p, "kernel_shape": [2, 1], "pads": [1, 0, 1, 0], "strides": [9, 1]}
+    check("LpPool", [data], expected=expected[:, :, None] ** (1 / p), opset=11, **options)
+    if p < 3:
+        zeros = np.zeros((1, 3, 4, 5), np.float32)
+        check("LpNormalization", [np.concatenate([data, zeros])], opset=13, p=p, axis=1)
+
+
+def test_max_unpool():
+    data = floats(1, 1, 2, 2)
+    indices = longs(5, 7, 13, 15).reshape(1, 1, 2, 2)
+    options = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    check("MaxUnpool", [data, indices], opset=11, **options)
