@@ -9,8 +9,11 @@ Source: Relay's operator attribute `target.<name>`, `register_pattern_table` and
 `relay.ext.<name>.optimize`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
@@ -74,6 +77,10 @@ class SupportedOperators:
         return supports_nothing(op, types)
 
 
+_IN_USE: ContextVar[Mapping[str, Compiler]] = ContextVar("compilers", default=MappingProxyType({}))
+"""Compilers that are known for a while only."""
+
+
 @dataclass
 class CompilerRegistry:
     """The compilers that are known, by name."""
@@ -88,7 +95,16 @@ class CompilerRegistry:
 
     def get(self, name: str) -> Compiler:
         """The compiler of a name; one without rules when none is registered."""
-        return self.compilers.get(name) or Compiler(name)
+        return _IN_USE.get().get(name) or self.compilers.get(name) or Compiler(name)
+
+    @contextmanager
+    def using(self, compilers: Sequence[Compiler]) -> Generator[None]:
+        """Knows some more compilers for a while, in this thread."""
+        before = _IN_USE.set({**_IN_USE.get(), **{each.name: each for each in compilers}})
+        try:
+            yield
+        finally:
+            _IN_USE.reset(before)
 
 
 REGISTRY = CompilerRegistry()

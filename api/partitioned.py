@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -63,6 +63,11 @@ def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
 
     Raises BackendError for unknown names and for the same one twice.
     """
+    for each in cast(Sequence[object], [names] if isinstance(names, str) else names):
+        if isinstance(names, str) or not isinstance(each, str | Backend):
+            raise BackendError(
+                f"the backends are {names!r}, expected a list of names and of Backend objects"
+            )
     given = (each if isinstance(each, Backend) else find_backend(each) for each in names)
     found = tuple(
         each if isinstance(each, CheckedBackend) else CheckedBackend(each) for each in given
@@ -96,23 +101,39 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
 
 def partition(module: ModuleOp, backends: Sequence[Backend], progress: Progress = silent) -> None:
     """Cuts a module into regions, in place."""
-    for backend in backends:
-        REGISTRY.register(
-            Compiler(
-                backend.name,
-                backend.supports,
-                tuple(backend.patterns()),
-                backend.optimize,
-                bind_constants=backend.bind_constants,
-            )
+    compilers = [
+        Compiler(
+            backend.name,
+            backend.supports,
+            tuple(backend.patterns()),
+            backend.optimize,
+            bind_constants=backend.bind_constants,
         )
-    run_passes(module, partition_passes(backends), progress)
+        for backend in backends
+    ]
+    with REGISTRY.using(compilers):
+        run_passes(module, partition_passes(backends), progress)
 
 
 def compiler_of(function: func.FuncOp) -> str:
     """The backend that a function is for, `default` for xrelay's own code generator."""
     attribute = function.attributes.get("Compiler")
     return attribute.data if isinstance(attribute, StringAttr) else DEFAULT
+
+
+def host_function(module: ModuleOp) -> func.FuncOp:
+    """
+    The function of a partitioned module that calls the regions: `main`, or the only one that is for
+    no backend.
+
+    Raises DiagnosticException when there is none.
+    """
+    own = [
+        op
+        for op in module.ops
+        if isinstance(op, func.FuncOp) and not op.is_declaration and compiler_of(op) == DEFAULT
+    ]
+    return own[0] if len(own) == 1 else entry_function(module, "main")
 
 
 @dataclass
@@ -141,7 +162,7 @@ class PartitionedCompiler:
 
         Raises DiagnosticException for what a backend, or xrelay, cannot compile.
         """
-        main = entry_function(self.module, "main")
+        main = host_function(self.module)
         inputs, outputs = ports(main)
         outline_default_regions(self.module, main)
         self.module.verify()
@@ -204,6 +225,8 @@ class PartitionedCompiler:
     def step(self, op: func.CallOp, function: func.FuncOp) -> None:
         """Adds the step that a call is."""
         name, compiler = function.sym_name.data, compiler_of(function)
+        if function.is_declaration:
+            raise CompileError(f"@{name} is called, but only declared")
         self.progress(f"compile {name}")
         reads = tuple(slot for value in op.arguments for slot in self.places[value])
         for result in op.results:

@@ -263,8 +263,10 @@ class CSourceBackend(Backend):
                 return No(f"{type_} is no tensor of f32")
             if not type_.has_static_shape():
                 return No(f"{type_} has an unknown dimension")
-        if isinstance(op, conv.Conv2DOp) and not op.is_plain:
-            return No("its layouts are other ones than NCHW and OIHW")
+        if isinstance(op, conv.Conv2DOp):
+            layouts = tuple(map(str, op.layouts))
+            if layouts != ("NCHW", "OIHW", "NCHW") or op.multiplies_depth:
+                return No(f"its layouts are {', '.join(layouts)}, expected NCHW, OIHW, NCHW")
         return Yes()
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> ObjectFile:

@@ -1,5 +1,6 @@
 """A backend whose mistakes are reported: what it raises or returns by mistake names it and its method."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -32,7 +33,7 @@ class CheckedBackend(Backend):
         """Raises BackendError for a name that is none."""
         super().__init__()
         name: object = getattr(inner, "name", None)
-        if not isinstance(name, str) or not name or name == DEFAULT:
+        if not isinstance(name, str) or name == DEFAULT or not re.fullmatch(r"[\w-]+", name):
             raise BackendError(f"a backend calls itself {name!r}, which is no name for one")
         self.inner = inner
         self.name = name  # pyright: ignore[reportIncompatibleVariableOverride] of this object

@@ -121,6 +121,8 @@ def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
     for number, wanted in enumerate(expected):
         given = inputs if not number else [a[::-1].copy() if a.ndim else a for a in inputs]
         kept = [array.copy() for array in given]
+        for array in given:
+            array.flags.writeable = False  # As in a program.
         outputs = [np.full(t.shape, 77).astype(t.dtype) for t in region_outputs(function)]
         try:
             returned = run(given, outputs)
@@ -328,6 +330,43 @@ def structure_cases() -> Iterator[ContractCase]:
             whole = f"{name} ({_name(one)}, {_name(two)})"
             yield ContractCase(whole, partial(build, one, two), special=build is _special)
 
+    for name, step in STEPS.items():
+        for shape, outputs in SHAPES_OF_OUTPUTS.items():
+            yield ContractCase(f"{shape} ({name})", partial(_steps, step, outputs))
+
+
+def _steps(step: "Step", outputs: "Outputs", b: RegionBuilder) -> list[SSAValue]:
+    first = step(b, None)
+    return outputs(b, first, step(b, first))
+
+
+def _product(b: RegionBuilder, x: SSAValue | None) -> SSAValue:
+    data = b.input(b.array("float32", 4, 6)) if x is None else x
+    return b.op(dense.DenseOp(data, b.constant(b.array("float32", 6, 6))))
+
+
+def _image(b: RegionBuilder, x: SSAValue | None) -> SSAValue:
+    data = b.input(b.array("float32", 1, 4, 5, 5)) if x is None else x
+    weight = b.constant(b.array("float32", 4, 4, 3, 3))
+    return b.op(conv.Conv2DOp(data, weight, padding=(1, 1)))
+
+
+Step: TypeAlias = Callable[[RegionBuilder, SSAValue | None], SSAValue]
+STEPS: dict[str, Step] = {
+    "nn.dense": _product,
+    "nn.conv2d": _image,
+    "nn.relu": lambda b, x: b.op(unary.ReluOp(_x(b) if x is None else x)),
+}
+"""Operators that keep shapes, for engines that have no elementwise ones."""
+Outputs: TypeAlias = Callable[[RegionBuilder, SSAValue, SSAValue], list[SSAValue]]
+SHAPES_OF_OUTPUTS: dict[str, Outputs] = {
+    "two steps": lambda b, one, two: [two],
+    "two outputs": lambda b, one, two: [two, one],
+    "the same output twice": lambda b, one, two: [one, two, one],
+    "outputs in a tuple": lambda b, one, two: [b.op(core.TupleOp([two, one]))],
+}
+"""What a region of two steps returns."""
+
 
 def _x(b: RegionBuilder) -> SSAValue:
     return b.input(b.array("float32", 3, 5))
@@ -354,8 +393,7 @@ def _one_output_twice(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
 def _tuple_output(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:
     first = b.op(one(_x(b)))
     second = b.op(two(first, first))
-    inner = b.op(core.TupleOp([second, first]))
-    return [b.op(core.TupleOp([first, inner]))]
+    return [b.op(core.TupleOp([first, second, first]))]
 
 
 def _constants(one: Any, two: Any, b: RegionBuilder) -> list[SSAValue]:

@@ -1,9 +1,11 @@
 """Regions run by OpenVINO on the CPU."""
 
+import ctypes
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
@@ -66,7 +68,7 @@ class OpenVinoBackend(OnnxEngine):
                 request = compiled.create_infer_request()
             try:
                 for i, array in enumerate(inputs):
-                    request.set_input_tensor(i, tensor(array, shared_memory=True))
+                    request.set_input_tensor(i, tensor(_writable(array), shared_memory=True))
                 for i, array in enumerate(outputs):
                     request.set_output_tensor(i, tensor(array, shared_memory=True))
                 request.infer()
@@ -74,3 +76,14 @@ class OpenVinoBackend(OnnxEngine):
                 idle.append(request)
 
         return run
+
+
+def _writable(array: Array) -> Array:
+    """The same memory as an array that may be written to: the engine shares no others, but only reads."""
+    if not array.size:
+        return array.copy()
+    if array.flags.writeable:
+        return array
+    kind = ctypes.c_uint8 * array.nbytes
+    memory = np.frombuffer(kind.from_address(array.ctypes.data), np.uint8)
+    return memory.view(array.dtype).reshape(array.shape)

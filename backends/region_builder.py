@@ -7,6 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xrelay.dialects.core import TupleOp
 from xrelay.interpreters.arrays import Array, constant_op, type_of
 
 
@@ -43,7 +44,9 @@ class RegionBuilder:
         return op.results[0]
 
     def function(self, results: Sequence[SSAValue]) -> func.FuncOp:
-        """The finished region."""
+        """The finished region. Several results are one tuple, as in partitioned programs."""
+        if len(results) > 1:
+            results = [self.op(TupleOp(results))]
         self.block.add_op(func.ReturnOp(*results))
         type_ = FunctionType.from_lists(self.block.arg_types, [value.type for value in results])
         made = func.FuncOp("region", type_, Region(self.block), visibility="private")

@@ -29,6 +29,7 @@ from typing import Any, cast
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
+from xrelay.analysis.matching import Match
 from xrelay.analysis.patterns import Pattern, is_op, one_of, wildcard
 from xrelay.backends.base import (
     BackendError,
@@ -44,6 +45,7 @@ from xrelay.backends.regions import (
     region_outputs,
     static_tensors,
 )
+from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.lowering.cost import operation_count
 
@@ -91,7 +93,7 @@ class SimulatedBackend(NumpyBackend):
 
     def patterns(self) -> Sequence[CompositePattern]:
         return tuple(
-            CompositePattern(f"{self.name}.{name}", chain(operators))
+            CompositePattern(f"{self.name}.{name}", chain(operators), self.fits)
             for name, operators in self.costs.composites.items()
         )
 
@@ -100,16 +102,33 @@ class SimulatedBackend(NumpyBackend):
         cost = self.costs.operators.get(name)
         if cost is None:
             return No("it is not among the operators in the file")
-        tensors = static_tensors((*types, *op.result_types))
+        reason = self.misfit((*types, *op.result_types), cost)
+        return super().supports(op, types) if reason is None else No(reason)
+
+    def misfit(self, types: Sequence[Attribute], cost: OperatorCost) -> str | None:
+        """What keeps tensors of some types from the hardware."""
+        tensors = static_tensors(types)
         if isinstance(tensors, No):
-            return tensors
+            return tensors.reason
         for tensor in tensors:
             if self.costs.dtypes is not None and tensor.dtype.name not in self.costs.dtypes:
-                return No(f"{tensor.dtype} is not among the dtypes in the file")
+                return f"{tensor.dtype} is not among the dtypes in the file"
         size = sum(prod(tensor.shape) * tensor.dtype.itemsize for tensor in tensors)
         if cost.bytes is not None and size > cost.bytes:
-            return No(f"its {size} bytes are more than the {cost.bytes} in the file")
-        return super().supports(op, types)
+            return f"its {size} bytes are more than the {cost.bytes} in the file"
+        return None
+
+    def fits(self, found: Match) -> bool:
+        """Whether the hardware takes the operators of a chain."""
+        return all(
+            self.misfit(
+                (*op.operand_types, *op.result_types),
+                self.costs.operators.get(operator_name(op), OperatorCost()),
+            )
+            is None
+            for op in found.ops
+            if not isinstance(op, ConstantOp)
+        )
 
     def seconds(self, function: func.FuncOp) -> float:
         """How long a region would take: to start, to move its tensors and to compute."""

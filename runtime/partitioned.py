@@ -52,16 +52,18 @@ class RegionStep:
     """Makes what runs the region when the engine fails."""
     failures: list[str] = field(default_factory=list[str])
     """Why the engine does not run it any more."""
+    engine_failed: bool = False
     lock: Lock = field(default_factory=Lock)
     """Held while something else takes the place of the engine."""
 
-    def replace_engine(self, failed: RunRegion, error: Exception) -> RunRegion:
+    def replace_engine(self, error: Exception) -> RunRegion:
         """What runs the region after the engine failed, in whichever thread it did so first."""
         assert self.fallback is not None
         with self.lock:
-            if self.run is failed:
+            if not self.engine_failed:
                 self.run = self.fallback()
                 self.failures.append(str(error))
+                self.engine_failed = True
             return self.run
 
 
@@ -131,15 +133,16 @@ class PartitionedModel:
     ) -> None:
         reads = [_read_only(arrays[slot]) for slot in step.reads]
         writes = [self._place(self._slots[slot], workspace) for slot in step.writes]
-        run = step.run
+        # Another thread may replace the engine meanwhile.
+        is_fallback, run = step.engine_failed, step.run
         try:
             results = _checked(run(reads, writes), reads, writes)
         except Exception as error:
             problem = f"{step.described} fails on backend '{step.backend}': {error}"
-            if step.fallback is None:
+            if step.fallback is None or is_fallback:
                 raise ModelError(problem) from error
             logger.warning("%s; it runs on xrelay's own code from now on", problem)
-            run = step.replace_engine(run, error)
+            run = step.replace_engine(error)
             results = _checked(run(reads, writes), reads, writes)
         arrays.update(zip(step.writes, results, strict=True))
 

@@ -5,9 +5,9 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -25,7 +25,7 @@ from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
 from xrelay.tools.tables import table_console
-from xrelay.tools.verify import TOLERANCE
+from xrelay.tools.verify import TOLERANCE, largest_difference
 
 SHOWN_OPERATORS = 5
 """How many operators of a region a table lists."""
@@ -170,25 +170,17 @@ def run_regions(
         backend = f"xrelay, because {step.backend} fails{problem}" if problem else step.backend
         table.add_row(escape(step.name), escape(backend), f"{1e3 * float(row['seconds']):.3f}")
     console.print(table)
-    worst = max(
-        (relative_difference(outputs[name], expected[name]) for name in expected), default=0.0
-    )
+    worst = max((largest_difference(outputs[name], expected[name]) for name in expected), default=0)
     console.print(
         f"ran in {1e3 * (times[-1] - times[0]):.2f} ms; the largest difference from xrelay's own "
         f"code, of the largest element, is {worst:.3g}"
     )
     failures: Sequence[str] = [f"{s.name}: {s.failures[0]}" for s in model.steps if s.failures]
-    found = {"steps": rows, "largest_difference": worst, "failures": failures}
+    # JSON has no infinity, which stands for NaN in one of them.
+    difference = worst if isfinite(worst) else None
+    found: dict[str, object] = {
+        "steps": rows,
+        "largest_difference": difference,
+        "failures": failures,
+    }
     return found, worst <= TOLERANCE
-
-
-def relative_difference(found: Array, expected: Array) -> float:
-    """The largest difference of two arrays, of the largest finite element expected."""
-    if not expected.size:
-        return 0.0
-    with np.errstate(all="ignore"):
-        wide, other = expected.astype(np.float64), found.astype(np.float64)
-        same = (wide == other) | (np.isnan(wide) & np.isnan(other))
-        off = np.where(same, 0.0, np.abs(wide - other))
-        largest = np.max(np.abs(wide[np.isfinite(wide)]), initial=0.0)
-    return float(np.max(off) / largest) if largest else float(np.max(off))

@@ -97,7 +97,7 @@ class AnnotateTargetPass(ModulePass):
 
     name = "annotate-target"
 
-    targets: tuple[str, ...]
+    targets: tuple[str, ...] = ()
     """The compilers, the preferred one first."""
     annotate_non_call_ops: bool = True
     """Whether tuples, projections and references are in regions too."""

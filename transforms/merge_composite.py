@@ -96,7 +96,7 @@ class MergeCompositePass(ModulePass):
 
     name = "merge-composite"
 
-    targets: tuple[str, ...]
+    targets: tuple[str, ...] = ()
     """The compilers whose tables are used, one after the other."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

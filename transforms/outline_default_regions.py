@@ -120,6 +120,8 @@ def _kind(op: Operation) -> str:
         tuple_or_user = user
     if isinstance(tuple_or_user, TupleGetItemOp):
         source = tuple_or_user.tuple_value.owner
+        if isinstance(source, TupleOp):
+            return "free"
         outlined = isinstance(source, Operation) and _kind(source) == "outlined"
         return "outlined" if outlined else "free"
     if isinstance(op, ConstantOp):

@@ -77,11 +77,6 @@ def element_type_of(data_type: int, what: str) -> ElementType:
     return _ELEMENT_TYPES[data_type]
 
 
-def data_type_of(element_type: ElementType) -> int:
-    """The ONNX data type code of an element type."""
-    return next(code for code, known in _ELEMENT_TYPES.items() if known == element_type)
-
-
 def is_element_type(type_: Attribute) -> TypeGuard[ElementType]:
     """Whether a type is one that ONNX tensors are imported with."""
     return type_ in _NUMPY_TYPES

@@ -156,7 +156,7 @@ def _changes_input(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         (lambda i, o: [np.maximum(i[0], 0).astype("complex64")], "is complex64"),
         (lambda i, o: [], "0 results, expected 1"),
         (lambda i, o: 1 / 0, "does not run: division by zero"),
-        (_changes_input, "input 0 is changed"),
+        (_changes_input, "does not run: .*read-only"),
         (lambda i, o: None, "differs in"),
     ],
 )

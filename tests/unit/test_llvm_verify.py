@@ -32,6 +32,7 @@ from xrelay.compiler import build, context, kernel_options, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.dyn_base import DynamicOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import constant_op
 from xrelay.lowering.evaluate import shape_of
@@ -142,19 +143,27 @@ def examples() -> tuple[Operation, ...]:
         and len(op.results) == 1
         and all(is_static(value.type) for value in (*op.operands, *op.results))
         and type(op) not in INTERPRETER_ONLY
+        and not isinstance(op, DynamicOp)  # Their shape operands are no constants here.
     )
+
+
+def lanes_of(op: Conv2DOp) -> tuple[int | None, int | None]:
+    """The channels in a block of the images, and of the result."""
+    images, _, results = op.layouts
+    return images.blocks.get("C"), results.blocks.get("C")
 
 
 def is_blocked(op: Operation) -> bool:
     """Whether an operator is a convolution whose images have blocks of channels."""
-    return isinstance(op, Conv2DOp) and (op.data_lanes, op.out_lanes) != (None, None)
+    return isinstance(op, Conv2DOp) and lanes_of(op) != (None, None)
 
 
 def has_kernels(op: Operation, lanes: int) -> bool:
     """Whether there is code for an operator on a target whose vectors have `lanes` elements."""
     if not isinstance(op, Conv2DOp) or not is_blocked(op):
         return True
-    return op.out_lanes == lanes and op.data_lanes in (None, lanes)
+    data, out = lanes_of(op)
+    return op.is_plain and out == lanes and data in (None, lanes)
 
 
 def alone(op: Operation) -> ModuleOp:
