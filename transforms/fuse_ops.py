@@ -55,12 +55,18 @@ class FuseOpsPass(ModulePass):
     """
     explain: bool = False
     """Whether what ends a group says why, in the attribute `relay.fusion_remark`."""
+    max_function_args: int = FusionOptions.max_function_args
+    """The largest number of parameters and results of a `relay.fused`; 0 for no limit."""
+    rules: str = FusionOptions.rules
+    """`relay` for Relay's rules, `extended` for those that go beyond them (docs/fusion.md)."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         link_params = self.link_params
         if link_params is None:
             link_params = has_flag(op, ("link-params",))
-        options = FusionOptions(self.opt_level, self.max_depth, link_params)
+        options = FusionOptions(
+            self.opt_level, self.max_depth, link_params, self.max_function_args, self.rules
+        )
 
         plans = [plan_fusion(block, options) for block in fusion_blocks(op)]
         outline_groups(op, plans, link_params=link_params, explain=self.explain)

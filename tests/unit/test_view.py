@@ -376,7 +376,11 @@ def test_same_output_each_time(
     assert cmd("view", EXAMPLE, "-o", first).code == 0
     command = [sys.executable, "-m", "xrelay.tools.cli", "view", str(EXAMPLE)]
     second = folder / f"second{suffix}"
-    environment = {"PYTHONHASHSEED": "7", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path_factory.mktemp("home"))}
+    environment = {
+        "PYTHONHASHSEED": "7",
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path_factory.mktemp("home")),
+    }
     subprocess.run([*command, "-o", str(second)], check=True, env=environment)
     assert first.read_bytes() == second.read_bytes()
 
