@@ -60,6 +60,11 @@ class FuseOpsPass(ModulePass):
     rules: str = FusionOptions.rules
     """`relay` for Relay's rules, `extended` for those that go beyond them (docs/fusion.md)."""
 
+    @classmethod
+    def of(cls, options: FusionOptions) -> "FuseOpsPass":
+        """The pass that fuses by these options."""
+        return cls(**vars(options))
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         link_params = self.link_params
         if link_params is None:

@@ -6,7 +6,11 @@ Which operators fuse is tested by `tests/filecheck/transforms/fuse-ops-extended.
 `fuse-ops-max-function-args.mlir`.
 """
 
+import json
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,13 +23,17 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, TupleType
 from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.parser import Parser
 
-from xrelay.analysis.fusion import FusionOptions, FusionPlan, plan
+from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
 from xrelay.analysis.fusion_arguments import argument_count
+from xrelay.analysis.fusion_file import plan_data
 from xrelay.dialects.core import FusedOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.unary import CastOp, ExpOp
 from xrelay.interpreters.relay import interpret
+from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
+
+Command = Callable[..., Any]
 
 T = "tensor<4x8xf32>"
 EXTENDED = FusionOptions(rules="extended")
@@ -184,6 +192,51 @@ def test_a_copied_operator_is_in_each_group() -> None:
         assert found.why_not_fused(cast, op) is None
         assert found.computed(found.group_of[op]) == (cast, op)
     assert not [border for border in found.boundaries if border.producer is cast]
+
+
+def test_a_plan_with_several_outputs_can_be_applied(tmp_path: Path) -> None:
+    module = parse(
+        f"""
+        %a = relay.exp %x : ({T}) -> {T}
+        %b = relay.tanh %a : ({T}) -> {T}
+        %c = relay.exp %x : ({T}) -> {T}
+        func.return %c, %a, %b : {T}, {T}, {T}
+        """,
+        f"({T}, {T}, {T})",
+    )
+    file, expected = tmp_path / "plan.json", module.clone()
+    plans = [plan_fusion(block, EXTENDED) for block in fusion_blocks(module)]
+    file.write_text(json.dumps(plan_data(plans)))
+    FuseOpsPass(rules="extended").apply(Context(), expected)
+    ApplyFusionPlanPass(file=str(file), multi_output=True).apply(Context(), module)
+    assert module.is_structurally_equivalent(expected)
+
+
+@pytest.mark.parametrize("command", ["explain", "view"])
+def test_commands_take_the_rules(cmd: Command, tmp_path: Path, command: str) -> None:
+    file, picture = tmp_path / "p.mlir", tmp_path / "p.html"
+    file.write_text(
+        f"""
+        func.func @main(%x: {T}) -> {T} {{
+          %s = relay.sum %x {{axis = array<i64: 1>, keepdims = true}} : ({T}) -> tensor<4x1xf32>
+          %a = relay.add %x, %s : ({T}, tensor<4x1xf32>) -> {T}
+          func.return %a : {T}
+        }}
+        """
+    )
+    arguments = (command, file, "--no-simplify", *(("-o", picture) if command == "view" else ()))
+    for rules in ("relay", "extended"):
+        result = cmd(*arguments, "--rules", rules)
+        assert (result.code, result.err) == (0, "")
+        text = result.out if command == "explain" else picture.read_text()
+        sentence = "relay.add works on the elements that relay.sum reduces"
+        assert (sentence in text) == (rules == "extended")
+    cmd(*arguments, "--rules", "relax").refused("'rules' is 'relax', expected one of relay, ext")
+    if command == "explain":
+        why = cmd(*arguments, "--rules", "extended", "--why", "s", "a").out
+        assert "sum #0 and add #1 are fused:\n  rule 39 for sum #0: relay.add works" in why
+        short = cmd(*arguments, "--rules", "extended", "--max-function-args", "1").out
+        assert "rule 36: the function of relay.add would have 2 arguments, more than 1" in short
 
 
 def test_argument_count() -> None:
