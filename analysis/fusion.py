@@ -22,7 +22,7 @@ results are opaque, and that calls of non-operators cover operations of other di
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -116,18 +116,18 @@ class FusionPlan:
     """What the rules beyond Relay's did then, in order."""
 
     @cached_property
-    def holders(self) -> dict[Operation, tuple[FusionGroup, ...]]:
+    def holders(self) -> dict[Operation, dict[FusionGroup, None]]:
         """The groups that compute each operation that is copied."""
-        holders: dict[Operation, list[FusionGroup]] = {}
+        holders: dict[Operation, dict[FusionGroup, None]] = {}
         for group in self.groups:
             for op in group.copies:
-                holders.setdefault(op, []).append(group)
-        return {
-            op: (*groups, self.group_of[op]) if op in self.group_of[op].outputs else tuple(groups)
-            for op, groups in holders.items()
-        }
+                holders.setdefault(op, {})[group] = None
+        for op, groups in holders.items():
+            if op in self.group_of[op].outputs:
+                groups[self.group_of[op]] = None
+        return holders
 
-    def homes(self, op: Operation) -> tuple[FusionGroup, ...]:
+    def homes(self, op: Operation) -> Collection[FusionGroup]:
         """The groups that compute an operation: one, or several where it is copied."""
         return self.holders.get(op) or (self.group_of[op],)
 

@@ -288,7 +288,11 @@ class Extension:
         users = self.user_groups(index)
         if not is_constant and len(users) < 2:
             return False
-        homes = [user for user in users if user >= 0 and self.can_hold(node, user)]
+        reading = [user for user in self.users[index] if user is not None and user not in self.gone]
+        complex_users = {
+            self.partition.root(user) for user in reading if _kind(self.nodes[user]) > COMM_REDUCE
+        }
+        homes = [user for user in users if user not in complex_users and self.can_hold(node, user)]
         if not homes or (len(homes) < len(users) and not is_constant):
             return False
         for home in homes:
@@ -304,19 +308,13 @@ class Extension:
         return index in self.gone
 
     def can_hold(self, node: FusionNode, home: int) -> bool:
-        """Whether a group may compute a cheap node itself."""
-        partition, arguments = self.partition, self.arguments
-        limit = partition.options.max_function_args
-        users = [each for each in self.users[node.index] if each is not None]
+        """Whether a group has room for a cheap node; -1 for another block."""
+        limit = self.partition.options.max_function_args
         return (
-            self.takes_part(home)
-            and partition.counts[home] < partition.options.max_depth
-            and all(
-                self.nodes[user].kind <= COMM_REDUCE or self.nodes[user].kind is TUPLE
-                for user in users
-                if user not in self.gone and partition.root(user) == home
-            )
-            and not (limit and arguments.after_merge([node.index], home) > limit)
+            home >= 0
+            and self.takes_part(home)
+            and self.partition.counts[home] < self.partition.options.max_depth
+            and not (limit and self.arguments.after_merge([node.index], home) > limit)
         )
 
     def copies(self) -> dict[int, list[FusionNode]]:

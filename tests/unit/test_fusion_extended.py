@@ -19,14 +19,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, TupleType, f32
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    TensorType,
+    TupleType,
+    f32,
+)
 from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.parser import Parser
 
 from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
 from xrelay.analysis.fusion_arguments import argument_count
 from xrelay.analysis.fusion_file import plan_data
-from xrelay.dialects.core import FusedOp
+from xrelay.dialects.binary import MultiplyOp
+from xrelay.dialects.core import ConstantOp, FusedOp
+from xrelay.dialects.reduction import SumOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.unary import CastOp, ExpOp
 from xrelay.interpreters.relay import interpret
@@ -36,6 +45,7 @@ from xrelay.transforms.fuse_ops import FuseOpsPass
 Command = Callable[..., Any]
 
 T = "tensor<4x8xf32>"
+T48 = TensorType(f32, [4, 8])
 EXTENDED = FusionOptions(rules="extended")
 
 seeds = st.integers(0, 1 << 20)
@@ -252,7 +262,7 @@ def chain(length: int, wide: bool) -> tuple[func.FuncOp, Block]:
     A long chain; a wide one also returns all its values, so that each group has many outputs, and
     casts each of them for two users.
     """
-    type_ = TensorType(f32, [4, 8])
+    type_ = T48
     block = Block(arg_types=[type_])
     value: SSAValue = block.args[0]
     results: list[SSAValue] = []
@@ -271,10 +281,32 @@ def chain(length: int, wide: bool) -> tuple[func.FuncOp, Block]:
     return func.FuncOp("main", ([type_], types), Region(block)), block
 
 
+def test_a_constant_of_many_users() -> None:
+    """It is copied into each of them, in linear time."""
+    number, type_ = DenseIntOrFPElementsAttr.from_list(TensorType(f32, []), [0.5]), T48
+    constant = ConstantOp(number)
+    block = Block([constant], arg_types=[type_])
+    results: list[SSAValue] = []
+    for _ in range(1_000):
+        scaled = MultiplyOp(block.args[0], constant.result)
+        total = SumOp(scaled.result)
+        block.add_ops([scaled, total])
+        results.append(total.result)
+    block.add_op(func.ReturnOp(*results))
+    types = [each.type for each in results]
+    module = ModuleOp([func.FuncOp("main", ([type_], types), Region(block))])
+    found = decided(module)
+    assert len(found.homes(constant)) == len(results)
+    assert not any(border.producer is constant for border in found.boundaries)
+    FuseOpsPass(rules="extended").apply(Context(), module)
+    assert constant.parent is None
+    assert sum(isinstance(op, ConstantOp) for op in module.walk()) == len(results)
+
+
 @pytest.mark.parametrize("wide", [False, True])
 def test_long_chains(wide: bool) -> None:
     """No recursion on depth, and groups of at most 256 nodes."""
-    length = 5_000 if wide else 100_000
+    length = 5_000 if wide else 30_000
     options = FusionOptions(rules="extended", max_function_args=0 if wide else 9)
     found = plan(chain(length, wide)[0], options)
     largest = max(len(found.computed(group)) for group in found.groups)
