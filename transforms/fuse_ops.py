@@ -20,6 +20,9 @@ Run it after types are inferred and expressions are simplified. Running it twice
 A scalar constant goes into a group when all its users do: one that unrelated operators share is a
 parameter, so that sharing is better undone before.
 
+With `rules=extended` groups may have several outputs, and compute again what is cheap
+(`xrelay.analysis.fusion_extended`).
+
 Source: Relay's FuseOps.
 """
 
