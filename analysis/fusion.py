@@ -13,6 +13,7 @@ Algorithm (the numbers are those of the rules that `Refusal.rule` names, see doc
 - Post-dominators (12, 13, `post_dominators`): one sweep backwards. The dominator of a node is the
   lowest common ancestor of its users; the path kind is the highest kind on the way to it.
 - Groups (14-25, `fusion_groups`): union-find in three sweeps in program order.
+- Only when asked for: rules beyond Relay's (37-42, `fusion_extended`), in one more sweep backwards.
 
 Nothing is rewritten, and the answer depends on the block and the options only.
 
@@ -21,14 +22,16 @@ results are opaque, and that calls of non-operators cover operations of other di
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 
+from xrelay.analysis.fusion_extended import Extension, Join
 from xrelay.analysis.fusion_graph import (
     FusionEdge,
     FusionNode,
@@ -52,6 +55,7 @@ __all__ = [
     "FusionNode",
     "FusionOptions",
     "FusionPlan",
+    "Join",
     "Refusal",
     "fusion_blocks",
     "is_operator",
@@ -77,6 +81,8 @@ class FusionGroup:
     """Whether the group becomes a `relay.fused`. Otherwise it is one operation that stays."""
     outputs: tuple[Operation, ...]
     """The members whose results leave the group, in program order: the root, and perhaps others."""
+    copies: tuple[Operation, ...] = ()
+    """Operations of other groups that this one computes again (rule 41), in program order."""
 
 
 class Boundary(NamedTuple):
@@ -106,6 +112,36 @@ class FusionPlan:
     """The group of each operation of the block."""
     attempts: tuple[Attempt, ...] = ()
     """What the sweeps did, in order; none in a plan that somebody else made."""
+    joins: tuple[Join, ...] = ()
+    """What the rules beyond Relay's did then, in order."""
+
+    @cached_property
+    def holders(self) -> dict[Operation, dict[FusionGroup, None]]:
+        """The groups that compute each operation that is copied."""
+        holders: dict[Operation, dict[FusionGroup, None]] = {}
+        for group in self.groups:
+            for op in group.copies:
+                holders.setdefault(op, {})[group] = None
+        for op, groups in holders.items():
+            if op in self.group_of[op].outputs:
+                groups[self.group_of[op]] = None
+        return holders
+
+    def homes(self, op: Operation) -> Collection[FusionGroup]:
+        """The groups that compute an operation: one, or several where it is copied."""
+        return self.holders.get(op) or (self.group_of[op],)
+
+    def computed(self, group: FusionGroup) -> tuple[Operation, ...]:
+        """What a group computes, its copies included, in program order."""
+        if not group.copies:
+            return group.members
+        ops = (*group.members, *group.copies)
+        return tuple(sorted(ops, key=lambda op: self.nodes[op].index))
+
+    def _is_border(self, producer: Operation, consumer: Operation) -> bool:
+        """Whether a value of `producer` enters a group of `consumer` from outside."""
+        own = self.homes(producer)
+        return any(group not in own for group in self.homes(consumer))
 
     @property
     def boundaries(self) -> tuple[Boundary, ...]:
@@ -114,7 +150,7 @@ class FusionPlan:
         for op, node in self.nodes.items():
             consumers = dict.fromkeys(edge.consumer.op for edge in node.edges)
             for consumer in consumers:
-                if self.group_of[op] is not self.group_of[consumer]:
+                if self._is_border(op, consumer):
                     assert node.refusal is not None
                     result.append(Boundary(op, consumer, node.refusal))
         return tuple(result)
@@ -131,11 +167,11 @@ class FusionPlan:
         operation computes.
         """
         first, last = self._operation(producer), self._operation(consumer)
-        if self.group_of[first] is self.group_of[last]:
+        if any(group in self.homes(last) for group in self.homes(first)):
             return None
         way = self._way(first, last)
         for source, target in pairwise(way):
-            if self.group_of[source] is not self.group_of[target]:
+            if self._is_border(source, target):
                 refusal = self.nodes[source].refusal
                 assert refusal is not None, "what is not fused says why"
                 return Boundary(source, target, refusal)
@@ -187,10 +223,15 @@ def plan_fusion(block: Block, options: FusionOptions, kinds: Kinds | None = None
     find_post_dominators(nodes)
     partition = Partition(nodes, options)
     partition.sweep()
-    groups = _groups(nodes, partition)
+    extension = None
+    if options.rules == "extended" and options.opt_level:
+        extension = Extension(partition)
+        extension.run()
+    groups = _groups(nodes, partition, extension)
     group_of = {op: group for group in groups for op in group.members}
     by_op = {node.op: node for node in nodes}
-    return FusionPlan(block, options, by_op, groups, group_of, tuple(partition.attempts))
+    joins = () if extension is None else tuple(extension.joins)
+    return FusionPlan(block, options, by_op, groups, group_of, tuple(partition.attempts), joins)
 
 
 def fusion_blocks(op: Operation) -> Iterator[Block]:
@@ -213,23 +254,35 @@ def fusion_blocks(op: Operation) -> Iterator[Block]:
         pending.extend(reversed(nested))
 
 
-def _groups(nodes: list[FusionNode], partition: Partition) -> tuple[FusionGroup, ...]:
+def _groups(
+    nodes: list[FusionNode], partition: Partition, extension: Extension | None
+) -> tuple[FusionGroup, ...]:
     """All groups by program order of their roots."""
-    members: list[list[Operation]] = [[] for _ in nodes]
+    members: list[list[FusionNode]] = [[] for _ in nodes]
     for node in nodes:
-        members[partition.root(node.index)].append(node.op)
+        members[partition.root(node.index)].append(node)
+    outputs: dict[int, list[int]] = {}
+    copies: dict[int, list[FusionNode]] = {}
+    gone: set[int] = set()
+    if extension is not None:
+        outputs, gone, copies = extension.inner_outputs, extension.gone, extension.copies()
     groups: list[FusionGroup] = []
-    for node, ops in zip(nodes, members, strict=True):
-        if ops:
-            anchor = partition.anchors[node.index]
+    for root in nodes:
+        own = members[root.index]
+        if own:
+            index = root.index
+            anchor = partition.anchors[index]
             groups.append(
                 FusionGroup(
-                    tuple(ops),
-                    node.op,
+                    tuple(node.op for node in own),
+                    root.op,
                     None if anchor is None else anchor.op,
-                    partition.kinds[node.index],
-                    becomes_function(node.op, len(ops)),
-                    (node.op,),
+                    partition.kinds[index],
+                    index not in gone and becomes_function(root.op, len(own)),
+                    tuple(nodes[each].op for each in [*sorted(outputs.get(index, ())), index])
+                    if index not in gone
+                    else (),
+                    tuple(node.op for node in copies.get(index, ())),
                 )
             )
     return tuple(groups)

@@ -4,7 +4,7 @@ Fusion plans as data: what a program decides today, to be read, compared, change
     {"format": "xrelay fusion plan 1", "options": {…}, "blocks": [
       {"function": "main", "block": 0,
        "groups": [{"members": [{"index": 2, "op": "relay.nn.conv2d", "name": "conv1"}, …],
-                   "outputs": [4], "anchor": 2, "kind": "out_ewise_fusable"}, …],
+                   "outputs": [4], "copies": [], "anchor": 2, "kind": "out_ewise_fusable"}, …],
        "values": [{"index": 2, "kind": "out_ewise_fusable", "uses": [[3, "elemwise"]],
                    "post_dominator": 4, "path_kind": "elemwise", "group": 0, "refusal": null}, …]}]}
 
@@ -57,6 +57,7 @@ def _block_data(plan: FusionPlan, number: int) -> dict[str, Any]:
             {
                 "members": [_named(op, index[op]) for op in group.members],
                 "outputs": [index[op] for op in group.outputs],
+                "copies": [_named(op, index[op]) for op in group.copies],
                 "anchor": None if group.anchor is None else index[group.anchor],
                 "kind": group.kind.label,
             }
@@ -138,7 +139,13 @@ def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, Groups]]
         groups: Groups = []
         for j, group in enumerate(_list(entry.get("groups"), f"'groups' of {where}")):
             place = f"{where}.groups[{j}]"
-            members = _list(_dictionary(group, place).get("members"), f"'members' of {place}")
+            entries = _dictionary(group, place)
+            members = _list(entries.get("members"), f"'members' of {place}")
+            if _list(entries.get("copies", []), f"'copies' of {place}"):
+                raise PassFailedException(
+                    f"'copies' of {place} names operations of other groups, which only fuse-ops "
+                    "copies: expected none"
+                )
             if not members:
                 raise PassFailedException(f"'members' of {place} is empty")
             groups.append([_member(member, ops, place) for member in members])

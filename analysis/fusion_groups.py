@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.fusion_arguments import Arguments
 from xrelay.analysis.fusion_graph import (
     BROADCAST,
     COMM_REDUCE,
@@ -42,6 +43,8 @@ from xrelay.dialects.traits import OpPatternKind
 
 SWEEPS = 3
 """The number of sweeps over all nodes."""
+RULE_SETS = ("relay", "extended")
+"""The sets of rules by which operators fuse: Relay's, and those that go beyond them (38-42)."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,24 @@ class FusionOptions:
     """The largest number of nodes in a group. Constants, tuples and projections count."""
     link_params: bool = False
     """Whether constants of all shapes move into the functions that use them."""
+    max_function_args: int = 0
+    """The largest number of parameters and results of a function that is fused; 0 for no limit."""
+    rules: str = RULE_SETS[0]
+    """One of RULE_SETS."""
 
     def __post_init__(self) -> None:
         if self.opt_level < 0:
             raise PassFailedException(f"'opt-level' is {self.opt_level}, expected at least 0")
         if self.max_depth < 1:
             raise PassFailedException(f"'max-depth' is {self.max_depth}, expected at least 1")
+        if self.max_function_args < 0:
+            raise PassFailedException(
+                f"'max-function-args' is {self.max_function_args}, expected at least 0"
+            )
+        if self.rules not in RULE_SETS:
+            raise PassFailedException(
+                f"'rules' is '{self.rules}', expected one of {', '.join(RULE_SETS)}"
+            )
 
 
 class Attempt(NamedTuple):
@@ -96,6 +111,10 @@ class Partition:
         self.anchors = [node if node.kind is OUT_EWISE_FUSABLE else None for node in nodes]
         self.attempts: list[Attempt] = []
         """What the sweeps did, in order."""
+        self.arguments: Arguments | None = None
+        """What the groups take from outside, where that decides something."""
+        if options.max_function_args or options.rules != RULE_SETS[0]:
+            self.arguments = Arguments(nodes, options.link_params, self.root)
         self.consumers = [
             tuple(dict.fromkeys(edge.consumer.index for edge in node.edges)) for node in nodes
         ]
@@ -126,6 +145,8 @@ class Partition:
         lower, upper = self.root(child), self.root(sink)
         if lower == upper:
             return
+        if self.arguments is not None:
+            self.arguments.merge(lower, upper)
         self.counts[upper] += self.counts[lower]
         self.parents[lower] = upper
         if self.anchors[lower] is not None:
@@ -192,7 +213,7 @@ class Partition:
         self, node: FusionNode, sink: FusionNode, sweep: int, test: "Test"
     ) -> Refusal | list[int]:
         """
-        Merges `node` and all between, which are returned, into `sink` if rules 17 and 18 accept
+        Merges `node` and all between, which are returned, into `sink` if rules 17, 18 and 36 accept
         that.
         """
         between = self.between(node, sink)
@@ -207,9 +228,32 @@ class Partition:
                 way = "" if culprit is sink else f" on the way to {sink.op.name}"
                 sentence = f"{culprit.op.name}{way} is in a group of kind {kind.label}"
                 return Refusal(test.rule, sentence, sweep, culprit.op)
-        for index in (node.index, *between):
+        joining = [*reversed(between), node.index]
+        upper = self.root(sink.index)
+        parts = [part for part in dict.fromkeys(map(self.root, joining)) if part != upper]
+        excess = self.excess(parts, upper, sweep)
+        if excess is not None:
+            return excess
+        for index in joining:
             self.merge(index, sink.index)
         return between
+
+    def excess(
+        self, parts: Sequence[int], sink: int, sweep: int, returned: int = 0
+    ) -> Refusal | None:
+        """
+        Rule 36: the refusal when the group `sink` with the groups `parts` in it has too many
+        arguments; `returned` is what it returns then besides its own result.
+        """
+        limit = self.options.max_function_args
+        if not limit or self.arguments is None:
+            return None
+        count = self.arguments.after_merge(parts, sink, returned=returned)
+        if count <= limit:
+            return None
+        root = self.nodes[sink].op
+        sentence = f"the function of {root.name} would have {count} arguments, more than {limit}"
+        return Refusal(36, sentence, sweep, root)
 
     def test_of(self, node: FusionNode, sink: FusionNode, sweep: int) -> "Test | Refusal | None":
         """

@@ -112,19 +112,19 @@ def groups_in_order(plan: FusionPlan) -> list[FusionGroup]:
     """
     waits_for: dict[int, int] = {}
     after: dict[int, list[FusionGroup]] = {}
-    last_effect: FusionGroup | None = None
+    last_effect: Operation | None = None
     for op in plan.nodes:
-        group = plan.group_of[op]
-        needed = [plan.group_of[each] for each in _needs(op, plan)]
+        waits_for.setdefault(id(plan.group_of[op]), 0)
+        needed = list(_needs(op, plan))
         if op.has_trait(IsTerminator) or not is_side_effect_free(op):
             if last_effect is not None:
                 needed.append(last_effect)
-            last_effect = group
-        waits_for.setdefault(id(group), 0)
-        for other in needed:
-            if other is not group:
-                after.setdefault(id(other), []).append(group)
-                waits_for[id(group)] += 1
+            last_effect = op
+        for group in plan.homes(op):
+            for each in needed:
+                if group not in plan.homes(each):
+                    after.setdefault(id(plan.group_of[each]), []).append(group)
+                    waits_for[id(group)] = waits_for.get(id(group), 0) + 1
     ready: list[tuple[int, FusionGroup]] = []
 
     def push(group: FusionGroup) -> None:

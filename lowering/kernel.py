@@ -3,7 +3,7 @@ A group of operators as one kernel function.
 
     group ──► complex operators that are not the anchor: into scratch memory, one after the other
           ──► the anchor, if there is one: its strategy's loops, the rest of the group in the sink
-              otherwise: loops over the result, everything on demand
+              otherwise: loops over the results of each shape, everything on demand
 
 The anchor is the last operator with a strategy, when every operator between it and the result
 works element by element: then what remains of the group runs on its registers.
@@ -255,13 +255,16 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         for leaf in _leaves(op.results[0]):
             if leaf in repeated:
                 kept = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
-                _emit_on_demand(ctx, group, leaf, kept)
+                _emit_on_demand(ctx, group, {leaf: kept})
                 ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
+        by_shape: dict[tuple[int, ...], dict[Leaf, Buffer]] = {}
         for leaf, buffer in zip(_leaves(group.result), ctx.results, strict=True):
             if ctx.ev.buffers.get(leaf) is not buffer:
-                _emit_on_demand(ctx, group, leaf, buffer)
+                by_shape.setdefault(buffer.shape, {})[leaf] = buffer
+        for results in by_shape.values():
+            _emit_on_demand(ctx, group, results)
         return tuple(used)
     inner = _without_last_reshapes(group)
     last, leaf = (inner.result, 0), (anchor.results[0], 0)
@@ -363,17 +366,25 @@ def _often_wanted(group: Group) -> set[Leaf]:
     return often
 
 
-def _emit_on_demand(ctx: KernelContext, group: Group, leaf: Leaf, buffer: Buffer) -> None:
-    """Loops over all elements of a tensor."""
-    shape = buffer.shape
+def _collects_results(op: Operation, group: Group) -> bool:
+    """Whether an operator only puts the results of a group together."""
+    return isinstance(op, TupleOp) and op.result is group.result
+
+
+def _emit_on_demand(ctx: KernelContext, group: Group, results: dict[Leaf, Buffer]) -> None:
+    """Loops over all elements of tensors of one shape. What they share is computed once."""
+    buffers = list(results.values())
+    shape = buffers[0].shape
     if 0 in shape:
         return
-    span = min(_widest_span(group, shape), _dense_span(ctx, buffer))
+    span = min(_widest_span(group, shape), *(_dense_span(ctx, buffer) for buffer in buffers))
     outer, inner = shape[: len(shape) - span], prod(shape[len(shape) - span :])
 
     def elements(indices: tuple[Index, ...], start: Index, width: int) -> None:
         position = Position(shape, indices, start, width)
-        ctx.store(buffer, position, ctx.ev.get(leaf, position))
+        values = [ctx.ev.get(leaf, position) for leaf in results]
+        for buffer, value in zip(buffers, values, strict=True):
+            ctx.store(buffer, position, value)
 
     ctx.vector_tasks(outer, inner, _lanes(ctx, group), elements)
 
@@ -406,7 +417,7 @@ def _widest_span(group: Group, shape: tuple[int, ...]) -> int:
     rank = len(shape)
     span = rank
     for op in group.ops:
-        if isinstance(op, ConstantOp):
+        if isinstance(op, ConstantOp) or _collects_results(op, group):
             continue
         if not isinstance(op, BROADCASTING) or leaf_shape((op.results[0], 0)) != shape:
             return 1 if rank else 0

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from xrelay.analysis.fusion import FusionOptions
 from xrelay.lowering.target import named_target
 from xrelay.lowering.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
@@ -34,6 +35,16 @@ def shapes(arguments: Sequence[str]) -> dict[str, list[int]]:
                 f"--shape of '{name}' is '{text}', expected numbers as in 1,3,224,224", BAD_INPUT
             ) from None
     return result
+
+
+def fusion_options(args: argparse.Namespace) -> FusionOptions:
+    """The options of --opt-level, --max-depth, --rules and --max-function-args."""
+    return FusionOptions(
+        args.opt_level,
+        args.max_depth,
+        max_function_args=args.max_function_args,
+        rules=args.rules,
+    )
 
 
 def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:

@@ -214,6 +214,18 @@ def _add_fusion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--opt-level", type=int, default=2, help="of fuse-ops (default 2)")
     parser.add_argument("--max-depth", type=int, default=256, help="of fuse-ops (default 256)")
     parser.add_argument(
+        "--rules",
+        default="relay",
+        help="of fuse-ops: relay (default), or extended for rules that go beyond Relay's",
+    )
+    parser.add_argument(
+        "--max-function-args",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of fuse-ops: parameters and results of a function (default 0: any number)",
+    )
+    parser.add_argument(
         "--no-simplify",
         action="store_true",
         help="fuse the program as it is, without the passes that prepare it",

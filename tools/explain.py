@@ -17,6 +17,7 @@ from xrelay.analysis.fusion import (
     FusionGroup,
     FusionOptions,
     FusionPlan,
+    Join,
     fusion_blocks,
     plan_fusion,
 )
@@ -55,7 +56,7 @@ def explain_model(args: argparse.Namespace) -> int:
     program: Program | None = None
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
-            options = FusionOptions(args.opt_level, args.max_depth)
+            options = arguments.fusion_options(args)
             compile_options = arguments.compile_options(args)
             progress("read the model")
             module, _ = read_model(args.model, arguments.shapes(args.shape))
@@ -65,7 +66,7 @@ def explain_model(args: argparse.Namespace) -> int:
                 passes = (*preparation(target), FuseCompositesPass(target, threads))
                 run_passes(module, passes, progress)
             if lowers:
-                run_passes(module, [FuseOpsPass(args.opt_level, args.max_depth)], progress)
+                run_passes(module, [FuseOpsPass.of(options)], progress)
                 progress("generate kernels")
                 program = lower_function(entry_function(module), kernel_options(compile_options))
     if program is not None:
@@ -119,8 +120,12 @@ def print_plan(console: Console, plan: FusionPlan, limit: int | None) -> None:
     borders: dict[int, list[Boundary]] = {}
     for boundary in plan.boundaries:
         borders.setdefault(id(plan.group_of[boundary.producer]), []).append(boundary)
+    joins: dict[int, list[Join]] = {}
+    for join in plan.joins:
+        joins.setdefault(id(plan.group_of[join.into.op]), []).append(join)
     for number, group in enumerate(groups[:limit]):
-        _print_group(console, plan, group, number, borders.get(id(group), []))
+        own = borders.get(id(group), []), joins.get(id(group), [])
+        _print_group(console, plan, group, number, *own)
     if limit is not None and len(groups) > limit:
         console.print(Text(f"… {len(groups) - limit} more groups"))
 
@@ -131,6 +136,7 @@ def _print_group(
     group: FusionGroup,
     number: int,
     borders: list[Boundary],
+    joins: list[Join],
 ) -> None:
     root = group.root
     console.print()
@@ -140,12 +146,14 @@ def _print_group(
             f": {label(plan, root)} -> {root.results[0].type}, kind {group.kind.label}",
         )
     )
-    for op in group.members:
+    for op in plan.computed(group):
         anchor = ", anchor" if op is group.anchor else ""
         operands = ", ".join(_operand(plan, operand) for operand in op.operands)
         kind = plan.nodes[op].kind.label
         type_ = op.results[0].type
         console.print(Text(f"  {label(plan, op)}({operands}) -> {type_}  [{kind}{anchor}]"))
+    for join in joins:
+        console.print(Text(f"  rule {join.rule} for {label(plan, join.node.op)}: {join.sentence}"))
     for boundary in borders:
         console.print(
             Text(f"  ends before {label(plan, boundary.consumer)}: {boundary.refusal}", style="dim")

@@ -129,6 +129,12 @@ def print_why(
     border = plan.why_not_fused(producer, consumer)
     if border is None:
         console.print(Text(f"{label(plan, producer)} and {label(plan, consumer)} are fused:"))
+        shared = set(plan.homes(producer)) & set(plan.homes(consumer))
+        for join in plan.joins:
+            if plan.group_of[join.into.op] in shared:
+                console.print(
+                    Text(f"  rule {join.rule} for {label(plan, join.node.op)}: {join.sentence}")
+                )
     else:
         refusal = border.refusal
         console.print(

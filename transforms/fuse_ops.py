@@ -20,6 +20,9 @@ Run it after types are inferred and expressions are simplified. Running it twice
 A scalar constant goes into a group when all its users do: one that unrelated operators share is a
 parameter, so that sharing is better undone before.
 
+With `rules=extended` groups may have several outputs, and compute again what is cheap
+(`xrelay.analysis.fusion_extended`).
+
 Source: Relay's FuseOps.
 """
 
@@ -55,12 +58,23 @@ class FuseOpsPass(ModulePass):
     """
     explain: bool = False
     """Whether what ends a group says why, in the attribute `relay.fusion_remark`."""
+    max_function_args: int = FusionOptions.max_function_args
+    """The largest number of parameters and results of a `relay.fused`; 0 for no limit."""
+    rules: str = FusionOptions.rules
+    """`relay` for Relay's rules, `extended` for those that go beyond them (docs/fusion.md)."""
+
+    @classmethod
+    def of(cls, options: FusionOptions) -> "FuseOpsPass":
+        """The pass that fuses by these options."""
+        return cls(**vars(options))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         link_params = self.link_params
         if link_params is None:
             link_params = has_flag(op, ("link-params",))
-        options = FusionOptions(self.opt_level, self.max_depth, link_params)
+        options = FusionOptions(
+            self.opt_level, self.max_depth, link_params, self.max_function_args, self.rules
+        )
 
         plans = [plan_fusion(block, options) for block in fusion_blocks(op)]
         outline_groups(op, plans, link_params=link_params, explain=self.explain)

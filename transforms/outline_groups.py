@@ -9,7 +9,8 @@ How a fusion plan is carried out: each group moves into a `relay.fused` at the p
                                           }
 
 Values from outside become parameters p0, p1, … in order of first need. A group with several outputs
-yields a tuple of them; projections out of it follow.
+yields a tuple of them; projections out of it follow. What several groups compute is cloned into
+each, and goes when nothing uses it any more.
 
 Operands are exchanged in one walk at the end, not use by use as the rewriter does: a new operand
 of an operation costs xDSL a pass over all its operands, and a tuple may have thousands.
@@ -57,7 +58,7 @@ def outline_groups(
         if any(len(group.outputs) > 1 for group in plan.groups):
             _reorder(plan)
         for group in plan.groups:
-            result = outliner.outline(group)
+            result = outliner.outline(group, plan.computed(group))
             if explain and result is not None and not isinstance(group.root, FusedOp):
                 remarks = [plan.nodes[op].refusal for op in group.outputs]
                 result.attributes[REMARK] = ArrayAttr([_remark(each) for each in remarks if each])
@@ -94,22 +95,25 @@ class _Outliner:
         self.unneeded: dict[Operation, None] = {}
         """Operations that go when nothing uses them any more, users first."""
 
-    def outline(self, group: FusionGroup) -> Operation | None:
-        """Carries out one group; returns the operation that stands for it, if one does."""
+    def outline(self, group: FusionGroup, ops: Sequence[Operation]) -> Operation | None:
+        """
+        Carries out one group, which computes `ops`; returns the operation that stands for it, if
+        one does.
+        """
         if isinstance(group.root, StopFusionOp):  # Rule 27.
             value = group.root.data
             self.replaced[group.root.result] = self.replaced.get(value, value)
             self.unneeded[group.root] = None
             return None
-        return self.fuse(group) if group.fused else group.root
+        return self.fuse(group, ops) if group.fused else group.root
 
-    def fuse(self, group: FusionGroup) -> FusedOp:
+    def fuse(self, group: FusionGroup, ops: Sequence[Operation]) -> FusedOp:
         """Moves a group into a `relay.fused` (rules 28-33)."""
         root = group.root
         block = Block()
         inside: dict[SSAValue, SSAValue] = {}
         arguments: list[SSAValue] = []
-        for value in values_from_outside(group):
+        for value in values_from_outside(group, ops):
             owner = value.owner
             if self.link_params and isinstance(owner, ConstantOp):
                 linked = owner.clone()
@@ -125,7 +129,7 @@ class _Outliner:
                 arguments.append(argument)
             inside[value] = parameter
 
-        reshape_only = only_reshapes(group, arguments)
+        reshape_only = only_reshapes(group, ops, arguments)
         outputs = [op.results[0] for op in group.outputs]
         end = TupleOp(outputs) if len(outputs) > 1 else None
         yielded = end.result if end is not None else outputs[0]
@@ -142,10 +146,15 @@ class _Outliner:
                 item.location = output.op.location
                 parent.insert_op_before(item, root)
                 self.replace(output, item.result)
-        for member in group.members:
-            member.detach()
-            member.operands = [inside.get(operand, operand) for operand in member.operands]
-            block.add_op(member)
+        copies = set(group.copies)
+        for op in ops:
+            if op in copies:
+                block.add_op(op.clone(inside))
+                self.unneeded[op] = None
+            else:
+                op.detach()
+                op.operands = [inside.get(operand, operand) for operand in op.operands]
+                block.add_op(op)
         if end is not None:
             block.add_op(end)
         block.add_op(YieldOp(yielded))
@@ -170,12 +179,12 @@ class _Outliner:
                 op.erase()
 
 
-def values_from_outside(group: FusionGroup) -> list[SSAValue]:
+def values_from_outside(group: FusionGroup, ops: Sequence[Operation]) -> list[SSAValue]:
     """
-    The values that a group needs, in order of first need when the members are visited depth
-    first from the outputs, each after its operands.
+    The values that a group needs which computes `ops`, in order of first need when these are
+    visited depth first from the outputs, each after its operands.
     """
-    pending = dict.fromkeys(group.members)
+    pending = dict.fromkeys(ops)
     values: dict[SSAValue, None] = {}
     for output in group.outputs:
         if output not in pending:
@@ -192,13 +201,15 @@ def values_from_outside(group: FusionGroup) -> list[SSAValue]:
             else:
                 path.pop()
                 values.update(dict.fromkeys(op.operands))
-    results = {member.results[0] for member in group.members}
+    results = {op.results[0] for op in ops}
     return [value for value in values if value not in results]
 
 
-def only_reshapes(group: FusionGroup, arguments: Sequence[SSAValue]) -> bool:
-    """Whether all operators of a group keep the elements as they are (rule 30)."""
-    operators = [op for op in group.members if is_operator(op)]
+def only_reshapes(
+    group: FusionGroup, ops: Sequence[Operation], arguments: Sequence[SSAValue]
+) -> bool:
+    """Whether all operators that a group computes keep the elements as they are (rule 30)."""
+    operators = [op for op in ops if is_operator(op)]
     return (
         len(group.outputs) == 1
         and bool(operators)

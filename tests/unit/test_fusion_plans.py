@@ -151,6 +151,10 @@ def test_a_plan_applied_is_fuse_ops(options: FusionOptions, seed: int, tmp_path:
         (lambda data: data["blocks"][0]["groups"].append([]), "is \\[\\], expected an object"),
         (lambda data: data["blocks"][0]["groups"][0].update(members=[]), "is empty"),
         (
+            lambda data: data["blocks"][0]["groups"][0].update(copies=[{"index": 1}]),
+            "'copies' of blocks\\[0\\].groups\\[0\\] names operations of other groups",
+        ),
+        (
             lambda data: data["blocks"][0]["groups"][0]["members"][0].update(op="relay.exp"),
             "has 'relay.exp' at index 0, the program relay.nn.dense",
         ),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from xdsl.ir import Operation
 
-from xrelay.analysis.fusion import FusionOptions
 from xrelay.collector import collector_paused
 from xrelay.compiler import preparation, read_model, run_passes
 from xrelay.lowering.fuse_composites import FuseCompositesPass
@@ -59,7 +58,7 @@ def read_graphs(
 ) -> tuple[Sequence[Graph], Mapping[Operation, Work]]:
     """The graphs of a model, and the steps that compute its operations when they are asked for."""
     with failing_with(BAD_INPUT):
-        options = FusionOptions(args.opt_level, args.max_depth)
+        options = arguments.fusion_options(args)
         compile_options = arguments.compile_options(args)
         progress("read the model")
         module, _ = read_model(args.model, arguments.shapes(args.shape))
@@ -77,8 +76,7 @@ def read_graphs(
             )
         if not args.strategies and args.profile is None:
             return drawn, {}
-        fusion = FuseOpsPass(args.opt_level, args.max_depth)
-        steps = steps_of(module, fusion, compile_options, progress)
+        steps = steps_of(module, FuseOpsPass.of(options), compile_options, progress)
     with failing_with(BAD_INPUT):
         times = None if args.profile is None else read_times(Path(args.profile), steps)
     return drawn, work_by_operation(steps, times)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation
 
-from xrelay.analysis.fusion import Attempt, FusionNode, FusionPlan, Refusal
+from xrelay.analysis.fusion import Attempt, FusionNode, FusionPlan, Join, Refusal
 from xrelay.tools.explain_strategies import why_not
 from xrelay.tools.view.graph import Edge, Graph, Node, Unit
 from xrelay.tools.view.picture import KINDS, View, asset, clean, operator_view, unit_view, variables
@@ -192,6 +192,7 @@ def lesson(graph: Graph, numbers: Numbers) -> list[dict[str, object]]:
         if fact.op in numbers and graph.nodes[numbers[fact.op]].role != "output"
     ]
     steps.extend(_attempt(attempt, plan, numbers) for attempt in plan.attempts)
+    steps.extend(_join(join, numbers) for join in plan.joins)
     return [step for step in steps if step["node"] is not None]
 
 
@@ -226,6 +227,18 @@ def _domination(fact: FusionNode, numbers: Numbers) -> dict[str, object]:
         "between": [numbers[user.op] for user in users if user.op in numbers],
         "merges": False,
         "text": text,
+    }
+
+
+def _join(join: Join, numbers: Numbers) -> dict[str, object]:
+    into = join.into.op
+    return {
+        "part": "beyond Relay",
+        "node": numbers.get(join.node.op),
+        "sink": numbers.get(into),
+        "between": [],
+        "merges": True,
+        "text": f"{_label(join.node)} joins {_label(join.into)}, rule {join.rule}: {join.sentence}.",
     }
 
 
