@@ -19,7 +19,7 @@ Source: Relay's BYOC (`relay.ext.<name>`, `target.<name>`, `register_pattern_tab
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -78,12 +78,12 @@ class RegionOptions:
 class Backend(ABC):
     """An engine. It is made once for each compilation."""
 
-    name: ClassVar[str]
+    name: str
     """Its name, in `Compiler` attributes, and in those of composites, `<name>.<pattern>`."""
-    bind_constants: ClassVar[bool] = True
+    bind_constants: bool = True
     """Whether constants are in its regions; they are parameters otherwise."""
 
-    special_numbers: ClassVar[bool] = True
+    special_numbers: bool = True
     """Whether NaN, infinities and -0 come out as IEEE 754 has them."""
 
     def __init__(self, argument: str = ""):

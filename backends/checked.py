@@ -36,9 +36,9 @@ class CheckedBackend(Backend):
         if not isinstance(name, str) or name == DEFAULT or not re.fullmatch(r"[\w-]+", name):
             raise BackendError(f"a backend calls itself {name!r}, which is no name for one")
         self.inner = inner
-        self.name = name  # pyright: ignore[reportIncompatibleVariableOverride] of this object
-        self.bind_constants = inner.bind_constants  # pyright: ignore[reportIncompatibleVariableOverride]
-        self.special_numbers = inner.special_numbers  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.name = name
+        self.bind_constants = inner.bind_constants
+        self.special_numbers = inner.special_numbers
         self.table = self._table()
 
     def __getattr__(self, name: str) -> Any:
@@ -49,8 +49,8 @@ class CheckedBackend(Backend):
         return self.table
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
-        found: object = self._call(f"supports({op.name})", lambda: self.inner.supports(op, types))
-        if not isinstance(found, Yes | No):
+        found = self._call(f"supports({op.name})", lambda: self.inner.supports(op, types))
+        if not isinstance(cast(object, found), Yes | No):
             raise BackendError(
                 f"backend '{self.name}': supports({op.name}) returns {found!r}, "
                 "expected Yes() or No(reason)"

@@ -84,6 +84,5 @@ def _writable(array: Array) -> Array:
         return array.copy()
     if array.flags.writeable:
         return array
-    kind = ctypes.c_uint8 * array.nbytes
-    memory = np.frombuffer(kind.from_address(array.ctypes.data), np.uint8)
-    return memory.view(array.dtype).reshape(array.shape)
+    place = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
+    return np.ctypeslib.as_array(place).view(array.dtype).reshape(array.shape)

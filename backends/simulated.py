@@ -89,7 +89,7 @@ class SimulatedBackend(NumpyBackend):
             raise BackendError("backend 'simulated' needs a file of costs: simulated:FILE.toml")
         self.costs = read_costs(Path(argument))
         if self.costs.name is not None:
-            self.name = self.costs.name  # pyright: ignore[reportIncompatibleVariableOverride]
+            self.name = self.costs.name
 
     def patterns(self) -> Sequence[CompositePattern]:
         return tuple(
@@ -217,9 +217,10 @@ def read_costs(path: Path) -> Costs:
 
 def _number(path: Path, name: str, found: object, least: float | None = None) -> float:
     """A finite number that is positive, or at least `least`."""
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    if is_number and isfinite(found) and (found > 0 if least is None else found >= least):
-        return float(found)
+    if isinstance(found, int | float) and not isinstance(found, bool) and isfinite(found):
+        number = float(found)
+        if number > 0 if least is None else number >= least:
+            return number
     wanted = "positive number" if least is None else f"number of at least {least:g}"
     raise BackendError(f"'{path}': '{name}' is {found!r}, expected a {wanted}")
 
