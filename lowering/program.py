@@ -49,6 +49,7 @@ from xrelay.dialects.core import (
     TupleOp,
     YieldOp,
 )
+from xrelay.lowering.control_flow import check_straight
 from xrelay.lowering.cost import operation_count
 from xrelay.lowering.elements import element, leaf_types
 from xrelay.lowering.entry import COPY, Call, Step, declarations, write_entry
@@ -165,8 +166,8 @@ def lower_function(
     Lowers a relay function with static shapes. `profile` makes the program take the time of its
     steps.
 
-    Raises DiagnosticException for what has no code: unknown dimensions, operators of other
-    dialects, dtypes without kernels.
+    Raises DiagnosticException for what has no code: control flow, functions as values, data types,
+    unknown dimensions, operators of other dialects, dtypes without kernels.
     """
     blocks = function.body.blocks
     if len(blocks) != 1 or not isinstance(blocks[0].last_op, func.ReturnOp):
@@ -174,6 +175,7 @@ def lower_function(
             f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
             "ends in func.return"
         )
+    check_straight(function)
     inputs, outputs = ports(function)
     returned = _returned(function)
     wanted: dict[Leaf, Storage] = {}
