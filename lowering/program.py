@@ -186,13 +186,25 @@ def lower_function(
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
-    """The function called `name`; by default `main`, or the only one with a body."""
+    """
+    The function called `name`; by default `main`, or the only one with a body that no other calls.
+
+    Raises DiagnosticException when there is none.
+    """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     named = [op for op in functions if op.sym_name.data == (name or "main")]
     if named:
         return named[0]
-    if name is None and len(functions) == 1:
-        return functions[0]
+    if name is None:
+        called = {
+            op.callee.root_reference.data
+            for caller in functions
+            for op in caller.walk()
+            if isinstance(op, func.CallOp) and op.callee.root_reference != caller.sym_name
+        }
+        roots = [function for function in functions if function.sym_name.data not in called]
+        if len(roots) == 1:
+            return roots[0]
     known = ", ".join(op.sym_name.data for op in functions) or "none"
     raise DiagnosticException(f"no function '{name or 'main'}' to lower; the module has {known}")
 

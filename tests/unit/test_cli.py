@@ -113,10 +113,25 @@ def test_run_verifies(cmd: Command, folder: Path) -> None:
     assert "y agrees with the interpreter: largest relative difference" in result.out
 
 
+@pytest.mark.parametrize("callee", ["", "private "])
+def test_run_verifies_the_only_function(cmd: Command, folder: Path, callee: str) -> None:
+    t = "tensor<4xf32>"
+    exp = f"(%x: {t}) -> {t} {{\n%0 = relay.exp %x : ({t}) -> {t}\nfunc.return %0 : {t}\n}}\n"
+    call = exp.replace("relay.exp %x", "func.call @g(%x)")
+    for name, text in (
+        ("one", f"func.func @other{exp}"),
+        ("two", f"func.func {callee}@g{exp}func.func @other{call}"),
+    ):
+        (folder / f"{name}.mlir").write_text(text)
+        result = cmd("run", folder / f"{name}.mlir", "--verify")
+        assert (result.code, result.err) == (0, "")
+        assert "output0 agrees with the interpreter" in result.out
+
+
 def test_wrong_result_has_exit_code_1(
     cmd: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(module: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def wrong(module: Any, inputs: Sequence[Any], function: str) -> tuple[Any, ...]:
         return (np.ones((2, 4), np.float32) + 100,)
 
     monkeypatch.setattr(verify, "interpret", wrong)
