@@ -8,19 +8,21 @@ So are shapes that types state (`relay.shape_of`, `relay.ndarray_size`).
 Leaves alone: operators without operands (`relay.zeros` is smaller than its elements), operators
 with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other
 compilers, constants whose bytes did not come with the text,
-and results over `max-bytes` that are larger than what they are computed from.
+and results over `max-bytes` that are larger than what they are computed from: none is computed whose
+type, inferred from the numbers in the operands too (`relay.arange`, `relay.dyn.*`), says so.
 
 Source: Relay's FoldConstant.
 """
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 from xdsl.traits import is_side_effect_free
@@ -35,7 +37,8 @@ from xrelay.dialects.core import (
     TupleOp,
 )
 from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
-from xrelay.interpreters.arrays import Array, constant_array, constant_op
+from xrelay.dialects.shapes import is_dynamic, is_tensor_type
+from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of
 from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
 
@@ -75,8 +78,12 @@ class FoldOperator(RewritePattern):
             return
         if op.undefined() is not None:
             return
+        limit = max(self.max_bytes, sum(map(byte_size, values)))
+        # The operands may decide the shape, which the stated type need not say.
+        if type_bytes(op.infer_type()) > limit:
+            return
         (result,) = self.interpreter.run_op(op, tuple(values))
-        if byte_size(result) > max(self.max_bytes, sum(map(byte_size, values))):
+        if byte_size(result) > limit:
             return
         self._replace(op, result, rewriter)
 
@@ -100,6 +107,15 @@ def constant_value(value: SSAValue) -> Any:
     if isinstance(op.value, BlobAttr) and op.value.data.data is None:
         return None
     return constant_array(op)
+
+
+def type_bytes(type_: Attribute) -> int:
+    """The bytes of tensors of a type, tuples included; 0 where a dimension is not known."""
+    if isinstance(type_, TupleType):
+        return sum(map(type_bytes, type_.types.data))
+    if not is_tensor_type(type_) or is_dynamic(type_):
+        return 0
+    return prod(type_.get_shape()) * dtype_of(type_.element_type).itemsize
 
 
 def byte_size(value: Any) -> int:

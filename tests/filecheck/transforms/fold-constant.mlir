@@ -114,3 +114,30 @@ func.func @keep_function_of_a_compiler() -> tensor<f32> attributes {Compiler = "
   %1 = relay.exp %0 : (tensor<f32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// Too large to compute: the operands decide it, whatever the type states.
+// CHECK-LABEL: func.func @keep_huge_range
+// CHECK: relay.arange
+func.func @keep_huge_range() -> tensor<?xf32> {
+  %0 = relay.constant dense<0.0> : tensor<f32>
+  %1 = relay.constant dense<1.0e12> : tensor<f32>
+  %2 = relay.constant dense<1.0> : tensor<f32>
+  %3 = relay.arange %0, %1, %2 {dtype = f32} : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<?xf32>
+  return %3 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @keep_huge_dynamic_shape
+// CHECK: relay.dyn.zeros
+func.func @keep_huge_dynamic_shape() -> tensor<?x?xf32> {
+  %0 = relay.constant dense<[1000000, 1000000]> : tensor<2xi64>
+  %1 = relay.dyn.zeros %0 {dtype = f32} : (tensor<2xi64>) -> tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: func.func @keep_huge_broadcast
+// CHECK: relay.broadcast_to
+func.func @keep_huge_broadcast() -> tensor<1000000x1000000x100000xf32> {
+  %0 = relay.constant dense<1.0> : tensor<f32>
+  %1 = relay.broadcast_to %0 {shape = array<i64: 1000000, 1000000, 100000>} : (tensor<f32>) -> tensor<1000000x1000000x100000xf32>
+  return %1 : tensor<1000000x1000000x100000xf32>
+}
