@@ -37,7 +37,7 @@ from xrelay.dialects.core import (
     TupleOp,
 )
 from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type
+from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of
 from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
@@ -64,6 +64,8 @@ class FoldOperator(RewritePattern):
             return
         if isinstance(op, ShapeOfOp | NdarraySizeOp) and has_static_type(op.data):
             # What is asked is part of the type, whatever the elements are.
+            if not is_addressable(op.data.type):
+                return
             (data,) = op.operands
             shape = np.broadcast_to(np.zeros((), np.int8), shape_of(data))
             (result,) = self.interpreter.run_op(op, (shape,))
