@@ -1,6 +1,7 @@
 """
 `fold-constant`: operators whose operands are constants are computed once, by the interpreter.
-So are shapes that types state (`relay.shape_of`, `relay.ndarray_size`).
+So are shapes that types state (`relay.shape_of`, `relay.ndarray_size`), and of a `scf.if` whose
+condition is a constant the branch that is taken stays.
 
     %0 = relay.constant dense<4.0> : tensor<f32>
     %1 = relay.sqrt %0 : (tensor<f32>) -> tensor<f32>   ──►   %1 = relay.constant dense<2.0> : tensor<f32>
@@ -20,11 +21,18 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
+from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.scopes import is_kept
@@ -55,12 +63,16 @@ class FoldOperator(RewritePattern):
 
     max_bytes: int
     """Results up to this size are always folded."""
+    fold_qnn: bool = True
+    """Whether operators on quantised tensors are folded, too."""
     interpreter: Interpreter = field(default_factory=_interpreter)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
             return
         if isinstance(op, TupleOp | AnnotationOp) or is_kept(op):
+            return
+        if not self.fold_qnn and op.name.startswith("relay.qnn."):
             return
         if isinstance(op, ShapeOfOp | NdarraySizeOp) and has_static_type(op.data):
             # What is asked is part of the type, whatever the elements are.
@@ -96,6 +108,40 @@ class FoldOperator(RewritePattern):
             constant.location = op.location
         rewriter.replace(op, new)
         erase_unused(sources, rewriter)
+
+
+class FoldBranch(RewritePattern):
+    """A conditional whose condition is a constant becomes the branch that is taken."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        branch = taken_branch(op)
+        if branch is None or is_kept(op):
+            return
+        end = branch.last_op
+        assert isinstance(op, scf.IfOp)
+        assert isinstance(end, scf.YieldOp)
+        values = end.operands
+        if [value.type for value in values] != list(op.result_types):
+            return  # Others use the result as what either branch could give.
+        sources = tuple(op.operands)
+        rewriter.erase(end)
+        rewriter.inline_block(branch, InsertPoint.before(op))
+        rewriter.replace(op, (), values)
+        erase_unused(sources, rewriter)
+
+
+def taken_branch(op: Operation) -> Block | None:
+    """The branch that a `scf.if` takes when its condition is a constant; None when it is not."""
+    if not isinstance(op, scf.IfOp):
+        return None
+    condition = op.cond.owner
+    if not isinstance(condition, tensor.ExtractOp) or condition.indices:
+        return None
+    known = constant_value(condition.tensor)
+    if known is None:
+        return None
+    region = op.true_region if known.item() else op.false_region
+    return region.blocks.first
 
 
 def constant_value(value: SSAValue) -> Any:
@@ -144,7 +190,11 @@ class FoldConstantPass(ModulePass):
     max_bytes: int = 1 << 20
     """Results up to this size are always folded, larger ones if their operands are as large."""
 
+    fold_qnn: bool = True
+    """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(FoldOperator(self.max_bytes), apply_recursively=False).rewrite_module(
-            op
-        )
+        patterns = [FoldOperator(self.max_bytes, self.fold_qnn), FoldBranch()]
+        PatternRewriteWalker(
+            GreedyRewritePatternApplier(patterns), apply_recursively=False
+        ).rewrite_module(op)

@@ -90,7 +90,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
-    "FoldConstant": lambda _: [FoldConstantPass()],
+    "FoldConstant": lambda o: [FoldConstantPass(fold_qnn=o["fold_qnn"])],
     "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],
     "FoldScaleAxis": lambda _: [FoldScaleAxisPass(), FoldConstantPass()],
     "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",))],
