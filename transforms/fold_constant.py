@@ -194,7 +194,10 @@ class FoldConstantPass(ModulePass):
     """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns = [FoldOperator(self.max_bytes, self.fold_qnn), FoldBranch()]
+        patterns: list[RewritePattern] = [
+            FoldOperator(self.max_bytes, self.fold_qnn),
+            FoldBranch(),
+        ]
         PatternRewriteWalker(
             GreedyRewritePatternApplier(patterns), apply_recursively=False
         ).rewrite_module(op)
