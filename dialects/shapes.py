@@ -100,6 +100,18 @@ def is_dynamic(type_: Attribute) -> bool:
     return is_tensor_type(type_) and DYNAMIC_INDEX in type_.get_shape()
 
 
+MOST_ELEMENTS = 1 << 48
+"""No processor addresses tensors of more: programs have 2**48 bytes of addresses or fewer."""
+
+
+def is_addressable(type_: TensorType[Attribute]) -> bool:
+    """
+    Whether arrays can have the shape of a type. Dimensions of 0 count as 1: beside them the others
+    are as far from what strides can say.
+    """
+    return prod(dim for dim in type_.get_shape() if dim > 0) <= MOST_ELEMENTS
+
+
 def element_count(shape: Shape) -> int:
     """Number of elements, or DYNAMIC_INDEX when a dimension is unknown (and none is 0)."""
     if 0 in shape:

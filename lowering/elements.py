@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type
+from xrelay.dialects.shapes import MOST_ELEMENTS, is_addressable, is_dynamic, is_tensor_type
 
 ElementType = Float16Type | Float32Type | Float64Type | IntegerType
 
@@ -95,11 +95,15 @@ def nearest_float(number: float, size: int) -> float:
 
 
 def static_tensor(type_: Attribute) -> TensorType[Attribute]:
-    """A tensor type whose shape must be known."""
+    """A tensor type whose shape must be known, and one that a processor can address."""
     if not is_tensor_type(type_):
         raise DiagnosticException(f"{type_} is not a tensor type")
     if is_dynamic(type_):
         raise DiagnosticException(f"{type_} has an unknown dimension; code needs static shapes")
+    if not is_addressable(type_):
+        raise DiagnosticException(
+            f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
+        )
     return type_
 
 

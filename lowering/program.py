@@ -49,6 +49,7 @@ from xrelay.dialects.core import (
     TupleOp,
     YieldOp,
 )
+from xrelay.lowering.control_flow import check_straight
 from xrelay.lowering.cost import operation_count
 from xrelay.lowering.elements import element, leaf_types
 from xrelay.lowering.entry import COPY, Call, Step, declarations, write_entry
@@ -165,8 +166,8 @@ def lower_function(
     Lowers a relay function with static shapes. `profile` makes the program take the time of its
     steps.
 
-    Raises DiagnosticException for what has no code: unknown dimensions, operators of other
-    dialects, dtypes without kernels.
+    Raises DiagnosticException for what has no code: control flow, functions as values, data types,
+    unknown dimensions, operators of other dialects, dtypes without kernels.
     """
     blocks = function.body.blocks
     if len(blocks) != 1 or not isinstance(blocks[0].last_op, func.ReturnOp):
@@ -174,6 +175,7 @@ def lower_function(
             f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
             "ends in func.return"
         )
+    check_straight(function)
     inputs, outputs = ports(function)
     returned = _returned(function)
     wanted: dict[Leaf, Storage] = {}
@@ -184,13 +186,25 @@ def lower_function(
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
-    """The function called `name`; by default `main`, or the only one with a body."""
+    """
+    The function called `name`; by default `main`, or the only one with a body that no other calls.
+
+    Raises DiagnosticException when there is none.
+    """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     named = [op for op in functions if op.sym_name.data == (name or "main")]
     if named:
         return named[0]
-    if name is None and len(functions) == 1:
-        return functions[0]
+    if name is None:
+        called = {
+            op.callee.root_reference.data
+            for caller in functions
+            for op in caller.walk()
+            if isinstance(op, func.CallOp) and op.callee.root_reference != caller.sym_name
+        }
+        roots = [function for function in functions if function.sym_name.data not in called]
+        if len(roots) == 1:
+            return roots[0]
     known = ", ".join(op.sym_name.data for op in functions) or "none"
     raise DiagnosticException(f"no function '{name or 'main'}' to lower; the module has {known}")
 

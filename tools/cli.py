@@ -85,6 +85,7 @@ examples:
 OPS_EXAMPLES = """\
 examples:
   xrelay ops                      all operators of the dialect
+  xrelay ops nn.conv2d 'dyn.*'    those with these names
   xrelay ops --unsupported        those that the code generator cannot compute, and why
   xrelay ops --markdown           the page docs/operators.md
 """
@@ -320,6 +321,9 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
 
 
 def _add_ops(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="only these operators: names or patterns"
+    )
     parser.add_argument(
         "--unsupported",
         action="store_true",

@@ -43,7 +43,10 @@ def failing_with(code: int) -> Generator[None]:
 def run_command(program: str, command: Callable[[], int]) -> int:
     """Runs a command; prints why it fails. Returns the exit code."""
     try:
-        return command()
+        code = command()
+        # What is still buffered may find that its reader has gone, too.
+        sys.stdout.flush()
+        return code
     except CommandFailed as error:
         print(f"{program}: error: {error}", file=sys.stderr)
         return error.code

@@ -1,8 +1,14 @@
-"""`xrelay ops`: the operators of the dialect, and what xrelay can do with each."""
+"""
+`xrelay ops`: the operators of the dialect, and what xrelay can do with each.
+
+A terminal gets a table; files and pipes get a header and a line for each operator, whose cells are
+separated by tabs.
+"""
 
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from rich.markup import escape
 from rich.table import Table
@@ -15,6 +21,7 @@ from xrelay.dialects.traits import HasPatternKind
 from xrelay.frontends.onnx.coverage import onnx_sources
 from xrelay.interpreters.relay import interpreted_operators
 from xrelay.lowering.registry import how_lowered
+from xrelay.tools.errors import BAD_INPUT, CommandFailed
 from xrelay.tools.tables import table_console
 
 HEADER = ("operator", "kind", "operands", "attributes", "interpreter", "code", "ONNX")
@@ -59,20 +66,41 @@ class OperatorRow:
 
 def show_operators(args: argparse.Namespace) -> int:
     """Runs the command."""
-    rows = operator_rows()
+    rows = named_rows(operator_rows(), args.names)
     if args.unsupported:
         rows = [row for row in rows if not row.has_code]
     if args.markdown:
         print(markdown(rows), end="")
         return 0
+    console = table_console()
+    if not console.is_terminal:
+        for cells in (HEADER, *(row.cells for row in rows)):
+            print("\t".join(cells))
+        return 0
     table = Table(*HEADER)
     for row in rows:
         table.add_row(*map(escape, row.cells))
-    console = table_console()
     console.print(table)
     with_code = sum(row.has_code for row in rows)
     console.print(f"{len(rows)} operators, {with_code} of them with code")
     return 0
+
+
+def named_rows(rows: Sequence[OperatorRow], patterns: Sequence[str]) -> list[OperatorRow]:
+    """
+    The operators of which some pattern (`nn.conv2d`, `dyn.*`) is the name; all when there are none.
+
+    Raises CommandFailed for patterns that are the name of none.
+    """
+    patterns = [pattern.removeprefix("relay.") for pattern in patterns]
+    for pattern in patterns:
+        if not any(fnmatchcase(row.name, pattern) for row in rows):
+            raise CommandFailed(f"no operator is called '{pattern}'", BAD_INPUT)
+    return [
+        row
+        for row in rows
+        if not patterns or any(fnmatchcase(row.name, pattern) for pattern in patterns)
+    ]
 
 
 def markdown(rows: Sequence[OperatorRow]) -> str:

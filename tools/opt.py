@@ -2,14 +2,16 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xrelay.collector import collector_paused
@@ -28,7 +30,10 @@ class XRelayOptMain(xDSLOptMain):
     def __init__(self, args: Sequence[str] | None = None):
         self.weights: dict[str, bytes | memoryview] = {}
         """The bytes of the large constants that the output file names."""
-        super().__init__("xDSL's optimiser with relay passes, ONNX and Relay text input", args)
+        try:
+            super().__init__("xDSL's optimiser with relay passes, ONNX and Relay text input", args)
+        except ArgSpecParseError as error:
+            raise CommandFailed(f"-t is '{self.args.target}': {error}", BAD_INPUT) from error
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -67,6 +72,18 @@ class XRelayOptMain(xDSLOptMain):
             super().setup_pipeline()
         except (ValueError, ArgSpecParseError) as error:
             raise CommandFailed(f"-p is '{self.args.passes}': {error}", BAD_INPUT) from error
+        self.check_target()
+
+    def check_target(self) -> None:
+        """Finds wrong options of the target before anything is read."""
+        spec = parse_spec(self.args.target)
+        entry = self.available_targets[spec.name]
+        if signature(entry).parameters:
+            return  # a function, which takes no options
+        try:
+            cast(Callable[[], type[Target]], entry)().from_spec(spec)
+        except ValueError as error:
+            raise CommandFailed(f"-t is '{self.args.target}': {error}", BAD_INPUT) from error
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:

@@ -7,6 +7,7 @@ import numpy as np
 
 from xrelay.compiler import read_model
 from xrelay.interpreters.relay import interpret
+from xrelay.lowering.program import entry_function
 from xrelay.options import Shapes
 from xrelay.runtime.model import Array
 from xrelay.tools.errors import FAILED, failing_with
@@ -37,7 +38,7 @@ def verify(
     with stage_progress() as progress, failing_with(FAILED):
         progress("run the interpreter")
         module, _ = read_model(path, shapes)
-        expected = interpret(module, inputs)
+        expected = interpret(module, inputs, entry_function(module).sym_name.data)
     worst = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):
         difference = largest_difference(found, wanted)

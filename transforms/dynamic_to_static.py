@@ -9,23 +9,29 @@ One way through the module does it: types are inferred as `infer-type` does, wha
 and known shapes only is computed as `fold-constant` does, and a `relay.dyn.*` operator whose shape
 operands have become constants is replaced, so that the operators after it know their shapes.
 
-Leaves alone: operators whose shape operands are not known, and modules without any such operator.
+Of a `scf.if` whose condition turns out to be a constant, the branch that is taken stays.
+
+Leaves alone: operators whose shape operands are not known, and modules without any such operator and
+without any `scf.if` that gives an unknown dimension.
 
 Source: Relay's DynamicToStatic.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn_base import DynamicOp
-from xrelay.transforms.fold_constant import FoldOperator
+from xrelay.dialects.shapes import is_dynamic
+from xrelay.transforms.fold_constant import FoldBranch, FoldOperator, taken_branch
 from xrelay.transforms.infer_type import TypeInference, described
 from xrelay.transforms.rewriting import erase_unused
 
@@ -35,7 +41,13 @@ class ShapeResolution(TypeInference):
 
     def __init__(self, module: ModuleOp, max_bytes: int):
         super().__init__(module)
-        self.fold = FoldOperator(max_bytes)
+        self.fold = GreedyRewritePatternApplier([FoldOperator(max_bytes), FoldBranch()])
+
+    def result_types(self, op: Operation) -> Sequence[Attribute] | None:
+        branch = taken_branch(op)
+        if branch is None or branch.last_op is None:
+            return super().result_types(op)
+        return branch.last_op.operand_types
 
     def settle(self, op: Operation) -> None:
         super().settle(op)
@@ -67,5 +79,10 @@ class DynamicToStaticPass(ModulePass):
     """As in `fold-constant`: the size up to which results of constants are always computed."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if any(isinstance(each, DynamicOp) for each in op.walk()):
+        if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in op.walk()):
             ShapeResolution(op, self.max_bytes).run()
+
+
+def _joins_shapes(op: Operation) -> bool:
+    """Whether the branches of a conditional give different shapes."""
+    return isinstance(op, scf.IfOp) and any(map(is_dynamic, op.result_types))

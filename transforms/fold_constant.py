@@ -1,6 +1,7 @@
 """
 `fold-constant`: operators whose operands are constants are computed once, by the interpreter.
-So are shapes that types state (`relay.shape_of`, `relay.ndarray_size`).
+So are shapes that types state (`relay.shape_of`, `relay.ndarray_size`), and of a `scf.if` whose
+condition is a constant the branch that is taken stays.
 
     %0 = relay.constant dense<4.0> : tensor<f32>
     %1 = relay.sqrt %0 : (tensor<f32>) -> tensor<f32>   ──►   %1 = relay.constant dense<2.0> : tensor<f32>
@@ -8,21 +9,30 @@ So are shapes that types state (`relay.shape_of`, `relay.ndarray_size`).
 Leaves alone: operators without operands (`relay.zeros` is smaller than its elements), operators
 with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other
 compilers, constants whose bytes did not come with the text,
-and results over `max-bytes` that are larger than what they are computed from.
+and results over `max-bytes` that are larger than what they are computed from: none is computed whose
+type, inferred from the numbers in the operands too (`relay.arange`, `relay.dyn.*`), says so.
 
 Source: Relay's FoldConstant.
 """
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import scf, tensor
+from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.scopes import is_kept
@@ -35,7 +45,8 @@ from xrelay.dialects.core import (
     TupleOp,
 )
 from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
-from xrelay.interpreters.arrays import Array, constant_array, constant_op
+from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
+from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of
 from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
 
@@ -52,6 +63,8 @@ class FoldOperator(RewritePattern):
 
     max_bytes: int
     """Results up to this size are always folded."""
+    fold_qnn: bool = True
+    """Whether operators on quantised tensors are folded, too."""
     interpreter: Interpreter = field(default_factory=_interpreter)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -59,8 +72,12 @@ class FoldOperator(RewritePattern):
             return
         if isinstance(op, TupleOp | AnnotationOp) or is_kept(op):
             return
+        if not self.fold_qnn and op.name.startswith("relay.qnn."):
+            return
         if isinstance(op, ShapeOfOp | NdarraySizeOp) and has_static_type(op.data):
             # What is asked is part of the type, whatever the elements are.
+            if not is_addressable(op.data.type):
+                return
             (data,) = op.operands
             shape = np.broadcast_to(np.zeros((), np.int8), shape_of(data))
             (result,) = self.interpreter.run_op(op, (shape,))
@@ -75,8 +92,12 @@ class FoldOperator(RewritePattern):
             return
         if op.undefined() is not None:
             return
+        limit = max(self.max_bytes, sum(map(byte_size, values)))
+        # The operands may decide the shape, which the stated type need not say.
+        if type_bytes(op.infer_type()) > limit:
+            return
         (result,) = self.interpreter.run_op(op, tuple(values))
-        if byte_size(result) > max(self.max_bytes, sum(map(byte_size, values))):
+        if byte_size(result) > limit:
             return
         self._replace(op, result, rewriter)
 
@@ -87,6 +108,40 @@ class FoldOperator(RewritePattern):
             constant.location = op.location
         rewriter.replace(op, new)
         erase_unused(sources, rewriter)
+
+
+class FoldBranch(RewritePattern):
+    """A conditional whose condition is a constant becomes the branch that is taken."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        branch = taken_branch(op)
+        if branch is None or is_kept(op):
+            return
+        end = branch.last_op
+        assert isinstance(op, scf.IfOp)
+        assert isinstance(end, scf.YieldOp)
+        values = end.operands
+        if [value.type for value in values] != list(op.result_types):
+            return  # Others use the result as what either branch could give.
+        sources = tuple(op.operands)
+        rewriter.erase(end)
+        rewriter.inline_block(branch, InsertPoint.before(op))
+        rewriter.replace(op, (), values)
+        erase_unused(sources, rewriter)
+
+
+def taken_branch(op: Operation) -> Block | None:
+    """The branch that a `scf.if` takes when its condition is a constant; None when it is not."""
+    if not isinstance(op, scf.IfOp):
+        return None
+    condition = op.cond.owner
+    if not isinstance(condition, tensor.ExtractOp) or condition.indices:
+        return None
+    known = constant_value(condition.tensor)
+    if known is None:
+        return None
+    region = op.true_region if known.item() else op.false_region
+    return region.blocks.first
 
 
 def constant_value(value: SSAValue) -> Any:
@@ -100,6 +155,15 @@ def constant_value(value: SSAValue) -> Any:
     if isinstance(op.value, BlobAttr) and op.value.data.data is None:
         return None
     return constant_array(op)
+
+
+def type_bytes(type_: Attribute) -> int:
+    """The bytes of tensors of a type, tuples included; 0 where a dimension is not known."""
+    if isinstance(type_, TupleType):
+        return sum(map(type_bytes, type_.types.data))
+    if not is_tensor_type(type_) or is_dynamic(type_):
+        return 0
+    return prod(type_.get_shape()) * dtype_of(type_.element_type).itemsize
 
 
 def byte_size(value: Any) -> int:
@@ -126,7 +190,14 @@ class FoldConstantPass(ModulePass):
     max_bytes: int = 1 << 20
     """Results up to this size are always folded, larger ones if their operands are as large."""
 
+    fold_qnn: bool = True
+    """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(FoldOperator(self.max_bytes), apply_recursively=False).rewrite_module(
-            op
-        )
+        patterns: list[RewritePattern] = [
+            FoldOperator(self.max_bytes, self.fold_qnn),
+            FoldBranch(),
+        ]
+        PatternRewriteWalker(
+            GreedyRewritePatternApplier(patterns), apply_recursively=False
+        ).rewrite_module(op)

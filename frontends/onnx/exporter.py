@@ -215,8 +215,10 @@ def _value_info(name: str, type_: Attribute) -> ValueInfoProto:
     for dim in type_.get_shape():
         if dim == DYNAMIC_INDEX:
             tensor.shape.dim.add()
-        else:
+        elif dim < 1 << 63:
             tensor.shape.dim.add(dim_value=dim)
+        else:
+            raise OnnxExportError(f"'{name}' is {type_}, ONNX has no dimensions of 2**63 or more")
     return value
 
 

@@ -533,7 +533,7 @@ class BodyImporter:
         self._emit(expr, op)
 
 
-SCALARS = {"nn.pad": 1}
+SCALARS = {"nn.pad": 1, "dyn.nn.pad": 2}
 """Operators with a scalar operand that has the element type of the first operand: its index."""
 
 

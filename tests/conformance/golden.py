@@ -4,14 +4,15 @@ Recorded passes of TVM v0.10.0, compared with the project's.
     python tests/conformance/golden.py FILE… [--roundtrip] [--pass NAME …] [--jobs N] [-v]
 
 A FILE (`.jsonl` or `.jsonl.xz`) has one record a line: {"pass", "source", "options", "before",
-"after"}, where the last two are modules in Relay text. A record agrees when the project's pass makes
+"after"}, where the last two are modules in Relay text; blank lines are skipped. A record agrees when the project's pass makes
 of `before` what `after` is, up to names of values. With --roundtrip a record agrees when both
 modules are the same after they were printed and read again.
 
 Prints a line for each record that does not agree, with its source, for each pass `PASS: N of M agree`
 and last `N of M agree`. The exit code is 0 only when all agree. Records in exceptions.toml, where
 the original is wrong, are counted apart, and so are passes that the project does not have; when such
-a pass is named with --pass, the exit code is 1.
+a pass is named with --pass, the exit code is 1. It is 2 for files that are damaged, of which
+`FILE:LINE: what is wrong` is said on standard error, and for --pass of which there are no records.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 from isomorphism import difference
@@ -61,6 +62,8 @@ from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 EXCEPTIONS = Path(__file__).parent / "exceptions.toml"
 CHUNK = 40
 """Records that a process takes at a time."""
+BAD_INPUT = 2
+"""Exit code for damaged files and wrong arguments, as argparse has it."""
 
 Options = dict[str, Any]
 
@@ -87,7 +90,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
-    "FoldConstant": lambda _: [FoldConstantPass()],
+    "FoldConstant": lambda o: [FoldConstantPass(fold_qnn=o["fold_qnn"])],
     "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],
     "FoldScaleAxis": lambda _: [FoldScaleAxisPass(), FoldConstantPass()],
     "ForwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("forward",))],
@@ -104,6 +107,54 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
 }
 """What the project runs for a recorded pass and its options."""
+
+
+class BadInput(Exception):
+    """A file or a record in it is damaged; the message says where."""
+
+
+class Line(NamedTuple):
+    """A line of a file, which should be a record."""
+
+    place: str
+    """`FILE:LINE`, counted from 1."""
+    text: str
+
+    def record(self) -> dict[str, Any]:
+        """The record; raises BadInput when it is none."""
+        try:
+            found: object = json.loads(self.text)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{self.place}: not JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise BadInput(f"{self.place}: a record is a {_kind(found)}, expected an object")
+        record = cast(dict[str, Any], found)
+        for key, expected in FIELDS.items():
+            if key not in record:
+                raise BadInput(f"{self.place}: the record has no '{key}'")
+            if not isinstance(record[key], expected):
+                raise BadInput(
+                    f"{self.place}: '{key}' is a {_kind(record[key])}, "
+                    f"expected a {JSON_KINDS[expected]}"
+                )
+        return record
+
+
+FIELDS: dict[str, type] = {"pass": str, "source": str, "options": dict, "before": str, "after": str}
+"""What a record must have."""
+JSON_KINDS: dict[type, str] = {
+    dict: "object",
+    list: "list",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+
+
+def _kind(value: object) -> str:
+    return JSON_KINDS[type(value)]
 
 
 @dataclass
@@ -127,9 +178,12 @@ class Check:
     only: frozenset[str]
     exceptions: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def outcome(self, line: str) -> Outcome | None:
-        """The outcome of a record; None when it is not one of those asked for."""
-        record = json.loads(line)
+    def outcome(self, line: Line) -> Outcome | None:
+        """
+        The outcome of a record; None when it is not one of those asked for. Raises BadInput when
+        the line is no record.
+        """
+        record = line.record()
         name, source = record["pass"], record["source"]
         if self.only and name not in self.only:
             return None
@@ -138,23 +192,31 @@ class Check:
             found.missing = True
             return found
         try:
-            found.problem = _roundtrip(record) if self.roundtrip else _difference(record)
+            found.problem = (
+                _roundtrip(record) if self.roundtrip else _difference(record, line.place)
+            )
+        except BadInput:
+            raise
         except (DiagnosticException, VerifyException) as error:
             found.problem = str(error)
         except Exception:  # noqa: BLE001 A crash is a disagreement; the others still count.
             found.problem = traceback.format_exc()
         return found
 
-    def outcomes(self, lines: list[str]) -> list[Outcome]:
+    def outcomes(self, lines: list[Line]) -> list[Outcome]:
         """The outcomes of some records."""
         return [found for line in lines if (found := self.outcome(line)) is not None]
 
 
-def _difference(record: dict[str, Any]) -> str | None:
-    """How the pass differs from the record."""
+def _difference(record: dict[str, Any], place: str) -> str | None:
+    """How the pass differs from the record; raises BadInput when it lacks an option."""
     context = Context()
+    try:
+        steps = PASSES[record["pass"]](record["options"])
+    except KeyError as error:
+        raise BadInput(f"{place}: 'options' of {record['pass']} has no {error}") from error
     module = _read(record["before"], "before")
-    for step in PASSES[record["pass"]](record["options"]):
+    for step in steps:
         step.apply(context, module)
         module.verify()
     # The comments of untyped text may state types of another time.
@@ -187,14 +249,28 @@ def _roundtrip(record: dict[str, Any]) -> str | None:
     return None
 
 
-def records(path: Path) -> Iterator[str]:
-    """The lines of a file."""
+def records(path: Path) -> Iterator[Line]:
+    """The lines of a file that are not blank; raises BadInput when it cannot be read."""
     opener = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        yield from file
+    number, empty = 0, True
+    try:
+        with opener(path, "rb") as file:
+            for number, content in enumerate(file, 1):
+                text = content.decode()
+                if text.strip():
+                    empty = False
+                    yield Line(f"{path}:{number}", text)
+    except (EOFError, lzma.LZMAError) as error:
+        raise BadInput(f"{path}:{number + 1}: cannot decompress: {error}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}:{number}: not text in UTF-8: {error.reason}") from error
+    except OSError as error:
+        raise BadInput(f"{path}: cannot read it: {error.strerror or error}") from error
+    if empty:
+        raise BadInput(f"{path}: there are no records in it")
 
 
-def chunks(paths: list[Path]) -> Iterator[list[str]]:
+def chunks(paths: list[Path]) -> Iterator[list[Line]]:
     """The lines of files, some at a time."""
     for path in paths:
         lines = records(path)
@@ -210,21 +286,29 @@ def main() -> int:
     parser.add_argument("--roundtrip", action="store_true", help="print and read again")
     parser.add_argument("--pass", dest="passes", metavar="NAME", action="append", default=[],
                         help="only records of this pass (`all` for all)")  # fmt: skip
-    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
     parser.add_argument("-v", "--verbose", action="store_true", help="whole messages")
     args = parser.parse_args()
+    if args.jobs < 1:
+        parser.error(f"--jobs is {args.jobs}, expected at least 1")
     entries = tomllib.loads(EXCEPTIONS.read_text())["exception"]
     named = frozenset(args.passes) - {"all"}
     check = Check(args.roundtrip, named, {(e["pass"], e["source"]): e["reason"] for e in entries})
     files: list[Path] = args.files
     for path in files:
-        if not path.is_file():
+        if path.is_dir():
+            parser.error(f"'{path}' is a directory, expected a file")
+        if not path.exists():
             parser.error(f"there is no file '{path}'")
-    if args.jobs > 1:
-        with ProcessPoolExecutor(args.jobs) as pool:
-            outcomes = [o for found in pool.map(check.outcomes, chunks(files)) for o in found]
-    else:
-        outcomes = [o for chunk in chunks(files) for o in check.outcomes(chunk)]
+    try:
+        if args.jobs > 1:
+            with ProcessPoolExecutor(args.jobs) as pool:
+                outcomes = [o for found in pool.map(check.outcomes, chunks(files)) for o in found]
+        else:
+            outcomes = [o for chunk in chunks(files) for o in check.outcomes(chunk)]
+    except BadInput as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
     return report(outcomes, named, args.verbose)
 
 
@@ -260,9 +344,12 @@ def report(outcomes: list[Outcome], named: frozenset[str], verbose: bool) -> int
     for name, count in sorted(missing.items()):
         print(f"{name}: no such pass yet ({count} records)")
     print(f"{agree.total()} of {total.total()} agree")
-    return (
-        1 if agree != total or (named and missing) or named - set(total | missing | excused) else 0
-    )
+    absent = sorted(named - set(total | missing | excused))
+    if absent:
+        names = ", ".join(f"'{name}'" for name in absent)
+        print(f"there are no records of {names} in the files", file=sys.stderr)
+        return BAD_INPUT
+    return 1 if agree != total or (named and missing) else 0
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 """What cannot be compiled is refused with a sentence that names the reason."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, func, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IntegerType,
     ModuleOp,
+    NameLoc,
+    StringAttr,
     TensorType,
     bf16,
     f32,
@@ -21,6 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay.dialects.core import RefCreateOp
 from xrelay.dialects.unary import AbsOp, CastOp, CopyOp
+from xrelay.frontends.relay_text import read_relay_text
 from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.target import GENERIC, named_target
@@ -93,3 +97,47 @@ def test_functions_that_are_called_like_a_kernel():
     lowered = lower_function(entry_function(program), KernelOptions(GENERIC))
     names = [op.sym_name.data for op in lowered.module.ops if isinstance(op, func.FuncOp)]
     assert names == ["fused_abs_1", "fused_abs"]
+
+
+BRANCH = "if (%c) { exp(%x) } else { log(%x) }"
+OPTION = (
+    "function 'main': parameter %o is of type !relay.adt<@Opt, [tensor<4xf32>]>, which has no code: "
+    "functions and data types are no tensors"
+)
+DATA_TYPE = "%0 = Some(%x);\n  match (%0) { Some(%y) => exp(%y), None => %x }"
+MATCH = "match (%o) { Some(%y) => exp(%y), None => %x }"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "message"),
+    [
+        ("%c: bool, %x: Tensor[(4), float32]", BRANCH,
+         "function 'main': scf.if has no code: the code generator takes no control flow"),
+        ("%x: Tensor[(4), float32]", DATA_TYPE,
+         "function 'main': relay.construct has no code: functions and data types are no tensors"),
+        ("%o: Opt[Tensor[(4), float32]], %x: Tensor[(4), float32]", MATCH,
+         OPTION),
+        ("%f: fn (Tensor[(4), float32]) -> Tensor[(4), float32], %x: Tensor[(4), float32]", "%f(%x)",
+         "function 'main': parameter %f is of type !relay.fn<(tensor<4xf32>) -> tensor<4xf32>>"),
+        ("%x: Tensor[(4), float32]", "let %f = fn (%y: Tensor[(4), float32]) { exp(%y) }; %f(%x)",
+         "function 'main': relay.closure %f has no code: functions and data types are no tensors"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("suffix", [".relay", ".mlir"])
+def test_control_flow_and_data_types(
+    tmp_path: Path, parameters: str, body: str, message: str, suffix: str
+):
+    text = f"type Opt[A] {{ Some(A), None }}\ndef @main({parameters}) {{ {body} }}"
+    path = tmp_path / f"model{suffix}"
+    path.write_text(text if suffix == ".relay" else str(read_relay_text(text)))
+    with pytest.raises(DiagnosticException) as refused:
+        xrelay.compile(path)
+    assert str(refused.value).startswith(message)
+
+
+def test_control_flow_is_named_with_its_place():
+    program = read_relay_text(f"def @main(%c: bool, %x: Tensor[(4), float32]) {{ {BRANCH} }}")
+    (branch,) = [op for op in program.walk() if isinstance(op, scf.IfOp)]
+    branch.location = NameLoc(StringAttr("layer7"), branch.location)
+    with pytest.raises(DiagnosticException, match='scf.if at .*"layer7".* has no code'):
+        xrelay.compile(program)

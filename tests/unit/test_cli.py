@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -113,10 +114,25 @@ def test_run_verifies(cmd: Command, folder: Path) -> None:
     assert "y agrees with the interpreter: largest relative difference" in result.out
 
 
+@pytest.mark.parametrize("callee", ["", "private "])
+def test_run_verifies_the_only_function(cmd: Command, folder: Path, callee: str) -> None:
+    t = "tensor<4xf32>"
+    exp = f"(%x: {t}) -> {t} {{\n%0 = relay.exp %x : ({t}) -> {t}\nfunc.return %0 : {t}\n}}\n"
+    call = exp.replace("relay.exp %x", "func.call @g(%x)")
+    for name, text in (
+        ("one", f"func.func @other{exp}"),
+        ("two", f"func.func {callee}@g{exp}func.func @other{call}"),
+    ):
+        (folder / f"{name}.mlir").write_text(text)
+        result = cmd("run", folder / f"{name}.mlir", "--verify")
+        assert (result.code, result.err) == (0, "")
+        assert "output0 agrees with the interpreter" in result.out
+
+
 def test_wrong_result_has_exit_code_1(
     cmd: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(module: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def wrong(module: Any, inputs: Sequence[Any], function: str) -> tuple[Any, ...]:
         return (np.ones((2, 4), np.float32) + 100,)
 
     monkeypatch.setattr(verify, "interpret", wrong)
@@ -421,11 +437,42 @@ def test_trace_that_cannot_be_written(cmd: Command, folder: Path, monkeypatch: A
 def test_ops_says_what_is_done_with_each_operator(cmd: Command) -> None:
     result = cmd("ops")
     assert result.code == 0
-    (line,) = [line for line in result.out.splitlines() if line.startswith("│ nn.conv1d ")]
-    cells = [cell.strip() for cell in line.strip("│").split("│")]
+    header, *lines = [line.split("\t") for line in result.out.splitlines()]
+    assert header[:3] == ["operator", "kind", "operands"]
+    assert {len(cells) for cells in lines} == {len(header)}
+    assert "…" not in result.out
+    (cells,) = [cells for cells in lines if cells[0] == "nn.conv1d"]
     assert cells[:3] == ["nn.conv1d", "out_ewise_fusable", "data, weight"]
     assert cells[4] == "yes"
     assert cells[6] == "Conv"
+
+
+def test_ops_of_some_names(cmd: Command) -> None:
+    def names(*arguments: str) -> list[str]:
+        return [line.partition("\t")[0] for line in cmd("ops", *arguments).out.splitlines()[1:]]
+
+    assert names("nn.conv2d", "relay.add") == ["add", "nn.conv2d"]
+    assert all(name.startswith("dyn.") for name in names("dyn.*"))
+    assert names("dyn.*", "--unsupported") == []
+    cmd("ops", "nn.conv2d", "nn.frob*").refused("no operator is called 'nn.frob*'")
+
+
+def test_ops_in_a_terminal_is_a_table(cmd: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    result = cmd("ops", "nn.conv1d", "nn.conv2d")
+    assert "│" in result.out
+    assert "2 operators, 2 of them with code" in re.sub("\x1b\\[[0-9;]*m", "", result.out)
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
+    command = [sys.executable, "-m", "xrelay.tools.cli", "ops"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"operator\t")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 def test_ops_lists_what_has_no_code_with_the_reason(cmd: Command) -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -525,3 +526,51 @@ def test_library_that_is_none(cmd: Command, inside: Path) -> None:
 def test_options_that_need_the_model(cmd: Command, inside: Path, options: list[str]) -> None:
     result = cmd("run", "out.so", *options)
     result.refused("need the model; 'out.so' is machine code")
+
+
+# -- tensors that no memory holds -------------------------------------------------------------
+
+HUGE = "tensor<2x99999999999999999999999999xf32>"
+HUGE_PROGRAMS = {
+    "huge.mlir": f"""\
+        func.func @main(%x: {HUGE}) -> {HUGE} {{
+          %0 = relay.exp %x : ({HUGE}) -> {HUGE}
+          return %0 : {HUGE}
+        }}
+        """,
+    "huge.relay": "def @main(%x: Tensor[(2, 99999999999999999999999999), float32]) { exp(%x) }",
+    "inside.mlir": """\
+        func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+          %0 = relay.zeros {shape = array<i64: 2, 4611686018427387904>, dtype = f32}
+            : tensor<2x4611686018427387904xf32>
+          %1 = relay.sum %0 {axis = array<i64: 1>}
+            : (tensor<2x4611686018427387904xf32>) -> tensor<2xf32>
+          %2 = relay.add %x, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+          return %2 : tensor<2xf32>
+        }
+        """,
+    "empty.mlir": """\
+        func.func @main(%x: tensor<0x4611686018427387904x8xf32>) -> tensor<3xi64> {
+          %0 = relay.shape_of %x {dtype = i64}
+            : (tensor<0x4611686018427387904x8xf32>) -> tensor<3xi64>
+          return %0 : tensor<3xi64>
+        }
+        """,
+}
+
+
+@pytest.mark.parametrize("name", HUGE_PROGRAMS)
+@pytest.mark.parametrize("action", [["run"], ["compile", "-o", "out.so"]])
+def test_tensors_that_no_memory_holds(
+    cmd: Command, inside: Path, action: list[str], name: str, files: Snapshot
+) -> None:
+    (inside / name).write_text(dedent(HUGE_PROGRAMS[name]))
+    before = files(inside)
+    cmd(*action, name).refused("is too large: no processor addresses more", code=FAILED)
+    assert files(inside) == before
+
+
+def test_dimensions_that_onnx_cannot_say(cmd: Command, inside: Path) -> None:
+    (inside / "huge.mlir").write_text(dedent(HUGE_PROGRAMS["huge.mlir"]))
+    cmd("compile", "huge.mlir", "-o", "out.onnx").refused("ONNX has no dimensions", code=FAILED)
+    assert not (inside / "out.onnx").exists()

@@ -91,6 +91,10 @@ def test_opt_reads_standard_input(
         (["add.mlir", "-o", "absent/out.mlir"], "'absent/out.mlir"),
         (["add.mlir", "-o", "models"], "Is a directory"),
         (["add.mlir", "-t", "frobnicate"], "frobnicate"),
+        (["add.mlir", "-t", "relay-text{types=maybe}"], "-t is 'relay-text{types=maybe}': "),
+        (["add.mlir", "-t", "relay-text{frobnicate=true}"], "frobnicate"),
+        (["add.mlir", "-t", "relay-text{"], "-t is 'relay-text{': "),
+        (["add.mlir", "-t", ""], "-t is '': "),
     ],
 )
 def test_opt_refuses(

@@ -298,3 +298,9 @@ def test_comments_that_state_types_are_compared_when_asked():
     assert isinstance(read_relay_text(text), ModuleOp)
     with pytest.raises(RelayTextError, match="states type tensor<2xf32>, found tensor<f32>"):
         read_relay_text(text, check_types=True)
+
+
+@pytest.mark.parametrize("pad", ["nn.pad(%x, 2f, pad_width=[[1, 1]])", "dyn.nn.pad(%x, %w, 2f)"])
+def test_padding_has_the_element_type_of_the_data(pad: str):
+    text = f"def @main(%x: Tensor[(4), int32], %w: Tensor[(1, 2), int64]) {{ {pad} }}"
+    assert "relay.constant dense<2> : tensor<i32>" in str(read_relay_text(text))

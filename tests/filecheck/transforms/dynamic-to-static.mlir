@@ -55,3 +55,21 @@ func.func @unknown(%x: tensor<6xf32>, %s: tensor<2xi64>, %u: tensor<?x3xf32>) ->
 // CHECK-LABEL: func.func @unknown(
 // CHECK-NEXT:   relay.dyn.reshape %{{.*}} -> tensor<?x?xf32>
 // CHECK-NEXT:   relay.shape_of %{{.*}} : (tensor<?x3xf32>) -> tensor<2xi32>
+
+// CHECK-LABEL: func.func @branch_taken
+// CHECK-SAME: -> tensor<1x4xi64>
+// CHECK-NEXT: [[ROW:%.*]] = relay.reshape %x
+// CHECK-NEXT: func.return [[ROW]] : tensor<1x4xi64>
+func.func @branch_taken(%x: tensor<2x2xi64>) -> tensor<?x?xi64> {
+  %0 = relay.constant dense<1> : tensor<i32>
+  %1 = relay.cast %0 {dtype = i1} : (tensor<i32>) -> tensor<i1>
+  %2 = tensor.extract %1[] : tensor<i1>
+  %3 = scf.if %2 -> (tensor<?x?xi64>) {
+    %4 = relay.reshape %x {newshape = array<i64: 1, 4>} : (tensor<2x2xi64>) -> tensor<1x4xi64>
+    scf.yield %4 : tensor<1x4xi64>
+  } else {
+    %5 = relay.reshape %x {newshape = array<i64: 4, 1>} : (tensor<2x2xi64>) -> tensor<4x1xi64>
+    scf.yield %5 : tensor<4x1xi64>
+  }
+  return %3 : tensor<?x?xi64>
+}

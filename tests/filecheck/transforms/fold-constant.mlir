@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p fold-constant %s | filecheck %s
 // RUN: xdsl-opt -p fold-constant,fold-constant %s | filecheck %s
+// RUN: xdsl-opt -p 'fold-constant{fold-qnn=false}' %s | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: func.func @chain
 // CHECK-NEXT: [[FOLDED:%.*]] = relay.constant dense<3.000000e+00> : tensor<2xf32>
@@ -113,4 +114,99 @@ func.func @keep_function_of_a_compiler() -> tensor<f32> attributes {Compiler = "
   %0 = relay.constant dense<0.0> : tensor<f32>
   %1 = relay.exp %0 : (tensor<f32>) -> tensor<f32>
   return %1 : tensor<f32>
+}
+
+// Too large to compute: the operands decide it, whatever the type states.
+// CHECK-LABEL: func.func @keep_huge_range
+// CHECK: relay.arange
+func.func @keep_huge_range() -> tensor<?xf32> {
+  %0 = relay.constant dense<0.0> : tensor<f32>
+  %1 = relay.constant dense<1.0e12> : tensor<f32>
+  %2 = relay.constant dense<1.0> : tensor<f32>
+  %3 = relay.arange %0, %1, %2 {dtype = f32} : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<?xf32>
+  return %3 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @keep_huge_dynamic_shape
+// CHECK: relay.dyn.zeros
+func.func @keep_huge_dynamic_shape() -> tensor<?x?xf32> {
+  %0 = relay.constant dense<[1000000, 1000000]> : tensor<2xi64>
+  %1 = relay.dyn.zeros %0 {dtype = f32} : (tensor<2xi64>) -> tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: func.func @keep_huge_broadcast
+// CHECK: relay.broadcast_to
+func.func @keep_huge_broadcast() -> tensor<1000000x1000000x100000xf32> {
+  %0 = relay.constant dense<1.0> : tensor<f32>
+  %1 = relay.broadcast_to %0 {shape = array<i64: 1000000, 1000000, 100000>} : (tensor<f32>) -> tensor<1000000x1000000x100000xf32>
+  return %1 : tensor<1000000x1000000x100000xf32>
+}
+
+// CHECK-LABEL: func.func @branches_taken
+// CHECK-NEXT: [[LOG:%.*]] = relay.log %x
+// CHECK-NEXT: [[EXP:%.*]] = relay.exp [[LOG]]
+// CHECK-NEXT: func.return [[EXP]]
+func.func @branches_taken(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relay.constant dense<3> : tensor<i32>
+  %1 = relay.constant dense<4> : tensor<i32>
+  %2 = relay.less %1, %0 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %3 = tensor.extract %2[] : tensor<i1>
+  %4 = scf.if %3 -> (tensor<4xf32>) {
+    %5 = relay.abs %x : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %5 : tensor<4xf32>
+  } else {
+    %6 = relay.log %x : (tensor<4xf32>) -> tensor<4xf32>
+    %7 = relay.logical_not %2 : (tensor<i1>) -> tensor<i1>
+    %8 = tensor.extract %7[] : tensor<i1>
+    %9 = scf.if %8 -> (tensor<4xf32>) {
+      %10 = relay.exp %6 : (tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %10 : tensor<4xf32>
+    } else {
+      scf.yield %x : tensor<4xf32>
+    }
+    scf.yield %9 : tensor<4xf32>
+  }
+  return %4 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @keep_unknown_condition
+// CHECK: scf.if
+func.func @keep_unknown_condition(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tensor.extract %c[] : tensor<i1>
+  %1 = scf.if %0 -> (tensor<4xf32>) {
+    %2 = relay.abs %x : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %2 : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @keep_joined_shape
+// CHECK: scf.if
+func.func @keep_joined_shape(%x: tensor<4xf32>) -> tensor<?xf32> {
+  %0 = relay.constant dense<true> : tensor<i1>
+  %1 = tensor.extract %0[] : tensor<i1>
+  %2 = scf.if %1 -> (tensor<?xf32>) {
+    scf.yield %x : tensor<4xf32>
+  } else {
+    %3 = relay.tile %x {reps = array<i64: 2>} : (tensor<4xf32>) -> tensor<8xf32>
+    scf.yield %3 : tensor<8xf32>
+  }
+  return %2 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @quantised
+// CHECK-NEXT: relay.constant dense<[1, 3, 5]> : tensor<3xi8>
+// CHECK-NEXT: func.return
+// KEEP-LABEL: func.func @quantised
+// KEEP: relay.qnn.requantize
+func.func @quantised() -> tensor<3xi8> {
+  %0 = relay.constant dense<[1, 2, 3]> : tensor<3xi8>
+  %1 = relay.constant dense<2.0> : tensor<f32>
+  %2 = relay.constant dense<1> : tensor<i32>
+  %3 = relay.constant dense<1.0> : tensor<f32>
+  %4 = relay.qnn.requantize %0, %1, %2, %3, %2 {out_dtype = i8} : (tensor<3xi8>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<3xi8>
+  return %4 : tensor<3xi8>
 }

@@ -1,0 +1,52 @@
+"""What the code generator does not take: control flow, functions as values, data types."""
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TupleType, UnknownLoc
+from xdsl.dialects.scf import Scf
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.dialects.functional import AdtType, FnType, ForallType, TypeVarType
+from xrelay.lowering.registry import FUNCTIONS, INTERPRETER_ONLY
+
+CONTROL_FLOW = frozenset(Scf.operations)
+
+
+def check_straight(function: func.FuncOp) -> None:
+    """
+    Raises DiagnosticException, with the place, for a function that is more than operators on
+    tensors one after the other.
+    """
+    name = function.sym_name.data
+    for arg in function.args:
+        if _holds_values_of_functions(arg.type):
+            raise DiagnosticException(
+                f"function '{name}': parameter %{arg.name_hint or arg.index} is of type {arg.type}, "
+                f"which has no code: {FUNCTIONS}"
+            )
+    for op in function.body.block.ops:
+        if type(op) in CONTROL_FLOW:
+            reason = "the code generator takes no control flow"
+        elif INTERPRETER_ONLY.get(type(op)) == FUNCTIONS:
+            reason = FUNCTIONS
+        else:
+            continue
+        raise DiagnosticException(f"function '{name}': {_described(op)} has no code: {reason}")
+
+
+def _described(op: Operation) -> str:
+    """An operation in messages: its name, that of its result, and the place that it comes from."""
+    hint = next((result.name_hint for result in op.results if result.name_hint), None)
+    place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"
+    return f"{op.name}{f' %{hint}' if hint else ''}{place}"
+
+
+def _holds_values_of_functions(type_: Attribute) -> bool:
+    parts = [type_]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, AdtType | FnType | ForallType | TypeVarType):
+            return True
+        if isinstance(part, TupleType):
+            parts.extend(part.types.data)
+    return False
