@@ -30,6 +30,7 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
+from xrelay.lowering.control_flow import check_straight
 from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.memory_plan import Lifetime, plan_memory
 from xrelay.lowering.program import entry_function, ports
@@ -163,6 +164,7 @@ class PartitionedCompiler:
         Raises DiagnosticException for what a backend, or xrelay, cannot compile.
         """
         main = host_function(self.module)
+        check_straight(main)
         inputs, outputs = ports(main)
         outline_default_regions(self.module, main)
         self.module.verify()
