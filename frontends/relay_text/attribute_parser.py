@@ -38,7 +38,11 @@ class AttributeParser:
             kind, text = cursor.kinds[cursor.index], cursor.texts[cursor.index]
             cursor.index += 1
         if kind is Kind.NUMBER or (kind is Kind.NAME and literals.is_not_finite(text)):
-            return literals.attribute_number(text, negative)
+            number = literals.attribute_number(text, negative)
+            if number is None:
+                sign = "-" if negative else ""
+                raise cursor.error(f"found {sign}{text}, expected {literals.INT64}", position)
+            return number
         if kind is Kind.STRING:
             return unescaped(text)
         if kind is Kind.PUNCTUATION and text in "([":

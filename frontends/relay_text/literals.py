@@ -101,12 +101,34 @@ def converted(value: Scalar, element: Attribute) -> Scalar | None:
 
 
 def attribute_number(text: str, negative: bool) -> int | float | None:
-    """The number that an attribute holds, whatever type its suffix states."""
+    """
+    The number that an attribute holds, whatever type its suffix states; None for an integer that
+    is none of 64 bits.
+    """
     sign = -1 if negative else 1
     found = _NUMBER.fullmatch(text)
     if found is None:
-        return sign * float(text[:3]) if is_not_finite(text) else None
+        return sign * float(text[:3])
     digits, letter, _ = found.groups()
-    if digits.isdigit() and letter not in ("f", "bf"):
-        return sign * int(digits)
-    return sign * float(digits)
+    if not digits.isdigit() or letter in ("f", "bf"):
+        return sign * float(digits)
+    try:
+        return int64(f"-{digits}" if negative else digits)
+    except ValueError:
+        return None
+
+
+def int64(text: str) -> int:
+    """
+    The integer that a text states.
+
+    Raises ValueError when it is none of 64 bits: attributes and shapes hold no others.
+    """
+    value = int(text)
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"found {text}, expected {INT64}")
+    return value
+
+
+INT64 = "an integer of 64 bits"
+"""What `int64` takes, in messages."""

@@ -38,6 +38,7 @@ from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
 from xrelay.dialects.device import VirtualDeviceAttr
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
+from xrelay.frontends.relay_text.literals import int64
 from xrelay.frontends.relay_text.syntax import Constant, MetaRef
 from xrelay.frontends.relay_text.types import element_type_name, element_type_named
 
@@ -118,10 +119,12 @@ class Metadata:
         """The number in an `IntImm`."""
         try:
             if node["type_key"] == "IntImm":
-                return int(self.attrs(node)["value"])
+                return int64(self.attrs(node)["value"])
         except (KeyError, ValueError):
             pass
-        raise self.error(ref, f"found {node.get('type_key')!r}, expected 'IntImm' with a value")
+        raise self.error(
+            ref, f"found {node.get('type_key')!r}, expected 'IntImm' with a value of 64 bits"
+        )
 
     def error(self, ref: MetaRef, message: str, *, named: bool = False) -> RelayTextError:
         """The diagnostic about an entry of the section."""

@@ -21,6 +21,7 @@ from xrelay.frontends.relay_text.attributes import (
     Schema,
 )
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
+from xrelay.frontends.relay_text.literals import int64
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.syntax import (
     Attrs,
@@ -173,11 +174,13 @@ class OperatorBuilder:
                     return None
                 return [metadata.integer(item, ref) for item in metadata.items(field, ref)]
             if schema.accepts(name, INTEGER) or schema.accepts(name, BOOLEAN):
-                return int(field)
+                return int64(field)
             if schema.accepts(name, NUMBER):
                 return float(field)
         except ValueError:
-            raise metadata.error(ref, f"field '{name}' is {field!r}, expected a number") from None
+            raise metadata.error(
+                ref, f"field '{name}' is {field!r}, expected a number of 64 bits"
+            ) from None
         return field
 
 
