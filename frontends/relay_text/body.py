@@ -470,14 +470,10 @@ class BodyImporter:
         unit = self.units[-1]
         condition = unit.values[expr.condition]
         type_ = condition.type
-        if not is_tensor_type(type_) or type_.get_shape():
+        if type_ != _BOOL:
             raise self.error(
-                expr.condition.position, f"the condition is {type_}, expected a scalar tensor"
+                expr.condition.position, f"the condition is {type_}, expected bool: a scalar"
             )
-        if type_.element_type != i1:  # Relay takes numbers, too.
-            truth = CastOp(condition, i1)
-            unit.blocks[unit.scopes.of[expr]].add_op(truth)
-            condition = truth.result
         regions = self._closed(expr, scf.YieldOp)
         types = [cast(scf.YieldOp, region.block.last_op).operands[0].type for region in regions]
         result = joined(*types)
@@ -501,6 +497,14 @@ class BodyImporter:
                     f"this clause has type {found}, those before {result_so_far}",
                 )
         assert result is not None, "the parser wants a clause"
+        if expr.complete:
+            unmatched = self.patterns.unmatched([pattern for pattern, _ in expr.clauses])
+            if unmatched is not None:
+                raise self.error(
+                    expr.position,
+                    f"found a match without a clause for {unmatched}, expected one for every "
+                    "value: 'match?' does without",
+                )
         patterns = [self.patterns.attribute(pattern) for pattern, _ in expr.clauses]
         self._emit(expr, MatchOp(data, patterns, regions, result, complete=expr.complete))
 
@@ -532,6 +536,8 @@ class BodyImporter:
             raise self.error(expr.position, str(error)) from error
         self._emit(expr, op)
 
+
+_BOOL = TensorType(i1, [])
 
 SCALARS = {"nn.pad": 1}
 """Operators with a scalar operand that has the element type of the first operand: its index."""

@@ -46,7 +46,7 @@ def @map[A, B](%f: fn (A) -> B, %l: List[A]) -> List[B] {
         ("match ((%n, (1, 2))) { (%a, (_, %b)) => { %a - %b } }", 5),
         ("match (Cons(1, Nil)) { Nil => { 1 }, Cons(_, Cons(_, _)) => { 2 }, _ => { 3 } }", 3),
         ("on_device(%n + 1)", 8),
-        ("if (%n) { 1 } else { 2 }", 1),
+        ("if (%n > 0) { 1 } else { 2 }", 1),
     ],
 )  # fmt: skip
 def test_programs(text: str, expected: int):

@@ -143,7 +143,9 @@ def test_nan():
         ("%x.0", "found a field of tensor<2x3xf32>, expected a tuple"),
         ("(%x,).1", "'index' is 1, the tuple has 1 fields"),
         ("%x(%x)", "'function' is tensor<2x3xf32>, expected a function"),
-        ("if (%x) { %x } else { %x }", "the condition is tensor<2x3xf32>, expected a scalar"),
+        ("if (%x) { %x } else { %x }", "the condition is tensor<2x3xf32>, expected bool"),
+        ("if (1f) { %x } else { %x }", "1:46: the condition is tensor<f32>, expected bool: a scalar"),
+        ("if (1) { %x } else { %x }", "1:46: the condition is tensor<i32>, expected bool: a scalar"),
         ("if (True) { %x } else { 1 }", "the branches have types tensor<2x3xf32> and tensor<i32>"),
         ("ref_read(%x)", "ref_read of tensor<2x3xf32>, expected a reference"),
         ("ref_write(ref(%x), 1)", "the cell holds tensor<2x3xf32>, 'value' is tensor<i32>"),
@@ -194,6 +196,14 @@ def test_mistakes(text: str, message: str):
         ("type A { B, B }", "1:13: constructor B is defined twice"),
         ("type A { B } type A { C }", "1:19: type A is defined twice"),
         ("type A[T] { B } def @f(%x: A) { 1 }", "type A has 0 arguments, expected 1"),
+        (
+            "type L[A] { B } def @f(%x: L[int32], %y: L) { 1 }",
+            "1:42: type L has 0 arguments, expected 1",
+        ),
+        (
+            "type L[A] { B } def @f(%x: L[int32]) -> L[int32, int32] { %x }",
+            "1:41: type L has 2 arguments, expected 1",
+        ),
         ("type A[T, T] { B }", "type parameter T is named twice"),
         ("type A { B } 1", "expected 'def', 'type' or the end of the text"),
         ("def f() { 1 }", "found 'f', expected the name of a function: '@name'"),
@@ -208,6 +218,37 @@ def test_mistakes_in_definitions(text: str, message: str):
     with pytest.raises(RelayTextError) as raised:
         read_relay_text(text, "a.relay")
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "clauses", "unmatched"),
+    [
+        ("%l", ["Nil"], "Cons(_, _)"),
+        ("%l", ["Cons(_, _)"], "Nil"),
+        ("%l", ["Nil", "Cons(%h, Nil)"], "Cons(_, Cons(_, _))"),
+        ("%l", ["Nil", "Cons(%h, Nil)", "Cons(_, Cons(_, %t))"], None),
+        ("%l", ["Nil", "%other"], None),
+        ("%l", ["_"], None),
+        ("(%l, %l)", ["(Nil, _)", "(_, Nil)"], "(Cons(_, _), Cons(_, _))"),
+        ("(%l, %l)", ["(Nil, _)", "(Cons(_, _), Nil)", "(_, Cons(_, _))"], None),
+        ("(%l, (%l,))", ["(_, (Nil))", "(Nil, _)"], "(Cons(_, _), (Cons(_, _)))"),
+        ("()", ["()"], None),
+    ],
+)
+def test_a_match_has_a_clause_for_every_value(data: str, clauses: list[str], unmatched: str | None):
+    text = (
+        "type L { Cons(int32, L), Nil }\ndef @main(%l: L) {\n  match ("
+        + f"{data}) {{ {', '.join(f'{clause} => {{ 1 }}' for clause in clauses)} }}\n}}"
+    )
+    read_relay_text(text.replace("match", "match?")).verify()
+    if unmatched is None:
+        read_relay_text(text).verify()
+        return
+    with pytest.raises(RelayTextError) as raised:
+        read_relay_text(text, "a.relay")
+    assert str(raised.value).startswith(
+        f"a.relay:3:3: found a match without a clause for {unmatched}, expected one for every"
+    )
 
 
 def test_mistakes_name_line_and_column():
