@@ -331,8 +331,7 @@ class ExpressionParser:
         while True:
             if cursor.kinds[cursor.index] is Kind.FIELD:
                 position = cursor.position
-                index = int(cursor.texts[cursor.index][1:])
-                cursor.index += 1
+                index = cursor.take_field()
                 value = self._with_stated(Projection(position, value, index))
             elif cursor.at("("):
                 value = yield self._call(value)

@@ -27,6 +27,8 @@ from xrelay.frontends.relay_text.types import element_type_named
 Scalar: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)((?:f|bf|i|u|uint|int)?)(\d*)")
+WIDTHS = frozenset(("1", "8", "16", "32", "64"))
+"""The widths of integers that there are constants of."""
 _NOT_FINITE = re.compile(r"(inf|nan)(f?)(\d*)")
 _FLOATS: dict[str, AnyDenseElement] = {
     "f": f32,
@@ -60,12 +62,19 @@ def scalar(text: str, negative: bool) -> tuple[Scalar, Attribute] | None:
         return None if element is None else dense(sign * float(digits), element)
     if not digits.isdigit():
         return None
-    value = sign * int(digits)
+    try:
+        value = sign * int(digits)
+    except ValueError:  # thousands of digits
+        return None
     if not letter:
         return dense(value, i32 if -(2**31) <= value < 2**31 else i64)
-    name = {"i": "int", "u": "uint"}.get(letter, letter) + width
-    element = element_type_named(name)
-    return dense(value, element) if element is not None and is_integer_type(element) else None
+    if width not in WIDTHS:
+        return None
+    signed = letter[0] == "i"
+    if signed and width != "1" and not -(2 ** (int(width) - 1)) <= value < 2 ** (int(width) - 1):
+        return None  # The IR, whose integers have no sign, would take it for a negative one.
+    element = element_type_named(("int" if signed else "uint") + width)
+    return None if element is None else dense(value, element)
 
 
 @lru_cache(maxsize=2)

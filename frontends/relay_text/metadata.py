@@ -38,7 +38,7 @@ from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
 from xrelay.dialects.device import VirtualDeviceAttr
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
-from xrelay.frontends.relay_text.literals import int64
+from xrelay.frontends.relay_text.literals import WIDTHS, int64
 from xrelay.frontends.relay_text.syntax import Constant, MetaRef
 from xrelay.frontends.relay_text.types import element_type_name, element_type_named
 
@@ -246,7 +246,7 @@ def array_constant(data: bytes) -> tuple[Attribute, Attribute]:
     names = {code: name for name, code in CODES.items()}
     name = f"{names.get(code, '?')}{bits}"
     element = element_type_named(name)
-    if element is None or lanes != 1:
+    if element is None or lanes != 1 or (is_integer_type(element) and str(bits) not in WIDTHS):
         raise ValueError(f"an array has elements of type {name}x{lanes} (code {code})")
     shape_end = HEADER.size + 8 * rank
     if rank < 0 or len(data) < shape_end + 8:

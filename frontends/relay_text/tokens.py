@@ -35,7 +35,7 @@ _TOKEN = re.compile(
     | (?P<LOCAL>%\w+(?:[-+]+{_NAME})*)
     | (?P<GLOBAL>@(?:[\w?]+(?:\.[\w?]+)*|"(?:[^"\\\n]|\\.)*"))
     | (?P<FIELD>\.\d+)
-    | (?P<NUMBER>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:(?:f|bf|i|u|uint|int)\d*)?)
+    | (?P<NUMBER>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:(?:uint|int|bf|f|i|u)\d*)?)
     | (?P<NAME>{_NAME}(?:\.{_NAME})*)
     | (?P<STRING>"(?:[^"\\\n]|\\.)*")
     | (?P<PUNCTUATION>->|=>|==|!=|<=|>=|[-+*/<>=(){{}}\[\],:;.?_])

@@ -102,6 +102,9 @@ def test_expression_alone():
         ("7i64", 7, "i64"),
         ("7i16", 7, "i16"),
         ("7u8", 7, "ui8"),
+        ("7uint8", 7, "ui8"),
+        ("-128i8", -128, "i8"),
+        ("1i1", -1, "i1"),
         ("0.5f", 0.5, "f32"),
         ("2f16", 2.0, "f16"),
         ("1e-3f64", 1e-3, "f64"),
@@ -160,11 +163,16 @@ def test_nan():
         ("fn (%y: int32, %y: int32) { %y }", "parameter %y is named twice"),
         ("fn (%y: Tensor[(1, -2), int32]) { %y }", "found '-', expected a dimension"),
         ("fn (%y: Tensor[(1,), what]) { %y }", "found 'what', expected an element type"),
+        ("fn (%y: Tensor[(2, 9223372036854775808), int32]) { %y }", "1:61: found 9223372036854775808, expected an integer of 64 bits"),
+        ("fn (%y: Tensor[(2), int1000]) { %y }", "found 'int1000', expected an element type"),
+        ("(%x,).99999999999999999999", "1:47: found 99999999999999999999, expected an integer of 64 bits"),
         ("fn (%y: Tree) { %y }", "'Tree' is no type"),
         ("match (%x) { Leaf => { %x }, }", "'Leaf' is no constructor"),
         ("match (%x) { (%a, %b) => { %x }, }", "this pattern does not match tensor<2x3xf32>"),
         ("match (%x) { }", "found a match without clauses"),
         ("1q", "found 'q', expected '}'"),
+        *((number, f"1:42: '{number}' is no number of a type that constants have") for number in
+          ("1i641", "1i3", "1u12", "1uint128", "1i0", "1i", "-1u8", "200i8", "4294967295i32", "99999999999999999999")),
         ("1f8", "'1f8' is no number of a type that constants have"),
         ('"text"', "expected an expression"),
         ('exp("text', "found a string that does not end"),
@@ -251,6 +259,12 @@ def test_a_match_has_a_clause_for_every_value(data: str, clauses: list[str], unm
     )
 
 
+def test_integers_of_thousands_of_digits_are_refused():
+    for text in ("9" * 5000, f"exp(%x, axis={'9' * 5000})", f"(%x,).{'9' * 5000}"):
+        with pytest.raises(RelayTextError, match="^a.relay:1:"):
+            read_relay_text(f"def @main({X}) {{ {text} }}", "a.relay")
+
+
 def test_mistakes_name_line_and_column():
     with pytest.raises(RelayTextError) as raised:
         read_relay_text("def @main() {\n\texp(\n    %z)\n}", "a.relay")
@@ -324,6 +338,7 @@ def test_an_entry_is_one_constant():
         (metadata(array((3,), 0, 32, bytes(8))), "[3] and type int32 has 8 bytes, expected 12"),
         (metadata(array((-3,), 0, 32, bytes(8))), "an array of shape [-3]"),
         (metadata(array((1,), 9, 32, bytes(4))), "an array has elements of type ?32"),
+        (metadata(array((1,), 0, 3, bytes(1))), "an array has elements of type int3x1"),
         (metadata("", b64ndarrays=[]), "found array '0' of 0"),
         (metadata("", nodes=[]), "the metadata section is no graph of objects"),
         (metadata("", nodes=3), "the metadata section is no graph of objects"),
