@@ -74,7 +74,7 @@ def scalar(text: str, negative: bool) -> tuple[Scalar, Attribute] | None:
     if signed and width != "1" and not -(2 ** (int(width) - 1)) <= value < 2 ** (int(width) - 1):
         return None  # The IR, whose integers have no sign, would take it for a negative one.
     element = element_type_named(("int" if signed else "uint") + width)
-    return None if element is None else dense(value, element)
+    return dense(value, element) if element is not None and is_integer_type(element) else None
 
 
 @lru_cache(maxsize=2)

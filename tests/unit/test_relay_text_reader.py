@@ -339,10 +339,57 @@ def test_an_entry_is_one_constant():
         (metadata(array((-3,), 0, 32, bytes(8))), "an array of shape [-3]"),
         (metadata(array((1,), 9, 32, bytes(4))), "an array has elements of type ?32"),
         (metadata(array((1,), 0, 3, bytes(1))), "an array has elements of type int3x1"),
-        (metadata("", b64ndarrays=[]), "found array '0' of 0"),
-        (metadata("", nodes=[]), "the metadata section is no graph of objects"),
-        (metadata("", nodes=3), "the metadata section is no graph of objects"),
-        (metadata("", root=0), "the metadata section is no graph of objects"),
+        (
+            metadata("", b64ndarrays=[]),
+            "'data' of 'relay.Constant' is 0, expected the index of one of 0 arrays",
+        ),
+        (
+            metadata("", nodes=[]),
+            "is no graph of objects: 'root' is 1, expected the index of one of 0",
+        ),
+        (metadata("", nodes=3), "is no graph of objects: 'nodes' is 3, expected a list of objects"),
+        (metadata("", nodes=[3]), "is no graph of objects: 'nodes' is [3], expected a list of"),
+        (metadata("", b64ndarrays=3), "'b64ndarrays' is 3, expected a list of strings"),
+        (
+            metadata("").replace('"b64ndarrays"', '"b"'),
+            "found no 'b64ndarrays', expected a list of",
+        ),
+        (
+            metadata("").replace('"data": [2]', '"data": 2'),
+            "'data' of object 1 is 2, expected a list",
+        ),
+        (
+            metadata("").replace('"data": [2]', '"data": []'),
+            "with 1 keys and 0 values, expected 'Map'",
+        ),
+        (metadata("").replace('"data": [2]', '"data": [0]'), "has 0 entries of this kind"),
+        (
+            metadata("").replace('"data": [2]', '"data": [9]'),
+            "found 9, expected the index of an object",
+        ),
+        (
+            metadata("").replace('"data": [3]', '"data": ["3"]'),
+            "'data' of object 2 is [\"3\"], expected",
+        ),
+        (
+            metadata("").replace('"data": [3]', '"data": [2]'),
+            "found 'Array', expected 'relay.Constant'",
+        ),
+        (
+            metadata("").replace('"data": "0", ', ""),
+            "'relay.Constant' without 'data', expected this",
+        ),
+        (
+            metadata("").replace('"data": "0"', '"data": "x"'),
+            "is 'x', expected an integer of 64 bits",
+        ),
+        (metadata("").replace('"data": "0"', '"data": 0'), "'attrs' of object 3 is"),
+        (
+            metadata("").partition("#[metadata]")[0] + "#[metadata]\n[1]",
+            "found no 'nodes', expected a list",
+        ),
+        (metadata("", root=0), "found '' with 0 keys and 0 values, expected 'Map'"),
+        (metadata("", root="1"), "'root' is \"1\", expected the index of an object"),
         (metadata("").replace('"root": 1', "root"), "the metadata section is no JSON"),
         (metadata("").replace("[0] }", "[7] }"), "[7]: the metadata section has 1 entries of this"),
     ],
