@@ -31,6 +31,7 @@ from xrelay.frontends.relay_text.syntax import (
     MetaRef,
     NameRef,
 )
+from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import element_type_named
 
 
@@ -91,7 +92,7 @@ class OperatorBuilder:
         if not is_tensor_type(type_) or type_.element_type != element_type_named(stated.value):
             raise self.source.error(
                 stated.position,
-                f"{schema.name} has the attribute 'dtype' {stated.value}, its result is {type_}",
+                f"{schema.name} has the attribute 'dtype' {stated.value}, its result is {written(type_)}",
             )
 
     def _refused(self, call: Call, schema: Schema, error: VerifyException) -> RelayTextError:
@@ -111,7 +112,7 @@ class OperatorBuilder:
             if not accepted:
                 raise self.source.error(
                     call.args[index].position,
-                    f"{schema.name}: operand '{schema.operands[index]}' is {operand.type}, "
+                    f"{schema.name}: operand '{schema.operands[index]}' is {written(operand.type)}, "
                     f"which it does not take",
                 )
 

@@ -16,6 +16,7 @@ from xrelay.dialects.functional import AdtType
 from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.syntax import Constructor, Module, Pattern, Variable
+from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import Type, resolve, substituted
 
 
@@ -132,7 +133,7 @@ class Patterns:
                 values: dict[str, Type] = dict(zip(names, type_.args.data, strict=True))
                 found = [resolve(substituted(field, values)) for field in constructor.fields]
                 return [field for field in found if isinstance(field, Attribute)]
-        raise self.source.error(pattern.position, f"this pattern does not match {type_}")
+        raise self.source.error(pattern.position, f"this pattern does not match {written(type_)}")
 
 
 def _value(name: str | None, fields: Sequence[str]) -> str:

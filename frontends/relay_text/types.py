@@ -172,19 +172,3 @@ def substituted(type_: Type, values: dict[str, Type]) -> Type:
                 return type_
             head, parts = outside
             return compound(head, tuple(substituted(part, values) for part in parts))
-
-
-def written(type_: Type) -> str:
-    """A type in messages, as far as it is known."""
-    known = closed(type_)
-    if isinstance(known, Attribute):
-        return str(known)
-    type_ = resolve(type_)
-    if isinstance(type_, Unknown):
-        return "_"
-    assert isinstance(type_, Compound)
-    parts = [resolve(part) for part in type_.parts]
-    texts = ["…" if isinstance(part, Compound) else written(part) for part in parts]
-    if type_.head == "fn":
-        return f"({', '.join(texts[:-1])}) -> {texts[-1]}"
-    return f"{type_.head.removeprefix('@')}<{', '.join(texts)}>"
