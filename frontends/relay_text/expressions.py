@@ -121,7 +121,9 @@ class ExpressionParser:
                 param = yield self._parameter(depth)
                 function.params.append(param)
             else:
-                self.attributes.attribute(function.attrs)
+                self.attributes.attribute(
+                    function.attrs, "a parameter '%name: type', an attribute 'name=value' or ')'"
+                )
             if not cursor.at(")"):
                 cursor.expect(",")
         for variable in reversed(self.pending):  # `let %f = fn …` may use %f within the function.

@@ -29,7 +29,7 @@ class Kind(IntEnum):
 _NAME = r"[^\W\d]\w*"
 _TOKEN = re.compile(
     rf"""
-      (?P<SPACE>\s+|//[^\n]*)
+      (?P<SPACE>\s+|//[^\r\n]*)
     | (?P<COMMENT>/\*)
     | (?P<GRAPH>%\d+(?!\w))
     | (?P<LOCAL>%\w+(?:[-+]+{_NAME})*)
@@ -126,6 +126,8 @@ def _unreadable(text: str, position: int) -> str:
     """What to say of characters that begin no token."""
     if text[position] == '"':
         return 'found a string that does not end, expected " on the same line'
+    if text.startswith("#[", position):
+        return f'found a #[ that is not closed, expected #[version = "{_VERSION}"] or #[metadata]'
     if text[position] in "%@":
         return f"found '{text[position]}' without a name"
     return f"found {text[position]!r}, which begins no token"

@@ -172,16 +172,17 @@ def test_nan():
         ("match (%x) { }", "found a match without clauses"),
         ("1q", "found 'q', expected '}'"),
         *((number, f"1:42: '{number}' is no number of a type that constants have") for number in
-          ("1i641", "1i3", "1u12", "1uint128", "1i0", "1i", "-1u8", "200i8", "4294967295i32", "99999999999999999999")),
+          ("1i641", "1i3", "1u12", "1uint128", "1i0", "1i", "-1u8", "200i8", "1e39f", "1e999999f", "1e999", "1e400f64", "1e6f16", "1e39bf16", "4294967295i32", "99999999999999999999")),
         ("1f8", "'1f8' is no number of a type that constants have"),
         ('"text"', "expected an expression"),
         ('exp("text', "found a string that does not end"),
         ("/* exp", "found a comment that does not end, expected */"),
         ("exp(%x) #", "found '#', which begins no token"),
-        ("sum(%x, axis=[18446744073709551615])", "1:56: found 18446744073709551615, expected an integer of 64 bits"),
-        ("sum(%x, axis=-9223372036854775809)", "1:55: found -9223372036854775809, expected an integer of 64 bits"),
-        ("sum(%x, axis=" + "9" * 100 + "i64)", "expected an integer of 64 bits"),
-        ("fn (A=9223372036854775808) { %x }", "1:48: found 9223372036854775808, expected an integer of 64 bits"),
+        ("sum(%x, axis=[18446744073709551615])", "1:56: found 18446744073709551615, expected a number that 64 bits hold"),
+        ("sum(%x, axis=-9223372036854775809)", "1:55: found -9223372036854775809, expected a number that 64 bits hold"),
+        ("sum(%x, axis=" + "9" * 100 + "i64)", "expected a number that 64 bits hold"),
+        ("fn (A=9223372036854775808) { %x }", "1:48: found 9223372036854775808, expected a number that 64 bits hold"),
+        ("clip(%x, a_min=0f, a_max=1e999)", "found 1e999, expected a number that 64 bits hold"),
         ("meta[relay.Constant][0]", "meta[relay.Constant][0]: the text has no #[metadata] section"),
         ("meta[VirtualDevice][0]", "found meta[VirtualDevice], expected an expression"),
     ],
@@ -214,6 +215,14 @@ def test_mistakes(text: str, message: str):
         ),
         ("type A[T, T] { B }", "type parameter T is named twice"),
         ("type A { B } 1", "expected 'def', 'type' or the end of the text"),
+        (
+            '#[version = "0.0.5"\ndef @f() { 1 }',
+            '1:1: found a #[ that is not closed, expected #[version = "0.0.5"] or',
+        ),
+        (
+            "def @f(",
+            "1:8: found the end of the text, expected a parameter '%name: type', an attribute 'name=value' or ')'",
+        ),
         ("def f() { 1 }", "found 'f', expected the name of a function: '@name'"),
         (
             "def @f() -> int32 { 1f }",
@@ -263,6 +272,20 @@ def test_integers_of_thousands_of_digits_are_refused():
     for text in ("9" * 5000, f"exp(%x, axis={'9' * 5000})", f"(%x,).{'9' * 5000}"):
         with pytest.raises(RelayTextError, match="^a.relay:1:"):
             read_relay_text(f"def @main({X}) {{ {text} }}", "a.relay")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_anywhere(end: str):
+    read_relay_text(f"// comment{end}def @main() {{{end}1 // one{end}}}").verify()
+    with pytest.raises(RelayTextError) as raised:
+        read_relay_text(f"// %z{end}{end}def @main() {{{end} %z{end}}}", "a.relay")
+    assert str(raised.value) == "a.relay:4:2: variable %z is not defined here\n %z\n ^"
+
+
+def test_a_byte_order_mark_is_skipped():
+    read_relay_text('\ufeff#[version = "0.0.5"]\ndef @main() { 1 }').verify()
+    with pytest.raises(RelayTextError, match="^a.relay:1:15: variable %z"):
+        read_relay_text("\ufeffdef @main() { %z }", "a.relay")
 
 
 def test_mistakes_name_line_and_column():
