@@ -130,18 +130,38 @@ def same_dimension(lhs: int, rhs: int) -> bool:
 
 
 def compatible(lhs: Attribute, rhs: Attribute) -> bool:
-    """Whether two types can describe one value: equal up to unknown dimensions."""
-    if is_tensor_type(lhs) and is_tensor_type(rhs):
-        left, right = lhs.get_shape(), rhs.get_shape()
-        return (
-            lhs.element_type == rhs.element_type
-            and len(left) == len(right)
-            and all(map(same_dimension, left, right))
-        )
-    if isinstance(lhs, TupleType) and isinstance(rhs, TupleType):
-        fields = lhs.types.data, rhs.types.data
-        return len(fields[0]) == len(fields[1]) and all(map(compatible, *fields))
-    return lhs == rhs
+    """
+    Whether two types can describe one value: equal up to unknown dimensions. Takes time in the
+    number of different types within, of which tuples of shared tuples have few.
+    """
+    pending = [(lhs, rhs)]
+    seen: set[tuple[int, int]] = set()
+    """The tuples that were compared, by identity."""
+    while pending:
+        left, right = pending.pop()
+        if left is right:
+            continue
+        if isinstance(left, TupleType) and isinstance(right, TupleType):
+            if len(left.types) != len(right.types):
+                return False
+            pair = id(left), id(right)
+            if pair not in seen:
+                seen.add(pair)
+                pending.extend(zip(left.types.data, right.types.data, strict=True))
+        elif not _same_but_for_dimensions(left, right):
+            return False
+    return True
+
+
+def _same_but_for_dimensions(lhs: Attribute, rhs: Attribute) -> bool:
+    if not is_tensor_type(lhs) or not is_tensor_type(rhs):
+        return lhs == rhs
+    left, right = lhs.get_shape(), rhs.get_shape()
+    return (
+        lhs.element_type == rhs.element_type
+        and len(left) == len(right)
+        and all(map(same_dimension, left, right))
+    )
 
 
 def broadcast_shapes(lhs: Shape, rhs: Shape, names: tuple[str, str] = ("lhs", "rhs")) -> list[int]:

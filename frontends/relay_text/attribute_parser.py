@@ -15,11 +15,11 @@ class AttributeParser:
     def __init__(self, cursor: Cursor):
         self.cursor = cursor
 
-    def attribute(self, attrs: Attrs) -> None:
-        """`name=value`"""
+    def attribute(self, attrs: Attrs, expected: str = "an attribute: 'name=value'") -> None:
+        """`name=value`; `expected` says what else could stand here."""
         cursor = self.cursor
         position = cursor.position
-        name = cursor.take(Kind.NAME, "an attribute: 'name=value'")
+        name = cursor.take(Kind.NAME, expected)
         cursor.expect("=")
         if name in attrs:
             raise cursor.error(f"attribute '{name}' is given twice", position)
@@ -38,7 +38,13 @@ class AttributeParser:
             kind, text = cursor.kinds[cursor.index], cursor.texts[cursor.index]
             cursor.index += 1
         if kind is Kind.NUMBER or (kind is Kind.NAME and literals.is_not_finite(text)):
-            return literals.attribute_number(text, negative)
+            number = literals.attribute_number(text, negative)
+            if number is None:
+                sign = "-" if negative else ""
+                raise cursor.error(
+                    f"found {sign}{text}, expected a number that 64 bits hold", position
+                )
+            return number
         if kind is Kind.STRING:
             return unescaped(text)
         if kind is Kind.PUNCTUATION and text in "([":

@@ -71,6 +71,7 @@ from xrelay.frontends.relay_text.syntax import (
     TupleExpr,
     Variable,
 )
+from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import Type, closed
 
 
@@ -185,7 +186,8 @@ class BodyImporter:
         value = unit.values[expr] = op.results[0]
         if expr.stated is not None and not tells(value.type, expr.stated):
             raise self.error(
-                expr.position, f"the comment states type {expr.stated}, found {value.type}"
+                expr.position,
+                f"the comment states type {written(expr.stated)}, found {written(value.type)}",
             )
         return value
 
@@ -237,8 +239,8 @@ class BodyImporter:
         ):
             raise self.error(
                 variable.position,
-                f"%{variable.name} is stated as {variable.annotation}, its value is "
-                f"{op.result.type}",
+                f"%{variable.name} is stated as {written(variable.annotation)}, its value is "
+                f"{written(op.result.type)}",
             )
         self._bind([variable], op.results)
 
@@ -358,7 +360,8 @@ class BodyImporter:
         stated = stated_type(function.result)
         if stated is not None and not Instance().match(stated, found):
             raise self.error(
-                function.position, f"the function states result type {stated}, found {found}"
+                function.position,
+                f"the function states result type {written(stated)}, found {written(found)}",
             )
 
     def _wrong_count(self, call: Call, expected: int) -> RelayTextError:
@@ -470,19 +473,16 @@ class BodyImporter:
         unit = self.units[-1]
         condition = unit.values[expr.condition]
         type_ = condition.type
-        if not is_tensor_type(type_) or type_.get_shape():
-            raise self.error(
-                expr.condition.position, f"the condition is {type_}, expected a scalar tensor"
-            )
-        if type_.element_type != i1:  # Relay takes numbers, too.
-            truth = CastOp(condition, i1)
-            unit.blocks[unit.scopes.of[expr]].add_op(truth)
-            condition = truth.result
+        if type_ != _BOOL:
+            raise self.error(expr.position, f"the condition is {written(type_)}, expected bool")
         regions = self._closed(expr, scf.YieldOp)
         types = [cast(scf.YieldOp, region.block.last_op).operands[0].type for region in regions]
         result = joined(*types)
         if result is None:
-            raise self.error(expr.position, f"the branches have types {types[0]} and {types[1]}")
+            raise self.error(
+                expr.position,
+                f"the branches have types {written(types[0])} and {written(types[1])}",
+            )
         taken = tensor.ExtractOp(condition, [], i1)
         unit.blocks[unit.scopes.of[expr]].add_op(taken)
         self._emit(expr, scf.IfOp(taken, [result], regions[0], regions[1]))
@@ -493,14 +493,22 @@ class BodyImporter:
         result: Attribute | None = None
         for (pattern, _), region in zip(expr.clauses, regions, strict=True):
             found = cast(YieldOp, region.block.last_op).value.type
-            result_so_far = result
-            result = found if result_so_far is None else joined(result_so_far, found)
+            before = found if result is None else result
+            result = joined(before, found)
             if result is None:
                 raise self.error(
                     pattern.position,
-                    f"this clause has type {found}, those before {result_so_far}",
+                    f"this clause has type {written(found)}, those before {written(before)}",
                 )
         assert result is not None, "the parser wants a clause"
+        if expr.complete:
+            unmatched = self.patterns.unmatched([pattern for pattern, _ in expr.clauses])
+            if unmatched is not None:
+                raise self.error(
+                    expr.position,
+                    f"found a match without a clause for {unmatched}, expected one for every "
+                    "value: 'match?' does without",
+                )
         patterns = [self.patterns.attribute(pattern) for pattern, _ in expr.clauses]
         self._emit(expr, MatchOp(data, patterns, regions, result, complete=expr.complete))
 
@@ -510,7 +518,9 @@ class BodyImporter:
     def _finish_projection(self, expr: Projection) -> None:
         value = self.units[-1].values[expr.value]
         if not isinstance(value.type, TupleType):
-            raise self.error(expr.position, f"found a field of {value.type}, expected a tuple")
+            raise self.error(
+                expr.position, f"found a field of {written(value.type)}, expected a tuple"
+            )
         try:
             self._emit(expr, TupleGetItemOp(value, expr.index))
         except VerifyException as error:
@@ -519,7 +529,9 @@ class BodyImporter:
     def _finish_reference(self, expr: Reference) -> None:
         value, *rest = self._values(expr.args)
         if expr.name != "ref" and not isinstance(value.type, RefType):
-            raise self.error(expr.position, f"{expr.name} of {value.type}, expected a reference")
+            raise self.error(
+                expr.position, f"{expr.name} of {written(value.type)}, expected a reference"
+            )
         try:
             match expr.name:
                 case "ref":
@@ -532,6 +544,8 @@ class BodyImporter:
             raise self.error(expr.position, str(error)) from error
         self._emit(expr, op)
 
+
+_BOOL = TensorType(i1, [])
 
 SCALARS = {"nn.pad": 1, "dyn.nn.pad": 2}
 """Operators with a scalar operand that has the element type of the first operand: its index."""

@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 from xrelay.frontends.relay_text.errors import RelayTextError
+from xrelay.frontends.relay_text.literals import INT64, int64
 from xrelay.frontends.relay_text.tokens import Kind, Tokens
 
 
@@ -62,6 +63,18 @@ class Cursor:
         if self.kinds[self.index] is Kind.NUMBER:
             digits = text.rstrip("0123456789").rstrip("iu") if not text.isdigit() else text
             if digits.isdigit():
-                self.index += 1
-                return int(digits)
+                return self._int64(digits)
         self.unexpected(expected)
+
+    def take_field(self) -> int:
+        """Takes the number of a field (`.2`), which must be next."""
+        assert self.kinds[self.index] is Kind.FIELD
+        return self._int64(self.texts[self.index][1:])
+
+    def _int64(self, digits: str) -> int:
+        try:
+            value = int64(digits)
+        except ValueError:
+            raise self.error(f"found {digits}, expected {INT64}") from None
+        self.index += 1
+        return value

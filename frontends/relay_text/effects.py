@@ -1,8 +1,9 @@
 """
 Which operations have effects, and whether text keeps their order.
 
-A `%1 = …` in Relay text is computed where it is needed, a `let` where it stands. An operation with
-effects that nothing needs at its place has to be printed as a `let`.
+A `%1 = …` in Relay text is computed where it is needed, in the innermost scope around its uses; a
+`let` where it stands. An operation with effects that nothing needs at its place, or that is needed in
+another scope only, has to be printed as a `let`.
 """
 
 from collections.abc import Iterator
@@ -43,12 +44,14 @@ class Effects:
 
     def out_of_order(self, block: Block) -> list[Operation]:
         """
-        The operations of a block with effects, if text without `let` for them would be read as
-        another order; else none.
+        The operations of a block with effects, if text without `let` for them would be read in
+        another order or another scope; else none.
         """
         expected = [op for op in block.ops if op in self.of and not isinstance(op, LetOp)]
         if not expected:
             return []
+        if not _in_their_scope(block).issuperset(expected):
+            return expected
         done: set[Operation] = set()
         found: list[Operation] = []
         for root in block.ops:
@@ -68,6 +71,22 @@ class Effects:
                         if isinstance(value.owner, Operation) and value.owner.parent is block:
                             pending.append((value.owner, False))
         return [] if found == expected else expected
+
+
+def _in_their_scope(block: Block) -> set[Operation]:
+    """
+    The operations of a block that something needs in the block itself. The others can be read
+    into a branch, a clause or a closure that uses them, with all that only they need.
+    """
+    found: set[Operation] = set()
+    for op in reversed(block.ops):
+        if (
+            isinstance(op, LetOp)
+            or op.has_trait(IsTerminator)
+            or any(use.operation in found for result in op.results for use in result.uses)
+        ):
+            found.add(op)
+    return found
 
 
 def _has_effect(op: Operation) -> bool:

@@ -121,7 +121,9 @@ class ExpressionParser:
                 param = yield self._parameter(depth)
                 function.params.append(param)
             else:
-                self.attributes.attribute(function.attrs)
+                self.attributes.attribute(
+                    function.attrs, "a parameter '%name: type', an attribute 'name=value' or ')'"
+                )
             if not cursor.at(")"):
                 cursor.expect(",")
         for variable in reversed(self.pending):  # `let %f = fn …` may use %f within the function.
@@ -331,8 +333,7 @@ class ExpressionParser:
         while True:
             if cursor.kinds[cursor.index] is Kind.FIELD:
                 position = cursor.position
-                index = int(cursor.texts[cursor.index][1:])
-                cursor.index += 1
+                index = cursor.take_field()
                 value = self._with_stated(Projection(position, value, index))
             elif cursor.at("("):
                 value = yield self._call(value)

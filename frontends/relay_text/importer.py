@@ -33,6 +33,7 @@ from xrelay.frontends.relay_text.syntax import (
     Module,
     TypeDefinition,
 )
+from xrelay.frontends.relay_text.type_printer import written
 
 
 def read_relay_text(text: str, name: str = "<relay>", *, check_types: bool = False) -> ModuleOp:
@@ -117,7 +118,8 @@ class ModuleImporter:
             return op.result
         if not compatible(result.type, stated) or not isinstance(result.owner, Operation):
             raise self.body.error(
-                function.position, f"the function states result type {stated}, found {result.type}"
+                function.position,
+                f"the function states result type {written(stated)}, found {written(result.type)}",
             )
         return Rewriter.replace_value_with_new_type(result, stated)
 

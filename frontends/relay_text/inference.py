@@ -39,6 +39,7 @@ from xrelay.frontends.relay_text.syntax import (
     TupleExpr,
     Variable,
 )
+from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import (
     Compound,
     Type,
@@ -48,7 +49,6 @@ from xrelay.frontends.relay_text.types import (
     decompose,
     resolve,
     substituted,
-    written,
 )
 
 _BOOL = TensorType(i1, [])

@@ -27,6 +27,8 @@ from xrelay.frontends.relay_text.types import element_type_named
 Scalar: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)((?:f|bf|i|u|uint|int)?)(\d*)")
+WIDTHS = frozenset(("1", "8", "16", "32", "64"))
+"""The widths of integers that there are constants of."""
 _NOT_FINITE = re.compile(r"(inf|nan)(f?)(\d*)")
 _FLOATS: dict[str, AnyDenseElement] = {
     "f": f32,
@@ -57,15 +59,23 @@ def scalar(text: str, negative: bool) -> tuple[Scalar, Attribute] | None:
     digits, letter, width = found.groups()
     if letter in ("f", "bf") or (not letter and not digits.isdigit()):
         element = _FLOATS.get(letter + width)
-        return None if element is None else dense(sign * float(digits), element)
+        value = float(digits)
+        return dense(sign * value, element) if element is not None and isfinite(value) else None
     if not digits.isdigit():
         return None
-    value = sign * int(digits)
+    try:
+        whole = sign * int(digits)
+    except ValueError:  # thousands of digits
+        return None
     if not letter:
-        return dense(value, i32 if -(2**31) <= value < 2**31 else i64)
-    name = {"i": "int", "u": "uint"}.get(letter, letter) + width
-    element = element_type_named(name)
-    return dense(value, element) if element is not None and is_integer_type(element) else None
+        return dense(whole, i32 if -(2**31) <= whole < 2**31 else i64)
+    if width not in WIDTHS:
+        return None
+    signed = letter[0] == "i"
+    if signed and width != "1" and not -(2 ** (int(width) - 1)) <= whole < 2 ** (int(width) - 1):
+        return None  # The IR, whose integers have no sign, would take it for a negative one.
+    element = element_type_named(("int" if signed else "uint") + width)
+    return dense(whole, element) if element is not None and is_integer_type(element) else None
 
 
 @lru_cache(maxsize=2)
@@ -81,9 +91,13 @@ def dense(value: float, element: AnyDenseElement) -> tuple[Scalar, Attribute] | 
     # Which overload of `from_list` it is depends on the element type, not on a type known here.
     from_list = cast(Callable[[Attribute, list[float]], Scalar], DenseIntOrFPElementsAttr.from_list)
     try:
-        return from_list(type_, [value]), type_
+        found = from_list(type_, [value])
     except (ValueError, OverflowError):
         return None
+    (stored,) = found.get_values()
+    if isinstance(stored, float) and isfinite(value) and not isfinite(stored):
+        return None  # rounded to infinity
+    return found, type_
 
 
 def converted(value: Scalar, element: Attribute) -> Scalar | None:
@@ -101,12 +115,35 @@ def converted(value: Scalar, element: Attribute) -> Scalar | None:
 
 
 def attribute_number(text: str, negative: bool) -> int | float | None:
-    """The number that an attribute holds, whatever type its suffix states."""
+    """
+    The number that an attribute holds, whatever type its suffix states; None for one that 64 bits
+    do not hold.
+    """
     sign = -1 if negative else 1
     found = _NUMBER.fullmatch(text)
     if found is None:
-        return sign * float(text[:3]) if is_not_finite(text) else None
+        return sign * float(text[:3])
     digits, letter, _ = found.groups()
-    if digits.isdigit() and letter not in ("f", "bf"):
-        return sign * int(digits)
-    return sign * float(digits)
+    if not digits.isdigit() or letter in ("f", "bf"):
+        value = sign * float(digits)
+        return value if isfinite(value) else None
+    try:
+        return int64(f"-{digits}" if negative else digits)
+    except ValueError:
+        return None
+
+
+def int64(text: str) -> int:
+    """
+    The integer that a text states.
+
+    Raises ValueError when it is none of 64 bits: attributes and shapes hold no others.
+    """
+    value = int(text)
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"found {text}, expected {INT64}")
+    return value
+
+
+INT64 = "an integer of 64 bits"
+"""What `int64` takes, in messages."""

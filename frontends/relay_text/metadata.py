@@ -16,10 +16,10 @@ of bytes and the bytes, all little-endian.
 
 import json
 from base64 import b64decode, b64encode
-from binascii import Error as Base64Error
+from collections.abc import Iterator
 from math import prod
 from struct import Struct
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -38,10 +38,10 @@ from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
 from xrelay.dialects.device import VirtualDeviceAttr
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
+from xrelay.frontends.relay_text.literals import INT64, WIDTHS, int64
+from xrelay.frontends.relay_text.object_graph import Node, read_graph
 from xrelay.frontends.relay_text.syntax import Constant, MetaRef
 from xrelay.frontends.relay_text.types import element_type_name, element_type_named
-
-Node: TypeAlias = dict[str, Any]
 
 MAGIC = 0xDD5E40F096B4A13F
 HEADER = Struct("<QQiiiBBH")
@@ -92,18 +92,17 @@ class Metadata:
             )
         return self.at(indices[ref.index], ref)
 
-    def at(self, index: object, ref: MetaRef) -> Node:
+    def at(self, index: int | str, ref: MetaRef) -> Node:
         """The object at an index, which a field or a list holds."""
         try:
-            number = int(cast(str, index))
-            node = self._nodes[number] if number >= 0 else None
-        except (ValueError, TypeError, IndexError):
-            node = None
-        if not isinstance(node, dict) or not isinstance(node.get("attrs", {}), dict):
-            raise self.error(ref, f"found {index!r}, expected the index of an object")
-        return node
+            number = int64(str(index))
+            if number >= 0:
+                return self._nodes[number]
+        except (ValueError, IndexError):
+            pass
+        raise self.error(ref, f"found {index!r}, expected the index of an object")
 
-    def items(self, index: object, ref: MetaRef) -> list[Node]:
+    def items(self, index: int | str, ref: MetaRef) -> list[Node]:
         """The objects in the list at an index."""
         node = self.at(index, ref)
         if node.get("type_key") != "Array":
@@ -116,12 +115,9 @@ class Metadata:
 
     def integer(self, node: Node, ref: MetaRef) -> int:
         """The number in an `IntImm`."""
-        try:
-            if node["type_key"] == "IntImm":
-                return int(self.attrs(node)["value"])
-        except (KeyError, ValueError):
-            pass
-        raise self.error(ref, f"found {node.get('type_key')!r}, expected 'IntImm' with a value")
+        if node.get("type_key") != "IntImm":
+            raise self.error(ref, f"found {node.get('type_key')!r}, expected 'IntImm'")
+        return self._number(node, "value", ref)
 
     def error(self, ref: MetaRef, message: str, *, named: bool = False) -> RelayTextError:
         """The diagnostic about an entry of the section."""
@@ -134,26 +130,50 @@ class Metadata:
             raise self.error(ref, "the text has no #[metadata] section", named=True)
         begin, end = self.span
         try:
-            content: Any = json.loads(self.source.text[begin:end])
+            graph = read_graph(self.source.text[begin:end])
         except json.JSONDecodeError as error:
             raise self.source.error(
                 begin + error.pos, f"the metadata section is no JSON: {error.msg}"
             ) from error
         except RecursionError as error:
             raise self.source.error(begin, "the metadata section nests too deeply") from error
-        try:
-            self._nodes = cast(list[Node], content["nodes"])
-            self._arrays = cast(list[str], content["b64ndarrays"])
-            root = cast(Node, self._nodes[content["root"]])
-            keys, lists = cast(list[str], root["keys"]), cast(list[int], root["data"])
-            return {
-                key: [int(item) for item in cast(list[int], self._nodes[index]["data"])]
-                for key, index in zip(keys, lists, strict=True)
-            }
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except ValueError as error:
             raise self.source.error(
-                begin, f"the metadata section is no graph of objects: {error!r}"
+                begin, f"the metadata section is no graph of objects: {error}"
             ) from error
+        self._nodes, self._arrays = graph.nodes, graph.arrays
+        entries = self._fields_of_map(graph.root, ref)
+        return {key: self.at(index, ref).get("data", []) for key, index in entries}
+
+    def _fields_of_map(self, node: Node, ref: MetaRef) -> Iterator[tuple[str, int]]:
+        """The keys of a `Map`, and the indices of its values."""
+        keys, data = node.get("keys", []), node.get("data", [])
+        if node.get("type_key") != "Map" or len(keys) != len(data):
+            raise self.error(
+                ref,
+                f"found {node.get('type_key')!r} with {len(keys)} keys and {len(data)} values, "
+                "expected 'Map' with as many",
+            )
+        return zip(keys, data, strict=True)
+
+    def _number(self, node: Node, name: str, ref: MetaRef) -> int:
+        """The number in a field of an object."""
+        text = self._field(node, name, ref)
+        try:
+            return int64(text)
+        except ValueError:
+            raise self.error(
+                ref, f"field '{name}' of {node.get('type_key')!r} is {text!r}, expected {INT64}"
+            ) from None
+
+    def _field(self, node: Node, name: str, ref: MetaRef) -> str:
+        """What a field of an object holds."""
+        text = self.attrs(node).get(name)
+        if text is None:
+            raise self.error(
+                ref, f"found {node.get('type_key')!r} without '{name}', expected this field"
+            )
+        return text
 
     def plain(self, node: Node, ref: MetaRef) -> int | str | None:
         """The number or the string in an object; None for the null pointer."""
@@ -176,19 +196,15 @@ class Metadata:
             return self.constant(ref)[0]
         if node.get("type_key") != "VirtualDevice":
             raise self.error(ref, f"found {node.get('type_key')!r}, expected 'VirtualDevice'")
-        fields = self.attrs(node)
-        try:
-            scope = self.plain(self.at(fields["memory_scope"], ref), ref)
-            return VirtualDeviceAttr(
-                int(fields["device_type_int"]),
-                int(fields["virtual_device_id"]),
-                str(scope or ""),
-                self.tree(fields["target"], ref),
-            )
-        except (KeyError, ValueError) as error:
-            raise self.error(ref, f"a virtual device has the field {error}") from error
+        scope = self.plain(self.at(self._field(node, "memory_scope", ref), ref), ref)
+        return VirtualDeviceAttr(
+            self._number(node, "device_type_int", ref),
+            self._number(node, "virtual_device_id", ref),
+            str(scope or ""),
+            self.tree(self._field(node, "target", ref), ref),
+        )
 
-    def tree(self, index: object, ref: MetaRef, depth: int = 0) -> Attribute:
+    def tree(self, index: int | str, ref: MetaRef, depth: int = 0) -> Attribute:
         """An object and those that it refers to, as nested attributes; `unit` for null."""
         if depth > MOST_NESTED:
             raise self.error(ref, f"objects nest more than {MOST_NESTED} deep")
@@ -204,28 +220,32 @@ class Metadata:
             case "Array":
                 return ArrayAttr(self.tree(item, ref, depth + 1) for item in node.get("data", []))
             case "Map":
-                items = zip(node.get("keys", []), node.get("data", []), strict=True)
+                items = self._fields_of_map(node, ref)
                 return DictionaryAttr({key: self.tree(i, ref, depth + 1) for key, i in items})
             case _:
                 fields: dict[str, Attribute] = {"type_key": StringAttr(kind)}
                 for name, field in self.attrs(node).items():
-                    plain = (kind, name) in PLAIN_FIELDS
-                    fields[name] = (
-                        IntegerAttr(int(field), i64) if plain else self.tree(field, ref, depth + 1)
-                    )
+                    if (kind, name) in PLAIN_FIELDS:
+                        fields[name] = IntegerAttr(self._number(node, name, ref), i64)
+                    else:
+                        fields[name] = self.tree(field, ref, depth + 1)
                 return DictionaryAttr(fields)
 
     def constant(self, ref: MetaRef) -> tuple[Attribute, Attribute]:
         """The value and the type of a `relay.Constant`."""
         node = self.node(ref)
-        index = self.attrs(node).get("data")
+        if node.get("type_key") != "relay.Constant":
+            raise self.error(ref, f"found {node.get('type_key')!r}, expected 'relay.Constant'")
+        index = self._number(node, "data", ref)
+        if not 0 <= index < len(self._arrays):
+            raise self.error(
+                ref,
+                f"field 'data' of 'relay.Constant' is {index}, expected the index of one of "
+                f"{len(self._arrays)} arrays",
+            )
         try:
-            encoded = self._arrays[int(cast(str, index))]
-        except (ValueError, TypeError, IndexError):
-            raise self.error(ref, f"found array {index!r} of {len(self._arrays)}") from None
-        try:
-            return array_constant(b64decode(encoded, validate=True))
-        except (Base64Error, TypeError, ValueError) as error:
+            return array_constant(b64decode(self._arrays[index], validate=True))
+        except ValueError as error:
             raise self.error(ref, str(error)) from error
 
 
@@ -243,7 +263,7 @@ def array_constant(data: bytes) -> tuple[Attribute, Attribute]:
     names = {code: name for name, code in CODES.items()}
     name = f"{names.get(code, '?')}{bits}"
     element = element_type_named(name)
-    if element is None or lanes != 1:
+    if element is None or lanes != 1 or (is_integer_type(element) and str(bits) not in WIDTHS):
         raise ValueError(f"an array has elements of type {name}x{lanes} (code {code})")
     shape_end = HEADER.size + 8 * rank
     if rank < 0 or len(data) < shape_end + 8:

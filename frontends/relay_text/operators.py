@@ -21,6 +21,7 @@ from xrelay.frontends.relay_text.attributes import (
     Schema,
 )
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
+from xrelay.frontends.relay_text.literals import int64
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.syntax import (
     Attrs,
@@ -30,6 +31,7 @@ from xrelay.frontends.relay_text.syntax import (
     MetaRef,
     NameRef,
 )
+from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import element_type_named
 
 
@@ -90,7 +92,7 @@ class OperatorBuilder:
         if not is_tensor_type(type_) or type_.element_type != element_type_named(stated.value):
             raise self.source.error(
                 stated.position,
-                f"{schema.name} has the attribute 'dtype' {stated.value}, its result is {type_}",
+                f"{schema.name} has the attribute 'dtype' {stated.value}, its result is {written(type_)}",
             )
 
     def _refused(self, call: Call, schema: Schema, error: VerifyException) -> RelayTextError:
@@ -110,7 +112,7 @@ class OperatorBuilder:
             if not accepted:
                 raise self.source.error(
                     call.args[index].position,
-                    f"{schema.name}: operand '{schema.operands[index]}' is {operand.type}, "
+                    f"{schema.name}: operand '{schema.operands[index]}' is {written(operand.type)}, "
                     f"which it does not take",
                 )
 
@@ -173,11 +175,13 @@ class OperatorBuilder:
                     return None
                 return [metadata.integer(item, ref) for item in metadata.items(field, ref)]
             if schema.accepts(name, INTEGER) or schema.accepts(name, BOOLEAN):
-                return int(field)
+                return int64(field)
             if schema.accepts(name, NUMBER):
                 return float(field)
         except ValueError:
-            raise metadata.error(ref, f"field '{name}' is {field!r}, expected a number") from None
+            raise metadata.error(
+                ref, f"field '{name}' is {field!r}, expected a number of 64 bits"
+            ) from None
         return field
 
 

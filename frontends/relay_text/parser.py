@@ -55,7 +55,7 @@ class Parser(ExpressionParser):
 
     def _check_types(self) -> None:
         """Every data type that the text names is defined, with as many type parameters."""
-        for name, (count, position) in self.types.used_types.items():
+        for (name, count), position in self.types.used_types.items():
             definition = self.module_.types.get(name)
             if definition is None:
                 if name == "Storage":  # what memory.alloc_storage returns; TVM knows it by itself

@@ -153,11 +153,8 @@ class Printer:
         type_params = functional.type_params_of(op)
         outputs = op.function_type.outputs.data
         result = type_text(outputs[0]) if len(outputs) == 1 else self._tuple_type(outputs)
-        name = op.sym_name.data
-        if not re.fullmatch(r"[^\W\d]\w*(\.\w+)*", name):
-            name = quoted(name)
         self.out.write(
-            f"def @{name}{_type_params(type_params)}"
+            f"def {_global(op.sym_name.data)}{_type_params(type_params)}"
             f"({', '.join([*params, *self._attributes(attributes)])}) -> {result} {{\n"
         )
         run(self._block(op.body.block))
@@ -296,7 +293,7 @@ class Printer:
             case core.ConstantOp():
                 return self._constant(op)
             case functional.GlobalVarOp():
-                return f"@{op.function.string_value()}"
+                return _global(op.function.string_value())
             case adt.ConstructorOp():
                 return adt.constructor_name(op.constructor)
             case adt.ConstructOp() if not op.fields:
@@ -358,7 +355,7 @@ class Printer:
             case functional.ApplyOp():
                 return f"{self.texts[op.function]}({self._list(op.args)})"
             case func.CallOp():
-                return f"@{op.callee.string_value()}({self._list(op.arguments)})"
+                return f"{_global(op.callee.string_value())}({self._list(op.arguments)})"
             case tensor.CastOp() | functional.InstantiateOp():
                 return self.texts[op.operands[0]]
             case RelayOp():
@@ -462,6 +459,12 @@ def _pattern(pattern: Attribute, params: Iterator[str]) -> Step[str]:
     for field in fields:
         words.append((yield _pattern(field, params)))
     return f"{name}({', '.join(words)})" if words or not name else name
+
+
+def _global(name: str) -> str:
+    """The name of a function of the module: in quotes, unless it is a word."""
+    word = re.fullmatch(r"[^\W\d]\w*(\.\w+)*", name)
+    return f"@{name if word else quoted(name)}"
 
 
 def _tuple(fields: Sequence[str]) -> str:

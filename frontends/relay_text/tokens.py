@@ -29,13 +29,13 @@ class Kind(IntEnum):
 _NAME = r"[^\W\d]\w*"
 _TOKEN = re.compile(
     rf"""
-      (?P<SPACE>\s+|//[^\n]*)
+      (?P<SPACE>\s+|//[^\r\n]*)
     | (?P<COMMENT>/\*)
     | (?P<GRAPH>%\d+(?!\w))
     | (?P<LOCAL>%\w+(?:[-+]+{_NAME})*)
     | (?P<GLOBAL>@(?:[\w?]+(?:\.[\w?]+)*|"(?:[^"\\\n]|\\.)*"))
     | (?P<FIELD>\.\d+)
-    | (?P<NUMBER>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:(?:f|bf|i|u|uint|int)\d*)?)
+    | (?P<NUMBER>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:(?:uint|int|bf|f|i|u)\d*)?)
     | (?P<NAME>{_NAME}(?:\.{_NAME})*)
     | (?P<STRING>"(?:[^"\\\n]|\\.)*")
     | (?P<PUNCTUATION>->|=>|==|!=|<=|>=|[-+*/<>=(){{}}\[\],:;.?_])
@@ -126,6 +126,8 @@ def _unreadable(text: str, position: int) -> str:
     """What to say of characters that begin no token."""
     if text[position] == '"':
         return 'found a string that does not end, expected " on the same line'
+    if text.startswith("#[", position):
+        return f'found a #[ that is not closed, expected #[version = "{_VERSION}"] or #[metadata]'
     if text[position] in "%@":
         return f"found '{text[position]}' without a name"
     return f"found {text[position]!r}, which begins no token"

@@ -21,8 +21,8 @@ class TypeParser:
         self.scopes: list[tuple[str, ...]] = []
         """The type parameters of the functions and type definitions around this place."""
         self._tensors: dict[tuple[tuple[int, ...], str], TensorType[Attribute]] = {}
-        self.used_types: dict[str, tuple[int, int]] = {}
-        """The data types that the text names, with the number of arguments, and where first."""
+        self.used_types: dict[tuple[str, int], int] = {}
+        """The data types that the text names, with the numbers of arguments, and where first."""
 
     def type_params(self) -> tuple[str, ...]:
         """`[A, B]`, or nothing."""
@@ -72,7 +72,7 @@ class TypeParser:
         args: list[Type] = []
         if cursor.accept("["):
             args = yield self._list("]")
-        self.used_types.setdefault(name, (len(args), position))
+        self.used_types.setdefault((name, len(args)), position)
         return compound("@" + name, tuple(args))
 
     def _list(self, end: str) -> Step[list[Type]]:

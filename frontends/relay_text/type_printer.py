@@ -10,16 +10,15 @@ from xdsl.dialects.builtin import (
     Float64Type,
     Signedness,
     TensorType,
-    TupleType,
 )
 from xdsl.ir import Attribute
 
-from xrelay.dialects.core import RefType, is_dense
-from xrelay.dialects.functional import AdtType, FnType, ForallType, TypeVarType
+from xrelay.dialects.core import is_dense
+from xrelay.dialects.functional import ForallType, TypeVarType
 from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.steps import Step, run
-from xrelay.frontends.relay_text.types import element_type_name
+from xrelay.frontends.relay_text.types import Type, Unknown, decompose, element_type_name, resolve
 
 
 def type_text(type_: Attribute) -> str:
@@ -44,37 +43,47 @@ def _tensor_text(type_: TensorType[Attribute]) -> str:
     return f"Tensor[({dims}), {name}]"
 
 
-def _text(type_: Attribute) -> Step[str]:
+def written(type_: Type) -> str:
+    """A type in messages: as Relay text writes it, with `_` for what is not known."""
+    try:
+        return run(_text(type_))
+    except RelayPrintError:  # of another dialect
+        return str(type_)
+
+
+def _text(type_: Type) -> Step[str]:
+    type_ = resolve(type_)
     match type_:
-        case TupleType():
-            fields = yield _list(type_.types.data)
-            return f"({fields},)" if len(type_.types) == 1 else f"({fields})"
-        case FnType():
-            inputs = yield _list(type_.inputs)
-            output = yield _text(type_.output)
-            return f"fn ({inputs}) -> {output}"
+        case Unknown():
+            return "_"
+        case TensorType():
+            return _tensor_text(type_)
+        case TypeVarType():
+            return type_.variable.data
         case ForallType():
             body = yield _text(type_.body)
             return f"fn [{', '.join(type_.names)}]{body.removeprefix('fn ')}"
-        case RefType():
-            return f"ref({(yield _text(type_.value))})"
-        case TypeVarType():
-            return type_.variable.data
-        case AdtType():
-            args = yield _list(type_.args.data)
-            name = type_.definition.string_value()
-            return f"{name}[{args}]" if args else name
-        case TensorType():
-            return _tensor_text(type_)
         case _:
-            raise RelayPrintError(f"Relay text has no words for the type {type_}")
-
-
-def _list(types: tuple[Attribute, ...]) -> Step[str]:
+            whole = decompose(type_)
+    if whole is None:
+        raise RelayPrintError(f"Relay text has no words for the type {type_}")
+    head, parts = whole
     texts: list[str] = []
-    for type_ in types:
-        texts.append(_tensor_text(type_) if is_tensor_type(type_) else (yield _text(type_)))
-    return ", ".join(texts)
+    for part in parts:
+        if isinstance(part, Attribute) and is_tensor_type(part):
+            texts.append(_tensor_text(part))
+        else:
+            texts.append((yield _text(part)))
+    match head:
+        case "tuple":
+            return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+        case "fn":
+            return f"fn ({', '.join(texts[:-1])}) -> {texts[-1]}"
+        case "ref":
+            return f"ref({texts[0]})"
+        case _:
+            name = head.removeprefix("@")
+            return f"{name}[{', '.join(texts)}]" if texts else name
 
 
 def scalar_text(value: Attribute, type_: TensorType[Attribute], *, six_digits: bool) -> str | None:

@@ -120,7 +120,7 @@ def closed(type_: Type) -> Attribute | Unknown:
     return run(_closed(type_)) if isinstance(type_, Compound) else type_
 
 
-_NUMBERED = re.compile(r"(int|uint|float|bfloat)(\d+)")
+_NUMBERED = re.compile(r"(int|uint)([1-9]\d{0,2})")
 _FLOATS: dict[str, TypeAttribute] = {
     "float16": Float16Type(),
     "float32": Float32Type(),
@@ -136,7 +136,7 @@ def element_type_named(name: str) -> TypeAttribute | None:
     known = _KNOWN.get(name)
     if known is None:
         numbered = _NUMBERED.fullmatch(name)
-        if numbered is None or not numbered[1].endswith("int") or int(numbered[2]) < 1:
+        if numbered is None:
             return None
         sign = Signedness.UNSIGNED if numbered[1] == "uint" else Signedness.SIGNLESS
         known = _KNOWN[name] = IntegerType(int(numbered[2]), sign)
@@ -172,19 +172,3 @@ def substituted(type_: Type, values: dict[str, Type]) -> Type:
                 return type_
             head, parts = outside
             return compound(head, tuple(substituted(part, values) for part in parts))
-
-
-def written(type_: Type) -> str:
-    """A type in messages, as far as it is known."""
-    known = closed(type_)
-    if isinstance(known, Attribute):
-        return str(known)
-    type_ = resolve(type_)
-    if isinstance(type_, Unknown):
-        return "_"
-    assert isinstance(type_, Compound)
-    parts = [resolve(part) for part in type_.parts]
-    texts = ["…" if isinstance(part, Compound) else written(part) for part in parts]
-    if type_.head == "fn":
-        return f"({', '.join(texts[:-1])}) -> {texts[-1]}"
-    return f"{type_.head.removeprefix('@')}<{', '.join(texts)}>"

@@ -71,3 +71,10 @@ def lets(module: ModuleOp) -> int:
 
 def test_lets_stay_lets():
     assert lets(read_relay_text(main(nested(100)["lets"]))) == 100
+
+
+def test_tuples_of_shared_tuples_verify():
+    depth = 100  # A walk over all paths would not end.
+    bindings = "".join(f"%{i + 1} = (%{i}, %{i});\n" for i in range(1, depth))
+    module = read_relay_text(main(f"%1 = (%x, %x);\n{bindings}let %t = %{depth}; %t.0"))
+    module.verify()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from isomorphism import difference
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
@@ -21,6 +22,7 @@ from xdsl.parser import Parser
 from xrelay.compiler import context
 from xrelay.dialects.core import ConstantOp
 from xrelay.frontends.relay_text import RelayPrintError, print_relay_text, read_relay_text
+from xrelay.frontends.relay_text.attributes import quoted
 
 
 def mlir(text: str) -> ModuleOp:
@@ -154,6 +156,22 @@ def test_names_of_functions_in_quotes():
     module = mlir(function(EXP).replace("@main", '@"a-b.0"'))
     printed = print_relay_text(module)
     assert 'def @"a-b.0"(' in printed
+    assert difference(module, read_relay_text(printed)) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["a-b", "a b", "", 'a"b', "a\\b", "a\nb", "a\r\tb", "0", "é.1", "%0"]
+)
+def test_functions_with_any_name_are_called_and_values(name: str):
+    text = (
+        "def @f(%a: int32) -> int32 { %a }"
+        "def @g(%h: fn (int32) -> int32, %a: int32) -> int32 { %h(@f(%a)) }"
+        "def @main(%a: int32) -> int32 { let %v = @f; @g(@f, %v(%a)) }"
+    )
+    module = read_relay_text(text.replace("@f", f"@{quoted(name)}"))
+    assert isinstance(first := module.body.block.first_op, func.FuncOp)
+    assert first.sym_name.data == name
+    printed = print_relay_text(module)
     assert difference(module, read_relay_text(printed)) is None
 
 

@@ -102,6 +102,9 @@ def test_expression_alone():
         ("7i64", 7, "i64"),
         ("7i16", 7, "i16"),
         ("7u8", 7, "ui8"),
+        ("7uint8", 7, "ui8"),
+        ("-128i8", -128, "i8"),
+        ("1i1", -1, "i1"),
         ("0.5f", 0.5, "f32"),
         ("2f16", 2.0, "f16"),
         ("1e-3f64", 1e-3, "f64"),
@@ -139,16 +142,18 @@ def test_nan():
         ("exp(%x", "found '}', expected ',' or ')'"),
         ("exp(%x); ", "found '}', expected an expression"),
         ("add(%x, 1)", "add: 'lhs' has elements of type f32, 'rhs' of i32"),
-        ("exp((%x,))", "exp: operand 'data' is tuple<tensor<2x3xf32>>, which it does not take"),
-        ("%x.0", "found a field of tensor<2x3xf32>, expected a tuple"),
+        ("exp((%x,))", "exp: operand 'data' is (Tensor[(2, 3), float32],), which it does not take"),
+        ("%x.0", "found a field of Tensor[(2, 3), float32], expected a tuple"),
         ("(%x,).1", "'index' is 1, the tuple has 1 fields"),
         ("%x(%x)", "'function' is tensor<2x3xf32>, expected a function"),
-        ("if (%x) { %x } else { %x }", "the condition is tensor<2x3xf32>, expected a scalar"),
-        ("if (True) { %x } else { 1 }", "the branches have types tensor<2x3xf32> and tensor<i32>"),
-        ("ref_read(%x)", "ref_read of tensor<2x3xf32>, expected a reference"),
+        ("if (%x) { %x } else { %x }", "1:42: the condition is Tensor[(2, 3), float32], expected bool"),
+        ("if (1f) { %x } else { %x }", "1:42: the condition is float32, expected bool"),
+        ("if (1) { %x } else { %x }", "1:42: the condition is int32, expected bool"),
+        ("if (True) { %x } else { 1 }", "the branches have types Tensor[(2, 3), float32] and int32"),
+        ("ref_read(%x)", "ref_read of Tensor[(2, 3), float32], expected a reference"),
         ("ref_write(ref(%x), 1)", "the cell holds tensor<2x3xf32>, 'value' is tensor<i32>"),
         ("ref(%x, %x)", "ref has 2 arguments, expected 1"),
-        ("let %y: int32 = %x; %y", "%y is stated as tensor<i32>, its value is tensor<2x3xf32>"),
+        ("let %y: int32 = %x; %y", "%y is stated as int32, its value is Tensor[(2, 3), float32]"),
         ("let %y = exp(%y); %y", "variable %y is not defined here"),
         ("let %y = (fn () { %y }, 1); %y", "%y is used in its own value, which is no function"),
         ("@f(%x)", "the module has no function @f"),
@@ -158,16 +163,26 @@ def test_nan():
         ("fn (%y: int32, %y: int32) { %y }", "parameter %y is named twice"),
         ("fn (%y: Tensor[(1, -2), int32]) { %y }", "found '-', expected a dimension"),
         ("fn (%y: Tensor[(1,), what]) { %y }", "found 'what', expected an element type"),
+        ("fn (%y: Tensor[(2, 9223372036854775808), int32]) { %y }", "1:61: found 9223372036854775808, expected an integer of 64 bits"),
+        ("fn (%y: Tensor[(2), int1000]) { %y }", "found 'int1000', expected an element type"),
+        ("(%x,).99999999999999999999", "1:47: found 99999999999999999999, expected an integer of 64 bits"),
         ("fn (%y: Tree) { %y }", "'Tree' is no type"),
         ("match (%x) { Leaf => { %x }, }", "'Leaf' is no constructor"),
-        ("match (%x) { (%a, %b) => { %x }, }", "this pattern does not match tensor<2x3xf32>"),
+        ("match (%x) { (%a, %b) => { %x }, }", "this pattern does not match Tensor[(2, 3), float32]"),
         ("match (%x) { }", "found a match without clauses"),
         ("1q", "found 'q', expected '}'"),
+        *((number, f"1:42: '{number}' is no number of a type that constants have") for number in
+          ("1i641", "1i3", "1u12", "1uint128", "1i0", "1i", "-1u8", "200i8", "1e39f", "1e999999f", "1e999", "1e400f64", "1e6f16", "1e39bf16", "4294967295i32", "99999999999999999999")),
         ("1f8", "'1f8' is no number of a type that constants have"),
         ('"text"', "expected an expression"),
         ('exp("text', "found a string that does not end"),
         ("/* exp", "found a comment that does not end, expected */"),
         ("exp(%x) #", "found '#', which begins no token"),
+        ("sum(%x, axis=[18446744073709551615])", "1:56: found 18446744073709551615, expected a number that 64 bits hold"),
+        ("sum(%x, axis=-9223372036854775809)", "1:55: found -9223372036854775809, expected a number that 64 bits hold"),
+        ("sum(%x, axis=" + "9" * 100 + "i64)", "expected a number that 64 bits hold"),
+        ("fn (A=9223372036854775808) { %x }", "1:48: found 9223372036854775808, expected a number that 64 bits hold"),
+        ("clip(%x, a_min=0f, a_max=1e999)", "found 1e999, expected a number that 64 bits hold"),
         ("meta[relay.Constant][0]", "meta[relay.Constant][0]: the text has no #[metadata] section"),
         ("meta[VirtualDevice][0]", "found meta[VirtualDevice], expected an expression"),
     ],
@@ -190,12 +205,28 @@ def test_mistakes(text: str, message: str):
         ("type A { B, B }", "1:13: constructor B is defined twice"),
         ("type A { B } type A { C }", "1:19: type A is defined twice"),
         ("type A[T] { B } def @f(%x: A) { 1 }", "type A has 0 arguments, expected 1"),
+        (
+            "type L[A] { B } def @f(%x: L[int32], %y: L) { 1 }",
+            "1:42: type L has 0 arguments, expected 1",
+        ),
+        (
+            "type L[A] { B } def @f(%x: L[int32]) -> L[int32, int32] { %x }",
+            "1:41: type L has 2 arguments, expected 1",
+        ),
         ("type A[T, T] { B }", "type parameter T is named twice"),
         ("type A { B } 1", "expected 'def', 'type' or the end of the text"),
+        (
+            '#[version = "0.0.5"\ndef @f() { 1 }',
+            '1:1: found a #[ that is not closed, expected #[version = "0.0.5"] or',
+        ),
+        (
+            "def @f(",
+            "1:8: found the end of the text, expected a parameter '%name: type', an attribute 'name=value' or ')'",
+        ),
         ("def f() { 1 }", "found 'f', expected the name of a function: '@name'"),
         (
             "def @f() -> int32 { 1f }",
-            "the function states result type tensor<i32>, found tensor<f32>",
+            "the function states result type int32, found float32",
         ),
         ("def @f() { free_var %x: int32; %x }", "found 'free_var' in a function"),
     ],
@@ -204,6 +235,57 @@ def test_mistakes_in_definitions(text: str, message: str):
     with pytest.raises(RelayTextError) as raised:
         read_relay_text(text, "a.relay")
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "clauses", "unmatched"),
+    [
+        ("%l", ["Nil"], "Cons(_, _)"),
+        ("%l", ["Cons(_, _)"], "Nil"),
+        ("%l", ["Nil", "Cons(%h, Nil)"], "Cons(_, Cons(_, _))"),
+        ("%l", ["Nil", "Cons(%h, Nil)", "Cons(_, Cons(_, %t))"], None),
+        ("%l", ["Nil", "%other"], None),
+        ("%l", ["_"], None),
+        ("(%l, %l)", ["(Nil, _)", "(_, Nil)"], "(Cons(_, _), Cons(_, _))"),
+        ("(%l, %l)", ["(Nil, _)", "(Cons(_, _), Nil)", "(_, Cons(_, _))"], None),
+        ("(%l, (%l,))", ["(_, (Nil))", "(Nil, _)"], "(Cons(_, _), (Cons(_, _)))"),
+        ("()", ["()"], None),
+    ],
+)
+def test_a_match_has_a_clause_for_every_value(data: str, clauses: list[str], unmatched: str | None):
+    text = (
+        "type L { Cons(int32, L), Nil }\ndef @main(%l: L) {\n  match ("
+        + f"{data}) {{ {', '.join(f'{clause} => {{ 1 }}' for clause in clauses)} }}\n}}"
+    )
+    read_relay_text(text.replace("match", "match?")).verify()
+    if unmatched is None:
+        read_relay_text(text).verify()
+        return
+    with pytest.raises(RelayTextError) as raised:
+        read_relay_text(text, "a.relay")
+    assert str(raised.value).startswith(
+        f"a.relay:3:3: found a match without a clause for {unmatched}, expected one for every"
+    )
+
+
+def test_integers_of_thousands_of_digits_are_refused():
+    for text in ("9" * 5000, f"exp(%x, axis={'9' * 5000})", f"(%x,).{'9' * 5000}"):
+        with pytest.raises(RelayTextError, match="^a.relay:1:"):
+            read_relay_text(f"def @main({X}) {{ {text} }}", "a.relay")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_anywhere(end: str):
+    read_relay_text(f"// comment{end}def @main() {{{end}1 // one{end}}}").verify()
+    with pytest.raises(RelayTextError) as raised:
+        read_relay_text(f"// %z{end}{end}def @main() {{{end} %z{end}}}", "a.relay")
+    assert str(raised.value) == "a.relay:4:2: variable %z is not defined here\n %z\n ^"
+
+
+def test_a_byte_order_mark_is_skipped():
+    read_relay_text('\ufeff#[version = "0.0.5"]\ndef @main() { 1 }').verify()
+    with pytest.raises(RelayTextError, match="^a.relay:1:15: variable %z"):
+        read_relay_text("\ufeffdef @main() { %z }", "a.relay")
 
 
 def test_mistakes_name_line_and_column():
@@ -279,10 +361,58 @@ def test_an_entry_is_one_constant():
         (metadata(array((3,), 0, 32, bytes(8))), "[3] and type int32 has 8 bytes, expected 12"),
         (metadata(array((-3,), 0, 32, bytes(8))), "an array of shape [-3]"),
         (metadata(array((1,), 9, 32, bytes(4))), "an array has elements of type ?32"),
-        (metadata("", b64ndarrays=[]), "found array '0' of 0"),
-        (metadata("", nodes=[]), "the metadata section is no graph of objects"),
-        (metadata("", nodes=3), "the metadata section is no graph of objects"),
-        (metadata("", root=0), "the metadata section is no graph of objects"),
+        (metadata(array((1,), 0, 3, bytes(1))), "an array has elements of type int3x1"),
+        (
+            metadata("", b64ndarrays=[]),
+            "'data' of 'relay.Constant' is 0, expected the index of one of 0 arrays",
+        ),
+        (
+            metadata("", nodes=[]),
+            "is no graph of objects: 'root' is 1, expected the index of one of 0",
+        ),
+        (metadata("", nodes=3), "is no graph of objects: 'nodes' is 3, expected a list of objects"),
+        (metadata("", nodes=[3]), "is no graph of objects: 'nodes' is [3], expected a list of"),
+        (metadata("", b64ndarrays=3), "'b64ndarrays' is 3, expected a list of strings"),
+        (
+            metadata("").replace('"b64ndarrays"', '"b"'),
+            "found no 'b64ndarrays', expected a list of",
+        ),
+        (
+            metadata("").replace('"data": [2]', '"data": 2'),
+            "'data' of object 1 is 2, expected a list",
+        ),
+        (
+            metadata("").replace('"data": [2]', '"data": []'),
+            "with 1 keys and 0 values, expected 'Map'",
+        ),
+        (metadata("").replace('"data": [2]', '"data": [0]'), "has 0 entries of this kind"),
+        (
+            metadata("").replace('"data": [2]', '"data": [9]'),
+            "found 9, expected the index of an object",
+        ),
+        (
+            metadata("").replace('"data": [3]', '"data": ["3"]'),
+            "'data' of object 2 is [\"3\"], expected",
+        ),
+        (
+            metadata("").replace('"data": [3]', '"data": [2]'),
+            "found 'Array', expected 'relay.Constant'",
+        ),
+        (
+            metadata("").replace('"data": "0", ', ""),
+            "'relay.Constant' without 'data', expected this",
+        ),
+        (
+            metadata("").replace('"data": "0"', '"data": "x"'),
+            "is 'x', expected an integer of 64 bits",
+        ),
+        (metadata("").replace('"data": "0"', '"data": 0'), "'attrs' of object 3 is"),
+        (
+            metadata("").partition("#[metadata]")[0] + "#[metadata]\n[1]",
+            "found no 'nodes', expected a list",
+        ),
+        (metadata("", root=0), "found '' with 0 keys and 0 values, expected 'Map'"),
+        (metadata("", root="1"), "'root' is \"1\", expected the index of an object"),
         (metadata("").replace('"root": 1', "root"), "the metadata section is no JSON"),
         (metadata("").replace("[0] }", "[7] }"), "[7]: the metadata section has 1 entries of this"),
     ],
@@ -296,7 +426,9 @@ def test_metadata_that_does_not_decode(text: str, message: str):
 def test_comments_that_state_types_are_compared_when_asked():
     text = "def @main(%x: float32) { exp(%x) /* ty=Tensor[(2), float32] */ }"
     assert isinstance(read_relay_text(text), ModuleOp)
-    with pytest.raises(RelayTextError, match="states type tensor<2xf32>, found tensor<f32>"):
+    with pytest.raises(
+        RelayTextError, match=r"states type Tensor\[\(2\), float32\], found float32"
+    ):
         read_relay_text(text, check_types=True)
 
 
