@@ -10,6 +10,7 @@ over a sum, and then they come out elsewhere.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
@@ -77,12 +79,19 @@ class Case:
 
 
 def leaves(value: Any) -> Iterator[Array]:
-    """The arrays in a result, from the left."""
+    """
+    The arrays in a result, from the left.
+
+    Raises InterpretationError for what is none: references, functions, data types.
+    """
     if isinstance(value, tuple):
         for each in value:  # pyright: ignore[reportUnknownVariableType] a tuple of anything
             yield from leaves(each)
-    else:
-        yield np.asarray(value)
+        return
+    array = np.asarray(value)
+    if array.dtype.hasobject:
+        raise InterpretationError(f"a {type(value).__name__} is no array that can be compared")
+    yield array
 
 
 class _Values(Interpreter.Listener):
@@ -92,7 +101,11 @@ class _Values(Interpreter.Listener):
         self.computed: list[tuple[Operation, list[Array]]] = []
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
-        self.computed.append((op, [array for value in results for array in leaves(value)]))
+        arrays: list[Array] = []
+        for value in results:
+            with suppress(InterpretationError):  # What is no array is not compared.
+                arrays.extend(leaves(value))
+        self.computed.append((op, arrays))
 
 
 def is_same(found: Array, expected: Array) -> bool:
@@ -118,6 +131,7 @@ class SemanticsCheck:
     def __init__(self, module: ModuleOp):
         self.module = module.clone()
         self.types: dict[str, FunctionType] = {}
+        """Of the functions that are checked and that the program still has."""
         self.results: dict[Case, Results] = {}
         self.passes = 0
         self.ended = ""
@@ -140,6 +154,7 @@ class SemanticsCheck:
                 inputs = tuple(input_of(t, kind, rng) for t in function.function_type.inputs)
                 case = Case(name, kind, inputs)
                 self.results[case] = run(self.module, case)
+                list(leaves(self.results[case]))
             self.types[name] = function.function_type
         except InterpretationError as error:
             self.results = {c: r for c, r in self.results.items() if c.function != name}
@@ -149,7 +164,8 @@ class SemanticsCheck:
         """
         Runs the program as a pass left it.
 
-        Raises ChangedResult when a result is another one.
+        Raises ChangedResult when a result is another one, CommandFailed when a function that can be
+        called from outside is gone; private ones may be removed.
         """
         if self.ended:
             return
@@ -157,6 +173,12 @@ class SemanticsCheck:
             self.passes += 1
             return
         functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+        gone = [function for function in self.types if function not in functions]
+        for function in gone:
+            if not is_private(self.module, function):
+                raise CommandFailed(
+                    f"pass '{name}' removes @{function}, which is not private", FAILED
+                )
         for function, type_ in self.types.items():
             if function in functions and functions[function].function_type != type_:
                 self.ended = f"'{name}' changes the parameters or results of @{function}"
@@ -164,13 +186,15 @@ class SemanticsCheck:
         results: dict[Case, Results] = {}
         for case, expected in self.results.items():
             if case.function not in functions:
-                continue  # Private functions may be removed.
+                continue
             try:
                 results[case] = run(module, case)
             except InterpretationError as error:
                 self.ended = f"after '{name}' the program cannot be interpreted: {error}"
                 return
             self.compare(name, module, case, expected, results[case])
+        for function in gone:
+            del self.types[function]
         self.results = results
         self.module = module.clone()
         self.passes += 1
@@ -222,6 +246,13 @@ class SemanticsCheck:
             lines.append(f"later passes are not checked: {self.ended}")
         lines.extend(f"not checked: {reason}" for reason in self.skipped)
         return "\n".join(lines)
+
+
+def is_private(module: ModuleOp, name: str) -> bool:
+    """Whether a function can be called from inside of the module only."""
+    function = SymbolTable.lookup_symbol(module, name)
+    assert isinstance(function, func.FuncOp)
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
 
 
 def run(module: ModuleOp, case: Case, *listeners: Interpreter.Listener) -> Results:

@@ -239,6 +239,45 @@ def test_programs_that_cannot_run(opt_cmd: Command, path: Path) -> None:
     assert "not checked: @dynamic" in result.err
 
 
+def test_public_functions_stay(opt_cmd: Command, path: Path) -> None:
+    text = path.read_text()
+    path.write_text(text + text.replace("@main", "@other"))
+    passes = "right,remove-unused-functions"
+    opt_cmd(path, "-p", passes, "--verify-semantics").refused(
+        "pass 'remove-unused-functions' removes @other, which is not private", code=FAILED
+    )
+    path.write_text(text + text.replace("@main", "private @other"))
+    result = opt_cmd(path, "-p", passes, "--verify-semantics")
+    assert result.code == 0
+    assert "the results of @main stay the same in 2 passes" in result.err
+
+
+def test_references_are_not_compared(opt_cmd: Command, path: Path) -> None:
+    ref = f"!relay.ref<{T}>"
+    path.write_text(
+        path.read_text()
+        + f"func.func @cell(%x: {T}) -> {ref} {{\n"
+        + f"  %r = relay.ref_create %x : ({T}) -> {ref}\n  return %r : {ref}\n}}\n"
+    )
+    result = opt_cmd(path, "-p", "right", "--verify-semantics")
+    assert result.code == 0
+    assert "the results of @main stay the same in 1 passes" in result.err
+    assert "not checked: @cell: a Cell is no array" in result.err
+
+
+def test_departure_beside_references(opt_cmd: Command, path: Path) -> None:
+    """A wrong operator is found in a program that has references too."""
+    ref = f"!relay.ref<{T}>"
+    path.write_text(
+        f"func.func @main(%x: {T}) -> {T} {{\n"
+        f"  %r = relay.ref_create %x : ({T}) -> {ref}\n"
+        f"  %z = relay.ref_read %r : ({ref}) -> {T}\n"
+        f"  %y = relay.nn.relu %z : ({T}) -> {T}\n  return %y : {T}\n}}\n"
+    )
+    result = opt_cmd(path, "-p", "wrong-relu", "--verify-semantics")
+    result.refused("pass 'wrong-relu'", "depart at relay.tanh", code=FAILED)
+
+
 def test_inputs() -> None:
     rng = np.random.default_rng(0)
     zeros = input_of(TensorType(f32, [50]), "zeros of both signs", rng)
