@@ -26,9 +26,10 @@ from xdsl.utils.hints import isa
 
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
-from xrelay.tools.verify import TOLERANCE, largest_difference
+from xrelay.tools.verify import largest_difference, tolerance
 
 Array = npt.NDArray[Any]
 Results = tuple[Any, ...]
@@ -112,7 +113,7 @@ def is_same(found: Array, expected: Array) -> bool:
     """Whether two arrays are the same value, up to roundings."""
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         return False
-    return largest_difference(found, expected) <= TOLERANCE
+    return largest_difference(found, expected) <= tolerance(expected.dtype)
 
 
 class ChangedResult(CommandFailed):
@@ -209,7 +210,7 @@ class SemanticsCheck:
             if is_same(array, wanted):
                 continue
             difference = largest_difference(array, wanted)
-            unit = "of the largest value" if array.dtype.kind == "f" else "elements"
+            unit = "of the largest value" if is_float(array.dtype) else "elements"
             departs = self.departure(module, case)
             where = f"; the values depart at {departs}" if departs else ""
             raise ChangedResult(

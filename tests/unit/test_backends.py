@@ -33,7 +33,7 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.contract import ContractBroken, check, contract_cases
+from xrelay.backends.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.backends.discovery import backend_entries, find_backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.compiler import context
@@ -131,6 +131,14 @@ def test_contract_of_what_comes_with_xrelay(name: str) -> None:
         # A part of the operators; of the structures all.
         if number % 5 == 0 or "(" in case.name:
             check(case, backend)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_contract_allows_roundings(dtype: str) -> None:
+    expected = np.array([1, 2], np.dtype(dtype))
+    assert difference(np.nextafter(expected, np.zeros_like(expected)), expected) is None
+    wrong = difference(np.array([1, 3], np.dtype(dtype)), expected)
+    assert wrong is not None and "differs in 1 of 2 elements, at [1]: 3" in wrong
 
 
 def test_contract_of_a_simulated_backend(tmp_path: Path) -> None:
