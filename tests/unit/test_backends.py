@@ -18,6 +18,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.analysis.compilers import No
@@ -301,6 +302,48 @@ def test_regions_and_what_is_left() -> None:
     assert {row.operator for row in report.blockers} == {"exp", "multiply", "add"}
     assert {row.reason for row in report.blockers} == {"the engine rectifies only"}
     assert report.offloaded_operators == 2 / 5
+
+
+def test_coverage_of_what_main_calls() -> None:
+    text = module("""
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %z = relay.zeros {shape = array<i64: 4>, dtype = f32} : tensor<4xf32>
+      %0 = relay.add %x, %z : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = func.call @used(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %1 : tensor<4xf32>
+    }
+    func.func private @used(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    func.func private @unused(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = relay.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    """)
+
+    class Zeros(RectifierBackend):
+        def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+            return Yes() if op.name == "relay.zeros" else No("it makes zeros only")
+
+    report = coverage(text, [Zeros()])
+    assert report.host.operators == ("zeros", "add", "exp")
+    assert {row.operator: row.reason for row in report.blockers} == {
+        "zeros": "it has no operands",
+        "add": "it makes zeros only",
+        "exp": "it makes zeros only",
+    }
+
+
+def test_coverage_names_operators_of_unknown_shape() -> None:
+    text = module("""
+    func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %0 = relay.exp %x : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      func.return %0 : tensor<?x4xf32>
+    }
+    """)
+    with pytest.raises(DiagnosticException, match=r"operator exp: tensor<\?x4xf32> has an unknown"):
+        coverage(text, [RectifierBackend()])
 
 
 def test_an_output_that_is_an_input_of_the_region() -> None:
