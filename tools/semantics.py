@@ -148,7 +148,7 @@ class KnownValues:
         with np.errstate(invalid="ignore"):
             near = (self.table == mine) | (np.abs(self.table - mine) <= bound)
         alike = (near | (np.isnan(self.table) & np.isnan(mine))).all(axis=1)
-        candidates = np.flatnonzero(alike)[:MOST_COMPARED]
+        candidates: list[int] = np.flatnonzero(alike)[:MOST_COMPARED].tolist()
         return any(is_same(array, self.arrays[number]) for number in candidates)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from xrelay.compiler import read_model
@@ -25,7 +24,9 @@ def tolerance(dtype: np.dtype[Any]) -> float:
     """How far results of a type may be apart, as `largest_difference` has it."""
     if not is_float(dtype):
         return 0.0
-    return max(TOLERANCE, ROUNDINGS * float(ml_dtypes.finfo(dtype).eps))
+    one = np.ones((), dtype)
+    rounding = float(np.nextafter(one, dtype.type(2)) - one)
+    return max(TOLERANCE, ROUNDINGS * rounding)
 
 
 def largest_difference(found: Array, expected: Array) -> float:

@@ -4,6 +4,7 @@ partitioned models, and what is said when an engine fails.
 """
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay.analysis.compilers import No
 from xrelay.analysis.patterns import is_op, wildcard
+from xrelay.backends import c_source
 from xrelay.backends.base import (
     Array,
     Backend,
@@ -536,7 +538,7 @@ def test_object_files_that_are_none(content: bytes) -> None:
 def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
     source, made = tmp_path / "x.c", tmp_path / "x.o"
     source.write_text(
-        "void not_there(void);\nvoid region(const void **i, void **o) { not_there(); }\n"
+        "void not_there(void);\nint region(const void **i, void **o) { not_there(); return 0; }\n"
     )
     subprocess.run(["cc", "-fPIC", "-c", str(source), "-o", str(made)], check=True)
 
@@ -546,6 +548,30 @@ def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
 
     with pytest.raises(BackendError, match="function 'not_there'"):
         run([Objects()])
+
+
+@pytest.mark.skipif(not HAS_C, reason="no C compiler")
+def test_memory_that_the_c_backend_does_not_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A region that cannot run fails as regions do; the process goes on."""
+    whole = c_source.c_source
+
+    def greedy(function: func.FuncOp) -> str:
+        text, count = re.subn(r"malloc\(\d+\)", "malloc((size_t)-1 / 4)", whole(function))
+        assert count == 1
+        return text
+
+    monkeypatch.setattr(c_source, "c_source", greedy)
+    with pytest.raises(ModelError, match=r"region @\S* .*returns 1, expected 0"):
+        run(["c"])
+    model = xrelay.compile(module(), backends=["c"], fallback=True, cache=False)
+    for found, expected in zip(model.run({"x": X}).values(), EXPECTED, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_c_backend_where_object_files_do_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(c_source, "is_supported", lambda: False)
+    with pytest.raises(BackendError, match="needs Linux on 64-bit x86"):
+        find_backend("c")
 
 
 def _raises(*arguments: object) -> Any:
