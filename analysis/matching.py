@@ -1,20 +1,25 @@
 """
 Whether a pattern describes a value, and if not, why.
 
-The matcher binds the nodes of a pattern to values and takes back what led nowhere. Patterns are small,
-so that it follows them by recursion; along the path of `dominates`, which can be as long as the
-program, it does not.
+The matcher binds the nodes of a pattern to values and takes back what led nowhere. A node whose parts
+occur nowhere else is *self-contained*: in which way it matches makes no difference to other nodes. Of
+those the matcher keeps the first way, once for each value, so that swapped operands do not multiply.
+
+Patterns are small, so that it follows them by recursion; along the path of `dominates`, which can be as
+long as the program, it does not.
 
 Source: Relay's DFPatternMatcher.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from xdsl.dialects import scf, tensor
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.constants import number_of
 from xrelay.analysis.pattern_checks import (
@@ -39,6 +44,7 @@ from xrelay.analysis.patterns import (
     TupleGetItemPattern,
     TuplePattern,
     WildcardPattern,
+    self_contained,
 )
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
@@ -110,15 +116,32 @@ def _has_kind(op: Operation, pattern: OpPattern) -> bool:
     return isinstance(op, pattern.kind)
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """Whether a self-contained node describes a value, apart from what is bound elsewhere."""
+
+    bindings: Sequence[tuple[Pattern, SSAValue]] | None
+    """What the first way binds, the node itself last; None when there is no way."""
+    ops: Sequence[Operation]
+    furthest: Mismatch | None
+    progress: int
+    """How much the node had bound where it came furthest and failed."""
+
+
 @dataclass
 class Matcher:
     """The search for ways in which a pattern describes a value."""
 
+    self_contained: frozenset[Pattern] = frozenset()
     bindings: dict[Pattern, SSAValue] = field(default_factory=dict[Pattern, SSAValue])
     ops: list[Operation] = field(default_factory=list[Operation])
     furthest: Mismatch | None = None
     progress: int = -1
     """How much was bound where the match that came furthest failed."""
+    outcomes: dict[tuple[Pattern, SSAValue], Outcome] = field(
+        default_factory=dict[tuple[Pattern, SSAValue], Outcome]
+    )
+    """Of self-contained nodes."""
 
     def match(self, pattern: Pattern, value: SSAValue) -> Ways:
         """The ways in which `value` is as described, given what is bound."""
@@ -129,10 +152,47 @@ class Matcher:
             else:
                 self.fail(pattern, value, f"it stands for {described(known)} already")
             return
-        for _ in self.ways(pattern, value):
-            self.bindings[pattern] = value
+        if pattern not in self.self_contained:
+            for _ in self.ways(pattern, value):
+                self.bindings[pattern] = value
+                yield
+                del self.bindings[pattern]
+            return
+        bound, named = len(self.bindings), len(self.ops)
+        outcome = self.outcomes.get((pattern, value))
+        if outcome is None:
+            before = self.furthest, self.progress
+            self.furthest, self.progress = None, -1
+            matches = False
+            for _ in self.ways(pattern, value):
+                self.bindings[pattern] = value
+                matches = True
+                break
+            # The way is left as it is: what it bound is taken back here.
+            outcome = Outcome(
+                self.taken_back(bound) if matches else None,
+                self.ops[named:],
+                self.furthest,
+                self.progress - bound - named,
+            )
+            del self.ops[named:]
+            self.outcomes[pattern, value] = outcome
+            self.furthest, self.progress = before
+        if bound + named + outcome.progress > self.progress and outcome.furthest is not None:
+            self.progress, self.furthest = bound + named + outcome.progress, outcome.furthest
+        if outcome.bindings is not None:
+            self.bindings.update(outcome.bindings)
+            self.ops.extend(outcome.ops)
             yield
-            del self.bindings[pattern]
+            self.taken_back(bound)
+            del self.ops[named:]
+
+    def taken_back(self, count: int) -> list[tuple[Pattern, SSAValue]]:
+        """Unbinds all but the first `count` nodes. Returns these nodes in order, with their values."""
+        items: list[tuple[Pattern, SSAValue]] = []
+        while len(self.bindings) > count:
+            items.append(self.bindings.popitem())
+        return items[::-1]
 
     def fail(self, pattern: Pattern, value: SSAValue, reason: str) -> None:
         """Remembers why a node does not match, if no other came further."""
@@ -381,7 +441,9 @@ class Matcher:
             if current in seen:
                 continue
             seen.add(current)
-            if any(True for _ in Matcher(dict(self.bindings)).match(pattern.parent, current)):
+            if any(
+                True for _ in Matcher(bindings=dict(self.bindings)).match(pattern.parent, current)
+            ):
                 if parent is not None and parent is not current:
                     self.fail(pattern.parent, current, f"{described(parent)} is the parent")
                     return None
@@ -457,20 +519,54 @@ def _calls(pattern: Pattern, type_: type[Operation]) -> bool:
     )
 
 
+_self_contained = lru_cache(maxsize=256)(self_contained)
+
+
+def _matcher_after_first_way(pattern: Pattern, value: SSAValue) -> tuple[Matcher, bool]:
+    """A matcher at the first way, and whether there is one."""
+    matcher = Matcher(_self_contained(pattern))
+    try:
+        for _ in matcher.match(pattern, value):
+            return matcher, True
+    except RecursionError:
+        raise DiagnosticException(
+            "a pattern nests too deeply to be matched: expected some hundred levels at most, "
+            f"found {_depth(pattern)}"
+        ) from None
+    return matcher, False
+
+
+def _depth(pattern: Pattern) -> int:
+    """How many nodes are on the longest way down a pattern."""
+    depth: dict[Pattern, int] = {}
+    pending = [pattern]
+    while pending:
+        node = pending[-1]
+        missing = [part for part in node.parts() if part not in depth]
+        pending.extend(missing)
+        if not missing:
+            depth[pending.pop()] = 1 + max((depth[part] for part in node.parts()), default=0)
+    return depth[pattern]
+
+
 def match(pattern: Pattern, value: SSAValue) -> Match | None:
-    """The first way in which a pattern describes a value, None when it does not."""
-    matcher = Matcher()
-    for _ in matcher.match(pattern, value):
-        return Match(value, dict(matcher.bindings), tuple(matcher.ops))
-    return None
+    """
+    The first way in which a pattern describes a value, None when it does not.
+
+    Raises DiagnosticException for a pattern that nests too deeply.
+    """
+    matcher, matches = _matcher_after_first_way(pattern, value)
+    if not matches:
+        return None
+    return Match(value, dict(matcher.bindings), tuple(matcher.ops))
 
 
 def why_not(pattern: Pattern, value: SSAValue) -> Mismatch | None:
     """
     The node of a pattern that failed after most others had matched, and what it was compared with; None
     when the pattern describes the value.
+
+    Raises DiagnosticException for a pattern that nests too deeply.
     """
-    matcher = Matcher()
-    for _ in matcher.match(pattern, value):
-        return None
-    return matcher.furthest
+    matcher, matches = _matcher_after_first_way(pattern, value)
+    return None if matches else matcher.furthest

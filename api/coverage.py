@@ -9,7 +9,9 @@ from math import prod
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.call_graph import CallGraph
 from xrelay.analysis.compilers import DEFAULT, No
 from xrelay.backends.base import Backend
 from xrelay.backends.regions import (
@@ -74,12 +76,14 @@ class Coverage:
 
 
 def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
-    """The coverage of a partitioned module, `main` of which calls the regions."""
+    """The coverage of what `main` of a partitioned module calls, itself included."""
     regions: list[RegionCoverage] = []
     host: list[Operation] = []
     by_name = {backend.name: backend for backend in backends}
-    for function in module.ops:
-        if not isinstance(function, func.FuncOp) or function.is_declaration:
+    graph = CallGraph.of_module(module)
+    needed = graph.reachable(["main"])
+    for name, function in graph.functions.items():
+        if name not in needed or function.is_declaration:
             continue
         compiler = compiler_of(function)
         if compiler == DEFAULT:
@@ -92,7 +96,7 @@ def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
                 function.sym_name.data,
                 compiler,
                 tuple(map(operator_name, inside)),
-                sum(map(operation_count, inside)),
+                sum(map(_flops, inside)),
                 sum(
                     prod(tensor.shape) * tensor.dtype.itemsize
                     for tensor in (*region_inputs(function), *region_outputs(function))
@@ -101,7 +105,7 @@ def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
             )
         )
     rest = RegionCoverage(
-        "main", DEFAULT, tuple(map(operator_name, host)), sum(map(operation_count, host)), 0
+        "main", DEFAULT, tuple(map(operator_name, host)), sum(map(_flops, host)), 0
     )
     return Coverage(tuple(regions), rest, _blockers(host, backends))
 
@@ -117,14 +121,31 @@ def _operators(function: func.FuncOp) -> Iterable[Operation]:
             yield op
 
 
+def _flops(op: Operation) -> int:
+    """
+    The operations that an operator does.
+
+    Raises DiagnosticException that names the operator when a shape is not known.
+    """
+    try:
+        return operation_count(op)
+    except DiagnosticException as error:
+        raise DiagnosticException(f"operator {operator_name(op)}: {error}") from error
+
+
 def _blockers(host: Sequence[Operation], backends: Sequence[Backend]) -> tuple[Blocker, ...]:
     found: dict[tuple[str, str, str], tuple[int, int]] = {}
     for op in host:
-        flops = operation_count(op)
+        flops = _flops(op)
         for backend in backends:
             answer = backend.supports(op, op.operand_types)
-            # What is supported and still here would have closed a circle between regions.
-            reason = answer.reason if isinstance(answer, No) else "its region would wait for itself"
+            if isinstance(answer, No):
+                reason = answer.reason
+            elif not op.operands:
+                reason = "it has no operands"
+            else:
+                # What is supported and still here would have closed a circle between regions.
+                reason = "its region would wait for itself"
             key = operator_name(op), backend.name, reason
             count, total = found.get(key, (0, 0))
             found[key] = count + 1, total + flops

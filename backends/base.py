@@ -58,9 +58,12 @@ class BackendError(DiagnosticException):
 @dataclass(frozen=True)
 class ObjectFile:
     """
-    A region as machine code for this processor, in the object file format of the system. `symbol` is
+    A region as machine code for this processor: a relocatable ELF file for Linux on 64-bit x86; other
+    systems do not load object files. `symbol` is
 
-        void <symbol>(const void *const *inputs, void *const *outputs)
+        int <symbol>(const void *const *inputs, void *const *outputs)
+
+    which returns 0, or another number when it fails.
     """
 
     content: bytes

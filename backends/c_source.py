@@ -6,7 +6,7 @@ A backend to learn from: regions become C, and the system's compiler makes machi
                                                  v1[i0 * 3 + i1] = fmaxf(v0[i0 * 3 + i1], 0.0f);
 
 An operator is a loop nest over its result; tensors between operators lie in memory of one block that
-the function allocates. Loops are plain: the compiler vectorises what it can.
+the function allocates; it returns 1 when there is none. Loops are plain: the compiler vectorises what it can.
 
 f32 only. Constants stay parameters: C text is no place for megabytes of weights.
 """
@@ -37,6 +37,7 @@ from xrelay.backends.base import (
 from xrelay.backends.regions import region_outputs
 from xrelay.dialects import binary, conv, core, dense, norm, reshape, unary
 from xrelay.dialects.shapes import is_tensor_type
+from xrelay.runtime.elf import is_supported
 
 SYMBOL = "region"
 
@@ -228,11 +229,12 @@ def c_source(function: func.FuncOp) -> str:
             "#include <math.h>",
             "#include <stdlib.h>",
             "#include <string.h>",
-            f"void {SYMBOL}(const void *const *inputs, void *const *outputs) {{",
+            f"int {SYMBOL}(const void *const *inputs, void *const *outputs) {{",
             f"  float *block = malloc({4 * max(1, text.allocated)});",
-            "  if (!block) abort();",
+            "  if (!block) return 1;",
             *text.lines,
             "  free(block);",
+            "  return 0;",
             "}",
             "",
         )
@@ -247,6 +249,8 @@ class CSourceBackend(Backend):
 
     def __init__(self, argument: str = ""):
         super().__init__(argument)
+        if not is_supported():
+            raise BackendError("backend 'c' needs Linux on 64-bit x86, to load what it compiles")
         self.command = shlex.split(os.environ.get("CC", "cc"))
         if not self.command or shutil.which(self.command[0]) is None:
             raise BackendError(

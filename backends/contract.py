@@ -48,7 +48,7 @@ from xrelay.dialects import (
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites
 
-TOLERANCES = {"float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
+TOLERANCES = {"bfloat16": 1e-1, "float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
 """Of the largest element expected, by dtype; other dtypes are compared exactly."""
 FLOATS = ("float32", "float64", "float16")
 NUMBERS = (*FLOATS, "int32", "int64", "int8", "uint8")

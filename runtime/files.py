@@ -19,6 +19,31 @@ def _umask() -> int:
     return umask
 
 
+def _temporary_beside(path: Path) -> Path | None:
+    """
+    A new empty file in the folder of `path`; None when `path` is written to directly.
+
+    Raises OSError that names `path`.
+    """
+    place = path.resolve()
+    if place.is_dir():
+        raise OSError(EISDIR, os.strerror(EISDIR), str(path))
+    if place.exists() and not place.is_file():
+        return None
+    try:
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    os.close(handle)
+    return Path(name)
+
+
+def check_writable(path: Path) -> None:
+    """Raises OSError that names `path` when `whole_file` cannot write there."""
+    if temporary := _temporary_beside(path):
+        temporary.unlink()
+
+
 @contextmanager
 def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
     """
@@ -28,18 +53,10 @@ def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
 
     Raises OSError that names `path`.
     """
-    place = path.resolve()
-    if place.is_dir():
-        raise OSError(EISDIR, os.strerror(EISDIR), str(path))
-    if place.exists() and not place.is_file():
+    place, temporary = path.resolve(), _temporary_beside(path)
+    if temporary is None:
         yield place
         return
-    try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
         temporary.chmod(0o600 if private else 0o666 & ~_umask())

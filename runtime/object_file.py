@@ -13,14 +13,17 @@ from xrelay.runtime.executor import address_table
 from xrelay.runtime.machine import Address
 
 _Pointer = ctypes.c_void_p
-_FUNCTION = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, _Pointer)
 
 
 @dataclass(frozen=True)
 class ObjectFunction:
-    """A function `void f(const void *const *inputs, void *const *outputs)` of an object file."""
+    """
+    A function `int f(const void *const *inputs, void *const *outputs)` of an object file, which
+    returns 0, or another number when it fails.
+    """
 
-    function: Callable[[int, int], None]
+    function: Callable[[int, int], int]
     code: Address
     """Keeps the machine code in memory."""
 
@@ -28,7 +31,9 @@ class ObjectFunction:
         self, inputs: Sequence[npt.NDArray[Any]], outputs: Sequence[npt.NDArray[Any]]
     ) -> None:
         tables = address_table(inputs), address_table(outputs)
-        self.function(ctypes.addressof(tables[0]), ctypes.addressof(tables[1]))
+        status = self.function(ctypes.addressof(tables[0]), ctypes.addressof(tables[1]))
+        if status:
+            raise ModelError(f"the function of the object file returns {status}, expected 0")
 
 
 def object_function(content: bytes, symbol: str) -> ObjectFunction:

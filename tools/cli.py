@@ -113,7 +113,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="compare with the NumPy interpreter; exit code 1 when an output differs by more "
-        "than 1e-3 of its largest value",
+        "than 1e-3 of its largest value (of 16 bits: than two roundings)",
     )
     parser.add_argument(
         "--profile", action="store_true", help="print the time of every step, slowest first"

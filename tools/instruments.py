@@ -22,7 +22,8 @@ from xrelay.analysis.fusion import is_operator
 from xrelay.dialects.core import FusedOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.options import Progress
-from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
+from xrelay.runtime.files import check_writable
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import WIDTH
@@ -112,8 +113,12 @@ def run_watched(
     times: list[PassTime] = []
     fused: tuple[str, Counter[FusedKind]] = "", Counter()
     with stage_progress() as progress:
-        if args.bisect is not None and not args.bisect.endswith(".mlir"):
-            raise CommandFailed(f"--bisect is '{args.bisect}', expected a .mlir file", BAD_INPUT)
+        if args.bisect is not None:
+            if not args.bisect.endswith(".mlir"):
+                message = f"--bisect is '{args.bisect}', expected a .mlir file"
+                raise CommandFailed(message, BAD_INPUT)
+            with failing_with(BAD_INPUT):
+                check_writable(Path(args.bisect))
         if args.verify_semantics or args.bisect is not None:
             from xrelay.tools.semantics import SemanticsCheck
 

@@ -35,7 +35,10 @@ def is_changed(module: ModuleOp, step: ModulePass, ctx: Context) -> bool:
     copy = module.clone()
     try:
         check = SemanticsCheck(copy)
-        step.apply(ctx, copy)
+        try:
+            step.apply(ctx, copy)
+        except Exception:  # noqa: BLE001 a pass with a mistake raises anything on programs cut short
+            return False
         copy.verify()
         check.after(step.name, copy)
     except ChangedResult:
@@ -119,9 +122,14 @@ class Reducer:
     progress: Progress = silent
     trials: int = 0
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no further program is tried."""
+        return self.trials >= MOST_TRIALS
+
     def fails(self, part: Part) -> bool:
         """Whether the pass changes the results of a part."""
-        if self.trials >= MOST_TRIALS:
+        if self.is_over:
             return False
         self.trials += 1
         self.progress(f"reduce: {len(part.ops)} operations, trial {self.trials}")
@@ -145,7 +153,7 @@ class Reducer:
         """Returns the result of an earlier operation, found by bisection."""
         needed = part.needed()
         low, high, best = 0, len(needed) - 1, part
-        while low < high:
+        while low < high and not self.is_over:
             middle = (low + high) // 2
             shorter = Part(tuple(needed[: middle + 1]), tuple(needed[middle].results))
             if shorter.returned and self.fails(shorter):
@@ -159,14 +167,14 @@ class Reducer:
         size = max(1, len(part.ops) // 2)
         while True:
             start = 0
-            while start < len(part.ops):
+            while start < len(part.ops) and not self.is_over:
                 kept = part.ops[:start] + part.ops[start + size :]
                 smaller = Part(tuple(Part(kept, part.returned).needed()), part.returned)
                 if kept and self.fails(smaller):
                     part = smaller
                 else:
                     start += size
-            if size == 1:
+            if size == 1 or self.is_over:
                 return part
             size = max(1, size // 2)
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from xrelay.compiler import read_model
+from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.program import entry_function
 from xrelay.options import Shapes
@@ -15,11 +17,25 @@ from xrelay.tools.progress import stage_progress
 
 TOLERANCE = 1e-3
 """How far an output may be from the interpreter's, relative to the largest value there."""
+ROUNDINGS = 2
+"""How many roundings of its type it may be away, where that is more: of 16-bit floating point."""
+
+
+def tolerance(dtype: np.dtype[Any]) -> float:
+    """How far results of a type may be apart, as `largest_difference` has it."""
+    if not is_float(dtype):
+        return 0.0
+    one = np.ones((), dtype)
+    rounding = float(np.nextafter(one, dtype.type(2)) - one)
+    return max(TOLERANCE, ROUNDINGS * rounding)
 
 
 def largest_difference(found: Array, expected: Array) -> float:
-    """The largest difference, relative to the largest finite expected value (inf for NaNs)."""
-    if found.dtype.kind != "f":
+    """
+    The largest difference of floating-point numbers, relative to the largest finite expected value
+    (inf for NaNs); of other types, how many elements differ.
+    """
+    if not is_float(found.dtype):
         return float(np.count_nonzero(found != expected))
     same = (found == expected) | (np.isnan(found) & np.isnan(expected))
     if same.all():
@@ -42,7 +58,8 @@ def verify(
     worst = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):
         difference = largest_difference(found, wanted)
-        verdict = "agrees with" if difference <= TOLERANCE else "DIFFERS from"
+        agrees = difference <= tolerance(wanted.dtype)
+        verdict = "agrees with" if agrees else "DIFFERS from"
         print(f"{name} {verdict} the interpreter: largest relative difference {difference:.3g}")
-        worst = max(worst, FAILED if difference > TOLERANCE else 0)
+        worst = max(worst, 0 if agrees else FAILED)
     return worst

@@ -4,6 +4,7 @@ partitioned models, and what is said when an engine fails.
 """
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -18,10 +19,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.analysis.compilers import No
 from xrelay.analysis.patterns import is_op, wildcard
+from xrelay.backends import c_source
 from xrelay.backends.base import (
     Array,
     Backend,
@@ -33,7 +36,7 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.contract import ContractBroken, check, contract_cases
+from xrelay.backends.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.backends.discovery import backend_entries, find_backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.compiler import context
@@ -131,6 +134,14 @@ def test_contract_of_what_comes_with_xrelay(name: str) -> None:
         # A part of the operators; of the structures all.
         if number % 5 == 0 or "(" in case.name:
             check(case, backend)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_contract_allows_roundings(dtype: str) -> None:
+    expected = np.array([1, 2], np.dtype(dtype))
+    assert difference(np.nextafter(expected, np.zeros_like(expected)), expected) is None
+    wrong = difference(np.array([1, 3], np.dtype(dtype)), expected)
+    assert wrong is not None and "differs in 1 of 2 elements, at [1]: 3" in wrong
 
 
 def test_contract_of_a_simulated_backend(tmp_path: Path) -> None:
@@ -298,6 +309,48 @@ def test_regions_and_what_is_left() -> None:
     assert {row.operator for row in report.blockers} == {"exp", "multiply", "add"}
     assert {row.reason for row in report.blockers} == {"the engine rectifies only"}
     assert report.offloaded_operators == 2 / 5
+
+
+def test_coverage_of_what_main_calls() -> None:
+    text = module("""
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %z = relay.zeros {shape = array<i64: 4>, dtype = f32} : tensor<4xf32>
+      %0 = relay.add %x, %z : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %1 = func.call @used(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %1 : tensor<4xf32>
+    }
+    func.func private @used(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    func.func private @unused(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = relay.tanh %x : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %0 : tensor<4xf32>
+    }
+    """)
+
+    class Zeros(RectifierBackend):
+        def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+            return Yes() if op.name == "relay.zeros" else No("it makes zeros only")
+
+    report = coverage(text, [Zeros()])
+    assert report.host.operators == ("zeros", "add", "exp")
+    assert {row.operator: row.reason for row in report.blockers} == {
+        "zeros": "it has no operands",
+        "add": "it makes zeros only",
+        "exp": "it makes zeros only",
+    }
+
+
+def test_coverage_names_operators_of_unknown_shape() -> None:
+    text = module("""
+    func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %0 = relay.exp %x : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      func.return %0 : tensor<?x4xf32>
+    }
+    """)
+    with pytest.raises(DiagnosticException, match=r"operator exp: tensor<\?x4xf32> has an unknown"):
+        coverage(text, [RectifierBackend()])
 
 
 def test_an_output_that_is_an_input_of_the_region() -> None:
@@ -490,7 +543,7 @@ def test_object_files_that_are_none(content: bytes) -> None:
 def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
     source, made = tmp_path / "x.c", tmp_path / "x.o"
     source.write_text(
-        "void not_there(void);\nvoid region(const void **i, void **o) { not_there(); }\n"
+        "void not_there(void);\nint region(const void **i, void **o) { not_there(); return 0; }\n"
     )
     subprocess.run(["cc", "-fPIC", "-c", str(source), "-o", str(made)], check=True)
 
@@ -500,6 +553,30 @@ def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
 
     with pytest.raises(BackendError, match="function 'not_there'"):
         run([Objects()])
+
+
+@pytest.mark.skipif(not HAS_C, reason="no C compiler")
+def test_memory_that_the_c_backend_does_not_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A region that cannot run fails as regions do; the process goes on."""
+    whole = c_source.c_source
+
+    def greedy(function: func.FuncOp) -> str:
+        text, count = re.subn(r"malloc\(\d+\)", "malloc((size_t)-1 / 4)", whole(function))
+        assert count == 1
+        return text
+
+    monkeypatch.setattr(c_source, "c_source", greedy)
+    with pytest.raises(ModelError, match=r"region @\S* .*returns 1, expected 0"):
+        run(["c"])
+    model = xrelay.compile(module(), backends=["c"], fallback=True, cache=False)
+    for found, expected in zip(model.run({"x": X}).values(), EXPECTED, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_c_backend_where_object_files_do_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(c_source, "is_supported", lambda: False)
+    with pytest.raises(BackendError, match="needs Linux on 64-bit x86"):
+        find_backend("c")
 
 
 def _raises(*arguments: object) -> Any:

@@ -12,14 +12,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, helper
 
 import xrelay
+from xrelay.runtime.signature import TensorSpec
 from xrelay.tools import cli, compile_model, verify
 from xrelay.tools.errors import BAD_INPUT, FAILED
+from xrelay.tools.run_model import random_array
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="shared libraries are linked by a C compiler")
@@ -139,6 +142,27 @@ def test_wrong_result_has_exit_code_1(
     result = cmd("run", folder / "add.mlir", "--verify")
     assert result.code == FAILED
     assert "DIFFERS from the interpreter" in result.out
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_floating_point_is_compared_up_to_roundings(dtype: type[Any]) -> None:
+    """bfloat16 is one of NumPy's kinds of number to ml_dtypes only."""
+    expected = np.array([1, -4, np.nan, np.inf], dtype)
+    found = expected.copy()
+    assert verify.largest_difference(found, expected) == 0
+    found[0] = np.nextafter(found[0], dtype(2))
+    allowed = verify.tolerance(expected.dtype)
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    assert verify.largest_difference(found, expected) == eps / 4 <= allowed < 0.02
+    found[0] = 2
+    assert verify.largest_difference(found, expected) == 0.25 > allowed
+    assert verify.tolerance(np.dtype(np.int32)) == 0
+
+
+def test_random_floating_point() -> None:
+    for dtype in (np.float32, np.float16, ml_dtypes.bfloat16):
+        values = random_array(TensorSpec("x", (100,), np.dtype(dtype)), 0)
+        assert values.dtype == dtype and (values < 0).any() and (values % 1 != 0).any()
 
 
 def test_run_reads_and_writes_arrays(cmd: Command, folder: Path) -> None:

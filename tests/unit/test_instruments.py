@@ -31,10 +31,11 @@ from xrelay.compiler import context
 from xrelay.dialects.binary import AddOp, SubtractOp
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.dialects.unary import ReluOp, TanhOp
-from xrelay.tools.errors import FAILED
+from xrelay.tools import reduction
+from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.instruments import FusedKind, fused_kinds, steps_of
 from xrelay.tools.opt import XRelayOptMain
-from xrelay.tools.semantics import KINDS, input_of
+from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
@@ -88,6 +89,17 @@ class WrongSubtractPass(ModulePass):
 
 
 @dataclass(frozen=True)
+class FragilePass(ModulePass):
+    """Wrong, and needs an addition in the program."""
+
+    name = "wrong-and-fragile"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        next(each for each in op.walk() if isinstance(each, AddOp))
+        walk(ReluIsTanh(), op)
+
+
+@dataclass(frozen=True)
 class RightPass(ModulePass):
     name = "right"
 
@@ -102,7 +114,7 @@ def more_passes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     def more(self: XRelayOptMain) -> None:
         register(self)
-        for each in (WrongReluPass, WrongSubtractPass, RightPass):
+        for each in (WrongReluPass, WrongSubtractPass, FragilePass, RightPass):
             self.register_pass(each.name, lambda each=each: each)
 
     monkeypatch.setattr(XRelayOptMain, "register_all_passes", more)
@@ -158,6 +170,29 @@ def test_nothing_is_written_when_passes_are_right(opt_cmd: Command, path: Path) 
     result = opt_cmd(path, "-p", "right,fuse-ops", "--bisect", small)
     assert result.code == 0 and "stay the same in 2 passes" in result.err
     assert not small.exists()
+
+
+def test_passes_that_raise_while_a_program_is_reduced(opt_cmd: Command, path: Path) -> None:
+    small = path.with_name("small.mlir")
+    result = opt_cmd(path, "-p", "wrong-and-fragile", "--bisect", small)
+    result.refused("pass 'wrong-and-fragile' changes result", code=FAILED)
+    assert "relay.add" in small.read_text()
+    opt_cmd(small, "-p", "wrong-and-fragile", "--verify-semantics").refused(code=FAILED)
+
+
+def test_bisect_tries_no_more_than_so_many(
+    opt_cmd: Command, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reduction, "MOST_TRIALS", 1)
+    small = path.with_name("small.mlir")
+    opt_cmd(path, "-p", "wrong-relu", "--bisect", small).refused("reduced program", code=FAILED)
+    assert "relay.subtract" in small.read_text()
+
+
+def test_bisect_looks_at_its_folder_first(opt_cmd: Command, path: Path) -> None:
+    small = path.parent / "none" / "small.mlir"
+    result = opt_cmd(path, "-p", "right", "--bisect", small)
+    result.refused("small.mlir", code=BAD_INPUT)
 
 
 def test_bisect_writes_programs(opt_cmd: Command, path: Path) -> None:
@@ -237,6 +272,62 @@ def test_programs_that_cannot_run(opt_cmd: Command, path: Path) -> None:
     assert result.code == 0
     assert "the results of @other stay the same in 1 passes" in result.err
     assert "not checked: @dynamic" in result.err
+
+
+def test_public_functions_stay(opt_cmd: Command, path: Path) -> None:
+    text = path.read_text()
+    path.write_text(text + text.replace("@main", "@other"))
+    passes = "right,remove-unused-functions"
+    opt_cmd(path, "-p", passes, "--verify-semantics").refused(
+        "pass 'remove-unused-functions' removes @other, which is not private", code=FAILED
+    )
+    path.write_text(text + text.replace("@main", "private @other"))
+    result = opt_cmd(path, "-p", passes, "--verify-semantics")
+    assert result.code == 0
+    assert "the results of @main stay the same in 2 passes" in result.err
+
+
+def test_references_are_not_compared(opt_cmd: Command, path: Path) -> None:
+    ref = f"!relay.ref<{T}>"
+    path.write_text(
+        path.read_text()
+        + f"func.func @cell(%x: {T}) -> {ref} {{\n"
+        + f"  %r = relay.ref_create %x : ({T}) -> {ref}\n  return %r : {ref}\n}}\n"
+    )
+    result = opt_cmd(path, "-p", "right", "--verify-semantics")
+    assert result.code == 0
+    assert "the results of @main stay the same in 1 passes" in result.err
+    assert "not checked: @cell: a Cell is no array" in result.err
+
+
+def test_departure_beside_references(opt_cmd: Command, path: Path) -> None:
+    """A wrong operator is found in a program that has references too."""
+    ref = f"!relay.ref<{T}>"
+    path.write_text(
+        f"func.func @main(%x: {T}) -> {T} {{\n"
+        f"  %r = relay.ref_create %x : ({T}) -> {ref}\n"
+        f"  %z = relay.ref_read %r : ({ref}) -> {T}\n"
+        f"  %y = relay.nn.relu %z : ({T}) -> {T}\n  return %y : {T}\n}}\n"
+    )
+    result = opt_cmd(path, "-p", "wrong-relu", "--verify-semantics")
+    result.refused("pass 'wrong-relu'", "depart at relay.tanh", code=FAILED)
+
+
+def test_known_values() -> None:
+    """As comparing with each of them has it, NaN and infinities included."""
+    rng = np.random.default_rng(0)
+    known, arrays = KnownValues(), [rng.standard_normal((20, 30)).astype("f") for _ in range(40)]
+    arrays[3][0, 0], arrays[4][5, 5] = np.nan, -np.inf
+    for array in arrays:
+        known.add(array)
+    tries = [array * np.float32(factor) for array in arrays for factor in (1, 1.0005, 1.1, -1)]
+    tries += [np.where(np.arange(30) == 7, 3, array).astype("f") for array in arrays]
+    found = [known.has(array) for array in tries]
+    assert found == [any(is_same(array, other) for other in arrays) for array in tries]
+    assert found.count(True) == 80
+    empty = KnownValues()
+    empty.add(np.zeros((0, 3), np.int32))
+    assert empty.has(np.zeros((0, 3), np.int32))
 
 
 def test_inputs() -> None:

@@ -1,15 +1,16 @@
 """The pattern language: each constructor with what it describes and what it does not, and why not."""
 
+import random
 from collections.abc import Callable
 
 import pytest
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.matching import match, why_not
+from xrelay.analysis.matching import Matcher, match, why_not
 from xrelay.analysis.patterns import (
     Pattern,
     is_constant,
@@ -27,7 +28,7 @@ from xrelay.analysis.patterns import (
     wildcard,
 )
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp, MultiplyOp
+from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
 from xrelay.dialects.core import TupleOp
 from xrelay.dialects.unary import ExpOp, ReluOp
 from xrelay.transforms.pattern_rewriting import PatternRule, rewrite_patterns
@@ -346,3 +347,88 @@ def test_a_rule_that_is_used_once():
     rewrite_patterns(module, [PatternRule("once", x + y, double, once=True)])
     names = [op.name for op in func_op.body.block.ops]
     assert names == ["relay.add", "relay.multiply", "func.return"]
+
+
+# -- the search ---------------------------------------------------------------------------------
+
+
+def random_pattern(rng: random.Random, depth: int, made: list[Pattern]) -> Pattern:
+    """Some of its nodes occur twice."""
+    if made and rng.random() < 0.15:
+        return rng.choice(made)
+    kind = rng.choice(["add", "add", "multiply", "divide", "relu", "or", "leaf"])
+    if depth == 0 or kind == "leaf":
+        pattern: Pattern = rng.choice([wildcard, wildcard, is_var])()
+    elif kind == "relu":
+        pattern = is_op("nn.relu")(random_pattern(rng, depth - 1, made))
+    else:
+        left = random_pattern(rng, depth - 1, made)
+        right = random_pattern(rng, depth - 1, made)
+        pattern = left | right if kind == "or" else is_op(kind)(left, right)
+    made.append(pattern)
+    return pattern
+
+
+def random_value(rng: random.Random) -> SSAValue:
+    block = Block(arg_types=[TensorType(f32, [4])] * 2)
+    values: list[SSAValue] = [*block.args]
+    for _ in range(7):
+        lhs, rhs = rng.choice(values[-4:]), rng.choice(values[-4:])
+        kind = rng.choice([AddOp, AddOp, MultiplyOp, DivideOp, ReluOp])
+        op = ReluOp(lhs) if kind is ReluOp else kind(lhs, rhs)
+        block.add_op(op)
+        values.append(op.results[0])
+    return values[-1]
+
+
+def test_outcomes_that_are_kept_change_nothing() -> None:
+    """The matcher that tries all ways of all nodes is the oracle."""
+    matches = 0
+    for seed in range(600):
+        rng = random.Random(seed)
+        pattern, value = random_pattern(rng, 3, []), random_value(rng)
+        plain = Matcher()
+        expected = None
+        for _ in plain.match(pattern, value):
+            expected = dict(plain.bindings), tuple(plain.ops)
+            break
+        found = match(pattern, value)
+        assert (found and (found.bindings, found.ops)) == expected, seed
+        matches += found is not None
+        if found is None:
+            assert why_not(pattern, value) is not None
+    assert 60 < matches < 540
+
+
+def test_swapped_operands_do_not_multiply() -> None:
+    """Trying both orders at each level would take 2 ** 60 steps."""
+    block = Block(arg_types=[TensorType(f32, [4])])
+    value: SSAValue = block.args[0]
+    pattern: Pattern = is_op("nn.relu")(wildcard())
+    other: Pattern = wildcard()
+    for _ in range(60):
+        inner = AddOp(value, value)
+        outer = AddOp(value, inner.result)
+        block.add_ops([inner, outer])
+        value = outer.result
+        pattern = pattern + wildcard()
+        other = other + (wildcard() + wildcard())
+    assert match(pattern, value) is None
+    assert match(is_op("nn.relu")(other), value) is None
+    end = MultiplyOp(value, value)
+    block.add_op(end)
+    assert match(other * is_constant(), end.result) is None
+    assert why_not(other * is_constant(), end.result) is not None
+    assert match(other * wildcard(), end.result) is not None
+
+
+def test_patterns_that_nest_too_deeply() -> None:
+    block = Block(arg_types=[TensorType(f32, [4])])
+    value: SSAValue = block.args[0]
+    pattern: Pattern = wildcard()
+    for _ in range(2000):
+        op = ReluOp(value)
+        block.add_op(op)
+        value, pattern = op.result, is_op("nn.relu")(pattern)
+    with pytest.raises(DiagnosticException, match="nests too deeply .*, found 2001"):
+        match(pattern, value)
