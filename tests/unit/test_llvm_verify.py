@@ -160,10 +160,10 @@ def is_blocked(op: Operation) -> bool:
 
 def has_kernels(op: Operation, lanes: int) -> bool:
     """Whether there is code for an operator on a target whose vectors have `lanes` elements."""
-    if not isinstance(op, Conv2DOp) or not is_blocked(op):
-        return True
+    if not isinstance(op, Conv2DOp) or not is_blocked(op) or not op.is_plain:
+        return True  # Images in other orders of axes are laid out anew.
     data, out = lanes_of(op)
-    return op.is_plain and out == lanes and data in (None, lanes)
+    return out == lanes and data in (None, lanes)
 
 
 def alone(op: Operation) -> ModuleOp:

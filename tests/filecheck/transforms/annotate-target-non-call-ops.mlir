@@ -73,12 +73,10 @@ func.func @reference(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %2 = relay.annotation.compiler_begin %1 compiler "a" : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:     %r = relay.ref_create %2 : (tensor<4xf32>) -> !relay.ref<tensor<4xf32>>
 // CHECK-NEXT:     %r_1 = relay.annotation.compiler_end %r compiler "a" : (!relay.ref<tensor<4xf32>>) -> !relay.ref<tensor<4xf32>>
-// CHECK-NEXT:     %r_2 = relay.annotation.compiler_begin %r_1 compiler "default" : (!relay.ref<tensor<4xf32>>) -> !relay.ref<tensor<4xf32>>
-// CHECK-NEXT:     %x_2 = relay.annotation.compiler_begin %x compiler "default" : (tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT:     %w = relay.ref_write %r_2, %x_2 : (!relay.ref<tensor<4xf32>>, tensor<4xf32>) -> tuple<>
-// CHECK-NEXT:     %r_3 = relay.annotation.compiler_end %r compiler "a" : (!relay.ref<tensor<4xf32>>) -> !relay.ref<tensor<4xf32>>
-// CHECK-NEXT:     %r_4 = relay.annotation.compiler_begin %r_3 compiler "a" : (!relay.ref<tensor<4xf32>>) -> !relay.ref<tensor<4xf32>>
-// CHECK-NEXT:     %3 = relay.ref_read %r_4 : (!relay.ref<tensor<4xf32>>) -> tensor<4xf32>
+// CHECK-NEXT:     %w = relay.ref_write %r_1, %x : (!relay.ref<tensor<4xf32>>, tensor<4xf32>) -> tuple<>
+// CHECK-NEXT:     %r_2 = relay.annotation.compiler_end %r compiler "a" : (!relay.ref<tensor<4xf32>>) -> !relay.ref<tensor<4xf32>>
+// CHECK-NEXT:     %r_3 = relay.annotation.compiler_begin %r_2 compiler "a" : (!relay.ref<tensor<4xf32>>) -> !relay.ref<tensor<4xf32>>
+// CHECK-NEXT:     %3 = relay.ref_read %r_3 : (!relay.ref<tensor<4xf32>>) -> tensor<4xf32>
 // CHECK-NEXT:     %4 = relay.annotation.compiler_end %3 compiler "a" : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:     func.return %4 : tensor<4xf32>
 // CHECK-NEXT:   }
