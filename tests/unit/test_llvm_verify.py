@@ -224,8 +224,13 @@ def test_kernels_of_an_operator(name: str) -> None:
                 if has_kernels(op, cpu.lanes(4)):
                     accept(llvm_ir(module.clone(), target))
                     continue
-                with pytest.raises(DiagnosticException, match="no implementation of relay.nn"):
-                    llvm_ir(module.clone(), target)
+                # Images in other blocks than the target's are refused, or laid out anew.
+                try:
+                    text = llvm_ir(module.clone(), target)
+                except DiagnosticException as error:
+                    assert "no implementation of relay.nn" in str(error)
+                else:
+                    accept(text)
 
 
 def test_kernels_of_references() -> None:
