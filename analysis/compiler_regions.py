@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.dependencies import keeps_place
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.functional import ApplyOp
 
 
 @dataclass(eq=False)
@@ -175,6 +176,8 @@ class _Creator:
 
     def join(self, op: Operation) -> None:
         values = list(outside_operands(op))
+        if isinstance(op, ApplyOp):
+            values = values[1:]  # The function that it calls is no value of the region.
         parts = [self.open_region(value) for value in values]
         first = next((part for part in parts if part is not None), None)
         if first is None:
