@@ -73,7 +73,8 @@ def test_round_trips_of_onnx_node_tests():
         for found, wanted in zip(run(model, given), expected, strict=True):
             assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), case.name
             half = wanted.dtype.itemsize == 2 and wanted.dtype.kind == "f"
-            rtol, atol = (1e-2, 1e-2) if half else (10 * case.rtol, case.atol)
+            # Engines sum in other orders: of numbers of about 1, the last bits differ.
+            rtol, atol = (1e-2, 1e-2) if half else (10 * case.rtol, 10 * case.atol)
             np.testing.assert_allclose(
                 found.astype(np.float64), wanted.astype(np.float64), rtol, atol, err_msg=case.name
             )

@@ -169,10 +169,16 @@ class Graph:
         """
         The code of the fused graph, without the implementations that `excluded` names. The
         passes that simplify programs do not run: they would replace the operators under test.
-        Operators without kernels are replaced, though.
+        Operators without kernels are replaced, though; layouts stay as they are when something is
+        excluded, because implementations are chosen by them.
         """
         module, options = self.module().clone(), CompileOptions(threads, target)
-        run_passes(module, [*LEGALIZATION, FuseOpsPass()])
+        legalization = [
+            each
+            for each in LEGALIZATION
+            if not (excluded and isinstance(each, LegalizeLayoutsPass))
+        ]
+        run_passes(module, [*legalization, FuseOpsPass()])
         chosen = replace(kernel_options(options), excluded=excluded)
         program = lower_function(entry_function(module), chosen)
         return build(program, "test", options)
