@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import (
+    IntegerType,
     StringAttr,
     TensorType,
     TupleType,
@@ -473,8 +474,13 @@ class BodyImporter:
         unit = self.units[-1]
         condition = unit.values[expr.condition]
         type_ = condition.type
-        if type_ != _BOOL:
+        scalar = is_tensor_type(type_) and not type_.get_shape()
+        if not scalar or not isinstance(type_.element_type, IntegerType):
             raise self.error(expr.position, f"the condition is {written(type_)}, expected bool")
+        if type_ != _BOOL:  # Recorded programs have integers, too.
+            truth = CastOp(condition, i1)
+            unit.blocks[unit.scopes.of[expr]].add_op(truth)
+            condition = truth.result
         regions = self._closed(expr, scf.YieldOp)
         types = [cast(scf.YieldOp, region.block.last_op).operands[0].type for region in regions]
         result = joined(*types)

@@ -148,7 +148,6 @@ def test_nan():
         ("%x(%x)", "'function' is tensor<2x3xf32>, expected a function"),
         ("if (%x) { %x } else { %x }", "1:42: the condition is Tensor[(2, 3), float32], expected bool"),
         ("if (1f) { %x } else { %x }", "1:42: the condition is float32, expected bool"),
-        ("if (1) { %x } else { %x }", "1:42: the condition is int32, expected bool"),
         ("if (True) { %x } else { 1 }", "the branches have types Tensor[(2, 3), float32] and int32"),
         ("ref_read(%x)", "ref_read of Tensor[(2, 3), float32], expected a reference"),
         ("ref_write(ref(%x), 1)", "the cell holds tensor<2x3xf32>, 'value' is tensor<i32>"),
