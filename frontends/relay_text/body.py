@@ -474,8 +474,11 @@ class BodyImporter:
         unit = self.units[-1]
         condition = unit.values[expr.condition]
         type_ = condition.type
-        scalar = is_tensor_type(type_) and not type_.get_shape()
-        if not scalar or not isinstance(type_.element_type, IntegerType):
+        if (
+            not is_tensor_type(type_)
+            or type_.get_shape()
+            or not isinstance(type_.element_type, IntegerType)
+        ):
             raise self.error(expr.position, f"the condition is {written(type_)}, expected bool")
         if type_ != _BOOL:  # Recorded programs have integers, too.
             truth = CastOp(condition, i1)
