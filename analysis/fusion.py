@@ -41,7 +41,7 @@ from xrelay.analysis.fusion_graph import (
     is_operator,
     may_fuse,
 )
-from xrelay.analysis.fusion_groups import Attempt, FusionOptions, Partition
+from xrelay.analysis.fusion_groups import RULE_SETS, Attempt, FusionOptions, Partition
 from xrelay.analysis.post_dominators import find_post_dominators
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
 from xrelay.dialects.annotation import StopFusionOp
@@ -80,7 +80,10 @@ class FusionGroup:
     fused: bool
     """Whether the group becomes a `relay.fused`. Otherwise it is one operation that stays."""
     outputs: tuple[Operation, ...]
-    """The members whose results leave the group, in program order: the root, and perhaps others."""
+    """
+    The members whose results leave the group, in program order: the root, and perhaps others. None
+    when the group is an operation that only other groups compute, by their `copies`.
+    """
     copies: tuple[Operation, ...] = ()
     """Operations of other groups that this one computes again (rule 41), in program order."""
 
@@ -123,7 +126,7 @@ class FusionPlan:
             for op in group.copies:
                 holders.setdefault(op, {})[group] = None
         for op, groups in holders.items():
-            if op in self.group_of[op].outputs:
+            if self.group_of[op].outputs:
                 groups[self.group_of[op]] = None
         return holders
 
@@ -224,8 +227,9 @@ def plan_fusion(block: Block, options: FusionOptions, kinds: Kinds | None = None
     partition = Partition(nodes, options)
     partition.sweep()
     extension = None
-    if options.rules == "extended" and options.opt_level:
-        extension = Extension(partition)
+    rules = RULE_SETS[options.rules]
+    if rules and options.opt_level:
+        extension = Extension(partition, rules)
         extension.run()
     groups = _groups(nodes, partition, extension)
     group_of = {op: group for group in groups for op in group.members}

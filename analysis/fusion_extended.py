@@ -19,7 +19,7 @@ Source: the rules are our own; XLA's instruction fusion, which also copies cheap
 outputs of siblings and of producers, has the same aims.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import TensorType
@@ -75,9 +75,10 @@ class Domain(NamedTuple):
 class Extension:
     """The last sweep over the groups of a partition, which must have the arguments of its groups."""
 
-    def __init__(self, partition: Partition):
+    def __init__(self, partition: Partition, rules: Collection[int]):
         assert partition.arguments is not None
         self.partition = partition
+        self.rules = rules
         self.nodes = partition.nodes
         self.arguments: Arguments = partition.arguments
         self.joins: list[Join] = []
@@ -121,8 +122,10 @@ class Extension:
         """Joins groups, the last ones first, and then those that nothing connects (rule 42)."""
         root = self.partition.root
         for node in reversed(self.nodes):
-            if root(node.index) == node.index and not self.copy(node):
+            if root(node.index) == node.index and not (41 in self.rules and self.copy(node)):
                 self.join(node)
+        if 42 not in self.rules:
+            return
         siblings: dict[Loops, int] = {}
         for node in reversed(self.nodes):
             if root(node.index) == node.index and node.index not in self.gone:
@@ -185,6 +188,8 @@ class Extension:
         """
         name, root = self.nodes[part].op.name, self.nodes[sink].op
         reduces, anchored = self.highest[part] is COMM_REDUCE, self.highest[sink] > COMM_REDUCE
+        if (40 if not alone else 39 if reduces else 38) not in self.rules:
+            return None
         if not alone:
             if reduces or anchored:
                 return None

@@ -9,8 +9,8 @@ Fusion plans as data: what a program decides today, to be read, compared, change
                    "post_dominator": 4, "path_kind": "elemwise", "group": 0, "refusal": null}, …]}]}
 
 `block` is the place of a block among those that fusion plans, `index` the place of an operation in
-its block. Only `block` and the `index` of members are needed to apply a plan; `function`, `op` are
-checked if they are there, the rest is for people and tools.
+its block. Only `block` and the `index` of members, and of copies if there are any, are needed to
+apply a plan; `function`, `op` are checked if they are there, the rest is for people and tools.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,10 @@ from xdsl.ir import Block, Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.fusion import FusionNode, FusionPlan, Refusal, fusion_blocks
+from xrelay.analysis.fusion_policy import GroupMembers
 
 FORMAT = "xrelay fusion plan 1"
 """The value of `format`."""
-
-Groups = list[list[Operation]]
 
 
 def plan_data(plans: Sequence[FusionPlan]) -> dict[str, Any]:
@@ -110,7 +109,7 @@ def function_name(block: Block) -> str | None:
     return None
 
 
-def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, Groups]]:
+def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, list[GroupMembers]]]:
     """
     The groups that a plan in JSON values has for the blocks of a module.
 
@@ -120,7 +119,7 @@ def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, Groups]]
     plan = _dictionary(data, "the plan")
     if plan.get("format") != FORMAT:
         raise PassFailedException(f"'format' is {plan.get('format')!r}, expected '{FORMAT}'")
-    result: list[tuple[Block, Groups]] = []
+    result: list[tuple[Block, list[GroupMembers]]] = []
     seen: set[int] = set()
     for i, entry in enumerate(_list(plan.get("blocks"), "'blocks'")):
         where = f"blocks[{i}]"
@@ -136,19 +135,19 @@ def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, Groups]]
                 f"{where} is of function '{entry['function']}', block {number} is of '{function}'"
             )
         ops = list(block.ops)
-        groups: Groups = []
+        groups: list[GroupMembers] = []
         for j, group in enumerate(_list(entry.get("groups"), f"'groups' of {where}")):
             place = f"{where}.groups[{j}]"
             entries = _dictionary(group, place)
             members = _list(entries.get("members"), f"'members' of {place}")
-            if _list(entries.get("copies", []), f"'copies' of {place}"):
-                raise PassFailedException(
-                    f"'copies' of {place} names operations of other groups, which only fuse-ops "
-                    "copies: expected none"
-                )
+            copies = _list(entries.get("copies", []), f"'copies' of {place}")
             if not members:
                 raise PassFailedException(f"'members' of {place} is empty")
-            groups.append([_member(member, ops, place) for member in members])
+            groups.append(
+                GroupMembers(
+                    *([_member(each, ops, place) for each in part] for part in (members, copies))
+                )
+            )
         result.append((block, groups))
     return result
 

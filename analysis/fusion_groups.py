@@ -43,8 +43,15 @@ from xrelay.dialects.traits import OpPatternKind
 
 SWEEPS = 3
 """The number of sweeps over all nodes."""
-RULE_SETS = ("relay", "extended")
-"""The sets of rules by which operators fuse: Relay's, and those that go beyond them (38-42)."""
+RULE_SETS: dict[str, frozenset[int]] = {
+    "relay": frozenset(),
+    "cpu": frozenset((40, 41, 42)),
+    "extended": frozenset((38, 39, 40, 41, 42)),
+}
+"""
+The sets of rules by which operators fuse: Relay's, which are in all of them, and the rules beyond
+them that each adds. `cpu` are those that make programs on the CPU faster.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class FusionOptions:
     """Whether constants of all shapes move into the functions that use them."""
     max_function_args: int = 0
     """The largest number of parameters and results of a function that is fused; 0 for no limit."""
-    rules: str = RULE_SETS[0]
+    rules: str = "relay"
     """One of RULE_SETS."""
 
     def __post_init__(self) -> None:
@@ -113,7 +120,7 @@ class Partition:
         """What the sweeps did, in order."""
         self.arguments: Arguments | None = None
         """What the groups take from outside, where that decides something."""
-        if options.max_function_args or options.rules != RULE_SETS[0]:
+        if options.max_function_args or RULE_SETS[options.rules]:
             self.arguments = Arguments(nodes, options.link_params, self.root)
         self.consumers = [
             tuple(dict.fromkeys(edge.consumer.index for edge in node.edges)) for node in nodes

@@ -6,11 +6,14 @@ A plan is legal when
 - members are operators without side effects that share kernels, or constants, tuples and
   projections;
 - one member only is used outside of its group, or several, where the caller allows it;
+- what groups copy is in no group itself, and each of these groups uses it;
 - no value leaves a group and comes back to it: there is an order in which groups can be computed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from xdsl.ir import Block, Operation, OpResult
 from xdsl.traits import IsTerminator, is_side_effect_free
@@ -23,28 +26,36 @@ from xrelay.analysis.fusion import (
     becomes_function,
     may_fuse,
 )
-from xrelay.analysis.fusion_graph import ELEMWISE, OUT_EWISE_FUSABLE, forward_graph
+from xrelay.analysis.fusion_graph import ELEMWISE, OUT_EWISE_FUSABLE, FusionNode, forward_graph
 from xrelay.analysis.post_dominators import find_post_dominators
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 
 
+class GroupMembers(NamedTuple):
+    """What somebody wants to fuse."""
+
+    members: Sequence[Operation]
+    """The operations that stay together."""
+    copies: Sequence[Operation] = ()
+    """Operations in no group that this group, and perhaps others, computes for itself."""
+
+
 def plan_of_groups(
-    block: Block, groups: Iterable[Sequence[Operation]], *, multi_output: bool = False
+    block: Block, groups: Iterable[GroupMembers], *, multi_output: bool = False
 ) -> FusionPlan:
     """
-    The plan in which exactly the operations in `groups` fuse. With `multi_output` the results of
-    several members may be used outside of a group.
+    The plan in which exactly these groups fuse. With `multi_output` the results of several members
+    may be used outside of a group.
 
     Raises PassFailedException when a group is not legal.
     """
     nodes = {node.op: node for node in forward_graph(block)}
     find_post_dominators(list(nodes.values()))
-    group_of: dict[Operation, FusionGroup] = {}
-    for ops in groups:
-        for op in ops:
-            _check_member(op, block)
-        members = tuple(sorted(dict.fromkeys(ops), key=lambda op: nodes[op].index))
-        outputs = _outputs(members)
+    groups = [_checked(each, block, nodes) for each in groups]
+    homes = _homes(nodes, groups)
+    made: list[FusionGroup] = []
+    for number, (members, copies) in enumerate(groups):
+        outputs = tuple(op for op in members if not _stays_inside(op, {number}, homes))
         where = f"the group that ends in {described(members[-1])}"
         if len(outputs) > 1 and not multi_output:
             names = ", ".join(described(op) for op in outputs[:4])
@@ -54,22 +65,22 @@ def plan_of_groups(
         kinds = [nodes[op].kind for op in members if not isinstance(op, ConstantOp)]
         anchors = [op for op in members if nodes[op].kind is OUT_EWISE_FUSABLE]
         group = FusionGroup(
-            members,
+            tuple(members),
             members[-1],
             anchors[0] if anchors else None,
             max(kinds, default=ELEMWISE),
             becomes_function(members[-1], len(members)),
             outputs,
+            tuple(copies),
         )
         if not group.fused:
             raise PassFailedException(f"{where} has no operator, expected one at its end")
-        for op in members:
-            if op in group_of:
-                raise PassFailedException(f"{described(op)} is in two groups, expected one at most")
-            group_of[op] = group
+        made.append(group)
+    group_of = {op: group for group in made for op in group.members}
     for op, node in nodes.items():
         if op not in group_of:
-            group_of[op] = FusionGroup((op,), op, None, node.kind, False, (op,))
+            outputs = (op,) if None in homes[op] else ()
+            group_of[op] = FusionGroup((op,), op, None, node.kind, False, outputs)
     plan = FusionPlan(
         block, FusionOptions(), nodes, tuple(dict.fromkeys(group_of[op] for op in nodes)), group_of
     )
@@ -83,24 +94,67 @@ def described(op: Operation) -> str:
     return f"{op.name} %{hint}" if hint else op.name
 
 
-def _check_member(op: Operation, block: Block) -> None:
-    if op.parent is not block:
-        raise PassFailedException(f"{described(op)} stands in another block than its group")
-    if not (may_fuse(op) or isinstance(op, ConstantOp | TupleOp | TupleGetItemOp)):
-        raise PassFailedException(
-            f"{described(op)} cannot be fused: expected an operator with a kernel, one result and "
-            "no side effects, a constant, a tuple or a projection"
-        )
-
-
-def _outputs(members: Sequence[Operation]) -> tuple[Operation, ...]:
-    """The members that others use, or nothing does."""
-    inside = set(members)
-    return tuple(
-        op
-        for op in members
-        if not op.results[0].uses or any(use.operation not in inside for use in op.results[0].uses)
+def _checked(
+    group: GroupMembers, block: Block, nodes: Mapping[Operation, FusionNode]
+) -> GroupMembers:
+    """The group in program order, without duplicates, if its operations may be in one."""
+    for op in (*group.members, *group.copies):
+        if op.parent is not block:
+            raise PassFailedException(f"{described(op)} stands in another block than its group")
+        if not (may_fuse(op) or isinstance(op, ConstantOp | TupleOp | TupleGetItemOp)):
+            raise PassFailedException(
+                f"{described(op)} cannot be fused: expected an operator with a kernel, one result "
+                "and no side effects, a constant, a tuple or a projection"
+            )
+    return GroupMembers(
+        *(sorted(dict.fromkeys(ops), key=lambda op: nodes[op].index) for ops in group)
     )
+
+
+def _homes(
+    nodes: Iterable[Operation], groups: Sequence[GroupMembers]
+) -> dict[Operation, set[int | None]]:
+    """
+    The numbers of the groups that compute each operation, None for its own place in the block: there
+    an operation stays that is in no group, unless only groups with a copy of it use it.
+    """
+    group_of: dict[Operation, int] = {}
+    holders: dict[Operation, set[int]] = {}
+    for number, group in enumerate(groups):
+        for op in group.members:
+            if group_of.setdefault(op, number) != number:
+                raise PassFailedException(f"{described(op)} is in two groups, expected one at most")
+        for op in group.copies:
+            holders.setdefault(op, set()).add(number)
+    homes: dict[Operation, set[int | None]] = {}
+    for op in reversed(list(nodes)):
+        if op not in holders:
+            homes[op] = {group_of.get(op)}
+            continue
+        if op in group_of:
+            raise PassFailedException(
+                f"{described(op)} is copied, and in the group that ends in "
+                f"{described(groups[group_of[op]].members[-1])}: expected an operation that is in "
+                "no group (name it as a copy there, too)"
+            )
+        used: set[int | None] = set()
+        for use in op.results[0].uses:
+            used |= homes.get(use.operation, {None})
+        for number in sorted(holders[op] - used):
+            raise PassFailedException(
+                f"the group that ends in {described(groups[number].members[-1])} has a copy of "
+                f"{described(op)} and does not use it"
+            )
+        homes[op] = {*holders[op], *(() if _stays_inside(op, holders[op], homes) else (None,))}
+    return homes
+
+
+def _stays_inside(
+    op: Operation, groups: AbstractSet[int], homes: Mapping[Operation, AbstractSet[int | None]]
+) -> bool:
+    """Whether the value of an operation is used, and by what these groups compute only."""
+    uses = [use.operation for use in op.results[0].uses]
+    return bool(uses) and all(user in homes and homes[user] <= groups for user in uses)
 
 
 def groups_in_order(plan: FusionPlan) -> list[FusionGroup]:

@@ -19,19 +19,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.fusion import fusion_blocks
-from xrelay.analysis.fusion_file import Groups, groups_of_data
-from xrelay.analysis.fusion_policy import plan_of_groups
+from xrelay.analysis.fusion_file import groups_of_data
+from xrelay.analysis.fusion_policy import GroupMembers, described, plan_of_groups
 from xrelay.analysis.scopes import has_flag
 from xrelay.transforms.outline_groups import outline_groups
 
 GROUP = "relay.fusion_group"
 """The attribute that operators of one group have with equal values."""
+COPIES = "relay.fusion_copies"
+"""
+The attribute of an operation that is in no group and that groups compute for themselves: an array
+of the values that these groups have in GROUP.
+"""
 
 
 @dataclass(frozen=True)
@@ -78,16 +83,38 @@ class ApplyFusionPlanPass(ModulePass):
         ]
         outline_groups(op, plans, link_params=link_params)
         for each in op.walk():
-            each.attributes.pop(GROUP, None)
+            for name in (GROUP, COPIES):
+                each.attributes.pop(name, None)
 
 
-def _marked_groups(module: ModuleOp) -> list[tuple[Block, Groups]]:
+def _marked_groups(module: ModuleOp) -> list[tuple[Block, list[GroupMembers]]]:
     """The groups that attributes name, for each block."""
-    result: list[tuple[Block, Groups]] = []
+    result: list[tuple[Block, list[GroupMembers]]] = []
     for block in fusion_blocks(module):
-        groups: dict[Attribute, list[Operation]] = {}
+        members: dict[Attribute, list[Operation]] = {}
+        copies: dict[Attribute, list[Operation]] = {}
         for op in block.ops:
             if GROUP in op.attributes:
-                groups.setdefault(op.attributes[GROUP], []).append(op)
-        result.append((block, list(groups.values())))
+                members.setdefault(op.attributes[GROUP], []).append(op)
+            for group in _copied_into(op):
+                copies.setdefault(group, []).append(op)
+        for group, ops in copies.items():
+            if group not in members:
+                raise PassFailedException(
+                    f"'{COPIES}' of {described(ops[0])} names the group {group}, which no operation "
+                    f"of the block has as its '{GROUP}'"
+                )
+        result.append(
+            (block, [GroupMembers(ops, copies.get(key, ())) for key, ops in members.items()])
+        )
     return result
+
+
+def _copied_into(op: Operation) -> ArrayAttr[Attribute]:
+    """The groups that an operation names as those that compute it for themselves."""
+    groups = op.attributes.get(COPIES, ArrayAttr[Attribute](()))
+    if not isinstance(groups, ArrayAttr):
+        raise PassFailedException(
+            f"'{COPIES}' of {described(op)} is {groups}, expected an array of groups"
+        )
+    return groups

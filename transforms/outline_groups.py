@@ -59,7 +59,8 @@ def outline_groups(
             _reorder(plan)
         for group in plan.groups:
             result = outliner.outline(group, plan.computed(group))
-            if explain and result is not None and not isinstance(group.root, FusedOp):
+            has_value = bool(group.root.results) and not isinstance(group.root, FusedOp)
+            if explain and result is not None and has_value:
                 remarks = [plan.nodes[op].refusal for op in group.outputs]
                 result.attributes[REMARK] = ArrayAttr([_remark(each) for each in remarks if each])
     outliner.finish(root)

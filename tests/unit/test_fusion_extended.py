@@ -241,7 +241,7 @@ def test_commands_take_the_rules(cmd: Command, tmp_path: Path, command: str) -> 
         text = result.out if command == "explain" else picture.read_text()
         sentence = "relay.add works on the elements that relay.sum reduces"
         assert (sentence in text) == (rules == "extended")
-    cmd(*arguments, "--rules", "relax").refused("'rules' is 'relax', expected one of relay, ext")
+    cmd(*arguments, "--rules", "relax").refused("'rules' is 'relax', expected one of relay, cpu")
     if command == "explain":
         why = cmd(*arguments, "--rules", "extended", "--why", "s", "a").out
         assert "sum #0 and add #1 are fused:\n  rule 39 for sum #0: relay.add works" in why

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 import xrelay
 from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
 from xrelay.analysis.fusion_file import FORMAT, groups_of_data, plan_data
-from xrelay.analysis.fusion_policy import plan_of_groups
+from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
 from xrelay.dialects.core import FusedOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import OpPatternKind
@@ -124,6 +124,9 @@ def decide(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:
         FusionOptions(0),
         FusionOptions(max_depth=3),
         FusionOptions(link_params=True),
+        FusionOptions(rules="extended"),
+        FusionOptions(rules="extended", link_params=True),
+        FusionOptions(rules="cpu", max_depth=5),
     ],
     ids=str,
 )
@@ -131,11 +134,10 @@ def decide(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:
 def test_a_plan_applied_is_fuse_ops(options: FusionOptions, seed: int, tmp_path: Path) -> None:
     module, _ = random_program(seed)
     expected, file = module.clone(), tmp_path / "plan.json"
-    FuseOpsPass(options.opt_level, options.max_depth, options.link_params).apply(
-        Context(), expected
-    )
+    FuseOpsPass.of(options).apply(Context(), expected)
     file.write_text(json.dumps(plan_data(decide(module, options))))
-    ApplyFusionPlanPass(file=str(file)).apply(Context(), module)
+    multi_output = options.rules != "relay"
+    ApplyFusionPlanPass(file=str(file), multi_output=multi_output).apply(Context(), module)
     module.verify()
     assert module.is_structurally_equivalent(expected)
 
@@ -151,8 +153,8 @@ def test_a_plan_applied_is_fuse_ops(options: FusionOptions, seed: int, tmp_path:
         (lambda data: data["blocks"][0]["groups"].append([]), "is \\[\\], expected an object"),
         (lambda data: data["blocks"][0]["groups"][0].update(members=[]), "is empty"),
         (
-            lambda data: data["blocks"][0]["groups"][0].update(copies=[{"index": 1}]),
-            "'copies' of blocks\\[0\\].groups\\[0\\] names operations of other groups",
+            lambda data: data["blocks"][0]["groups"][0].update(copies=[{"index": 9}]),
+            "'index' of a member of blocks\\[0\\].groups\\[0\\] is 9, expected",
         ),
         (
             lambda data: data["blocks"][0]["groups"][0]["members"][0].update(op="relay.exp"),
@@ -183,7 +185,7 @@ def policy(module: ModuleOp, *groups: str, multi_output: bool = False) -> Fusion
     ops = named(module)
     return plan_of_groups(
         function(module).body.block,
-        [[ops[name] for name in group] for group in groups],
+        [GroupMembers([ops[name] for name in group]) for group in groups],
         multi_output=multi_output,
     )
 
@@ -198,6 +200,50 @@ def policy(module: ModuleOp, *groups: str, multi_output: bool = False) -> Fusion
 def test_illegal_groups(groups: tuple[str, ...], message: str) -> None:
     with pytest.raises(PassFailedException, match=message):
         policy(parse(), *groups)
+
+
+COPIED = f"""
+func.func @main(%x: tensor<4x8xi8>) -> ({T}, {T}) {{
+  %c = relay.cast %x {{dtype = f32}} : (tensor<4x8xi8>) -> {T}
+  %e = relay.exp %c : ({T}) -> {T}
+  %t = relay.tanh %c : ({T}) -> {T}
+  %a = relay.add %e, %t : ({T}, {T}) -> {T}
+  func.return %e, %a : {T}, {T}
+}}
+"""
+
+
+def copying(*groups: tuple[str, str]) -> FusionPlan:
+    module = parse(COPIED)
+    ops = named(module)
+    members = [GroupMembers(*([ops[name] for name in part] for part in group)) for group in groups]
+    return plan_of_groups(function(module).body.block, members)
+
+
+def test_copies() -> None:
+    """An operation that all its users copy is gone; else it stays for the others."""
+    gone = copying(("e", "c"), ("ta", "c"))
+    ops = {op.results[0].name_hint: op for op in gone.nodes if op.results}
+    assert gone.group_of[ops["c"]].outputs == ()
+    assert [group.root for group in gone.homes(ops["c"])] == [ops["e"], ops["a"]]
+    kept = copying(("ta", "c"))
+    assert [len(kept.homes(op)) for op in kept.nodes if op.name == "relay.cast"] == [2]
+
+
+@pytest.mark.parametrize(
+    "groups, message",
+    [
+        ((("ce", "c"),), "relay.cast %c is copied, and in the group that ends in relay.exp %e"),
+        (
+            (("a", "c"),),
+            "that ends in relay.add %a has a copy of relay.cast %c and does not use it",
+        ),
+        ((("t", "e"), ("a", "")), "ends in relay.tanh %t has a copy of relay.exp %e and does not"),
+    ],
+)
+def test_illegal_copies(groups: tuple[tuple[str, str], ...], message: str) -> None:
+    with pytest.raises(PassFailedException, match=message):
+        copying(*groups)
 
 
 def test_groups_that_need_each_other() -> None:

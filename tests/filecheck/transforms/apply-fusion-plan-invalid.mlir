@@ -23,3 +23,19 @@ func.func @no_operator(%x: tensor<4xf32>) -> tuple<tensor<4xf32>> {
   func.return %a : tuple<tensor<4xf32>>
 }
 // CHECK: the group that ends in relay.tuple %a has no operator, expected one at its end
+
+// -----
+
+func.func @unknown_group(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp %x {relay.fusion_copies = ["b"]} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}
+// CHECK: 'relay.fusion_copies' of relay.exp %a names the group "b", which no operation of the block has
+
+// -----
+
+func.func @no_array(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp %x {relay.fusion_copies = "b"} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %a : tensor<4xf32>
+}
+// CHECK: 'relay.fusion_copies' of relay.exp %a is "b", expected an array of groups

@@ -40,3 +40,26 @@ func.func @outputs(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:   %[[S:\w+]] = relay.sqrt %[[I0]] :
 // CHECK-NEXT:   %[[A:\w+]] = relay.add %[[S]], %[[I1]] :
 // CHECK-NEXT:   func.return %[[A]] :
+
+// Groups compute what they copy for themselves; nothing else uses it, so it goes.
+func.func @copies(%x: tensor<4xi8>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = relay.cast %x {dtype = f32, relay.fusion_copies = ["a", "b"]} : (tensor<4xi8>) -> tensor<4xf32>
+  %1 = relay.exp %0 {relay.fusion_group = "a"} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relay.tanh %0 {relay.fusion_group = "b"} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @copies(
+// CHECK-NEXT:   %[[F:\w+]] = relay.fused %{{.*}} : (tensor<4xi8>) -> tensor<4xf32> {
+// CHECK-NEXT:   ^bb0(%p0: tensor<4xi8>):
+// CHECK-NEXT:     %[[C:\w+]] = relay.cast %p0 {dtype = f32} : (tensor<4xi8>) -> tensor<4xf32>
+// CHECK-NEXT:     %[[E:\w+]] = relay.exp %[[C]] :
+// CHECK-NEXT:     relay.yield %[[E]] :
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %[[G:\w+]] = relay.fused %{{.*}} : (tensor<4xi8>) -> tensor<4xf32> {
+// CHECK-NEXT:   ^bb0(%p0: tensor<4xi8>):
+// CHECK-NEXT:     %[[C2:\w+]] = relay.cast %p0 {dtype = f32} : (tensor<4xi8>) -> tensor<4xf32>
+// CHECK-NEXT:     %[[T:\w+]] = relay.tanh %[[C2]] :
+// CHECK-NEXT:     relay.yield %[[T]] :
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return %[[F]], %[[G]] :

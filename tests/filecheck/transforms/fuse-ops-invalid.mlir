@@ -8,5 +8,5 @@ builtin.module {
 
 // LEVEL: 'opt-level' is -1, expected at least 0
 // DEPTH: 'max-depth' is 0, expected at least 1
-// RULES: 'rules' is 'relax', expected one of relay, extended
+// RULES: 'rules' is 'relax', expected one of relay, cpu, extended
 // ARGS: 'max-function-args' is -1, expected at least 0
