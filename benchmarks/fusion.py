@@ -1,12 +1,13 @@
 """
-The time of fusion, and of reading Relay text, against the size of the graph.
+The time and the memory of fusion, and of reading Relay text, against the size of the graph.
 
     python -m benchmarks.fusion [--sizes 100,1000,…] [--graphs "chain,long skips"] [--runs N]
                                 [--limit SECONDS] [--chart FILE.png|FILE.svg] [--json FILE]
 
 Prints microseconds of processor time per operator, medians of runs in processes of their own: of the pass `fuse-ops`,
 of its plan alone, of reading the same graph as Relay text, and of Relax's FuseOps where the package
-`apache-tvm` is installed. A process that takes longer than the limit, or fails, shows why.
+`apache-tvm` is installed; and bytes per operator: how far resident memory rises during the first run,
+where Linux says it. A process that takes longer than the limit, or fails, shows why.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.fusion_graphs import GRAPHS, Steps
 from benchmarks.relax import relax_fusion
@@ -111,18 +112,40 @@ SUBJECTS: dict[str, Callable[[Steps], Prepared]] = {
 """What is measured: from a graph to the call of which the time counts."""
 
 
+def resident_bytes(which: str) -> int | None:
+    """`VmRSS`, what memory this process has now, or `VmHWM`, the most since the last reset."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{which}:"))
+
+
+def reset_peak() -> None:
+    """Makes the most memory that this process had what it has now (Linux's clear_refs)."""
+    if (file := Path("/proc/self/clear_refs")).exists():
+        file.write_text("5")
+
+
 def measure(subject: str, graph: str, size: int, runs: int) -> dict[str, Any]:
-    """The median of some runs in this process, in seconds, and the number of operators."""
-    steps, samples = GRAPHS[graph](size), list[float]()
+    """
+    The median of some runs in this process, in seconds, the number of operators, and the bytes of
+    memory that the first run takes at most.
+    """
+    steps, samples, rises = GRAPHS[graph](size), list[float](), list[int | None]()
     for _ in range(runs):
         call = SUBJECTS[subject](steps)
         gc.collect()
         gc.disable()  # As the compiler does: its data live until it is done.
+        reset_peak()
+        before = resident_bytes("VmRSS")
         start = time.process_time()
         call()
         samples.append(time.process_time() - start)
+        peak = resident_bytes("VmHWM")
+        rises.append(None if peak is None or before is None else max(peak - before, 0))
         gc.enable()
-    return {"seconds": statistics.median(samples), "operators": len(steps)}
+    return {"seconds": statistics.median(samples), "operators": len(steps), "bytes": rises[0]}
 
 
 def measured_apart(subject: str, graph: str, size: int, runs: int, limit: float) -> dict[str, Any]:
@@ -141,7 +164,7 @@ def measured_apart(subject: str, graph: str, size: int, runs: int, limit: float)
 
 
 def report(results: Sequence[dict[str, Any]]) -> None:
-    """Prints a table for each graph."""
+    """Prints two tables for each graph, of time and of memory."""
     from rich.table import Table
 
     from xrelay.tools.tables import table_console
@@ -150,43 +173,66 @@ def report(results: Sequence[dict[str, Any]]) -> None:
     for graph in dict.fromkeys(each["graph"] for each in results):
         rows = [each for each in results if each["graph"] == graph]
         subjects = list(dict.fromkeys(each["subject"] for each in rows))
-        table = Table("operators", *subjects, title=f"{graph}: µs per operator")
-        for size in dict.fromkeys(each["size"] for each in rows):
-            cells = {each["subject"]: each for each in rows if each["size"] == size}
-            table.add_row(str(size), *(_cell(cells[name]) for name in subjects))
-        console.print(table)
+        for quantity in QUANTITIES:
+            table = Table("operators", *subjects, title=f"{graph}: {quantity.key} per operator")
+            for size in dict.fromkeys(each["size"] for each in rows):
+                cells = {each["subject"]: each for each in rows if each["size"] == size}
+                table.add_row(str(size), *(_cell(cells[name], quantity) for name in subjects))
+            console.print(table)
 
 
-def _cell(result: dict[str, Any]) -> str:
-    return result["problem"] if "problem" in result else f"{_microseconds(result):.1f}"
+class Quantity(NamedTuple):
+    """What is measured of each subject."""
+
+    key: str
+    """Its key in the results."""
+    unit: str
+    """Its unit there."""
+    symbol: str
+    """The unit of the tables, which show it for each operator."""
+    scale: float
+    """What brings it into the unit of the tables."""
 
 
-def _microseconds(result: dict[str, Any]) -> float:
-    return 1e6 * result["seconds"] / result["operators"]
+QUANTITIES = (
+    Quantity("seconds", "seconds", "µs", 1e6),
+    Quantity("bytes", "bytes", "B", 1.0),
+)
+
+
+def _cell(result: dict[str, Any], quantity: Quantity) -> str:
+    if "problem" in result:
+        return result["problem"]
+    found = result[quantity.key]
+    if found is None:
+        return "not known"
+    return f"{quantity.scale * found / result['operators']:.1f} {quantity.symbol}"
 
 
 def draw(results: Sequence[dict[str, Any]], path: Path) -> None:
-    """Writes a PNG or SVG: time against size, both on scales of powers of ten."""
+    """Writes a PNG or SVG: time and memory against size, on scales of powers of ten."""
     import_module("matplotlib").rcParams["svg.hashsalt"] = "xrelay"
     graphs = list(dict.fromkeys(each["graph"] for each in results))
     figure: Any = import_module("matplotlib.figure").Figure(
-        figsize=(3.2 * len(graphs), 3.4), layout="constrained"
+        figsize=(3.2 * len(graphs), 3.4 * len(QUANTITIES)), layout="constrained"
     )
-    row: Any = figure.subplots(1, len(graphs), squeeze=False, sharey=True)[0]
-    for axes, graph in zip(row, graphs, strict=True):
-        for subject in dict.fromkeys(each["subject"] for each in results):
-            points = [
-                (each["operators"], each["seconds"])
-                for each in results
-                if (each["graph"], each["subject"]) == (graph, subject) and "seconds" in each
-            ]
-            if points:
-                axes.loglog(*zip(*points, strict=True), marker="o", markersize=3, label=subject)
-        axes.set_title(graph, loc="left", fontsize=10)
-        axes.set_xlabel("operators")
-        axes.grid(alpha=0.3)
-    row[0].set_ylabel("seconds")
-    row[0].legend(fontsize=7)
+    rows: Any = figure.subplots(len(QUANTITIES), len(graphs), squeeze=False, sharey="row")
+    for row, quantity in zip(rows, QUANTITIES, strict=True):
+        for axes, graph in zip(row, graphs, strict=True):
+            for subject in dict.fromkeys(each["subject"] for each in results):
+                points = [
+                    (each["operators"], each[quantity.key])
+                    for each in results
+                    if (each["graph"], each["subject"]) == (graph, subject)
+                    and each.get(quantity.key)
+                ]
+                if points:
+                    axes.loglog(*zip(*points, strict=True), marker="o", markersize=3, label=subject)
+            axes.set_title(graph, loc="left", fontsize=10)
+            axes.set_xlabel("operators")
+            axes.grid(alpha=0.3)
+        row[0].set_ylabel(quantity.unit)
+    rows[0][0].legend(fontsize=7)
     figure.savefig(path)
 
 
@@ -197,7 +243,7 @@ def main() -> int:
     parser.add_argument("--graphs", default=",".join(GRAPHS))
     parser.add_argument("--runs", type=int, default=3, help="runs in each process (default 3)")
     parser.add_argument("--limit", type=float, default=300, help="seconds for a process")
-    parser.add_argument("--chart", type=Path, help="draw time against size (.png, .svg)")
+    parser.add_argument("--chart", type=Path, help="draw time and memory against size (.png, .svg)")
     parser.add_argument("--json", type=Path, help="write the results")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -216,7 +262,8 @@ def main() -> int:
             for subject in subjects:
                 found = measured_apart(subject, graph, size, args.runs, args.limit)
                 results.append({"graph": graph, "size": size, "subject": subject, **found})
-                print(f"{graph} {size} {subject}: {_cell(results[-1])}", file=sys.stderr)
+                cells = dict.fromkeys(_cell(results[-1], quantity) for quantity in QUANTITIES)
+                print(f"{graph} {size} {subject}: {', '.join(cells)}", file=sys.stderr)
     report(results)
     if args.json is not None:
         args.json.write_text(json.dumps(results, indent=1) + "\n")
