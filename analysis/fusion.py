@@ -179,6 +179,8 @@ class FusionPlan:
                 assert refusal is not None, "what is not fused says why"
                 return Boundary(source, target, refusal)
         sentence = f"no value goes from {first.name} to {last.name}, and groups grow along uses"
+        if 42 in RULE_SETS[self.options.rules]:
+            sentence += ", or between the nearest siblings that limits allow (rule 42)"
         return Boundary(first, last, Refusal(19, sentence))
 
     def _operation(self, value: Operation | SSAValue) -> Operation:

@@ -8,7 +8,7 @@ A merge adds the smaller set of values to the larger one, so that all merges tog
 O(n log n).
 
 Source: CountArgs of Relay's FuseOps (TVM 0.14). It counts in the order in which it visits nodes and
-errs upwards; this count is exact.
+errs upwards; this count is that of the groups as they are.
 """
 
 from collections.abc import Callable, Sequence

@@ -36,7 +36,9 @@ from xrelay.analysis.fusion_graph import (
     may_fuse,
 )
 from xrelay.analysis.fusion_groups import SWEEPS, Partition
+from xrelay.analysis.reduction_loops import Domain, domain_of, meets_what_it_reduced
 from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.norm import SoftmaxFamilyOp
 from xrelay.dialects.reduction import ReductionOp
 from xrelay.dialects.shapes import element_count, is_dynamic, is_tensor_type
@@ -63,13 +65,6 @@ class Join(NamedTuple):
     """The root of the group that it joined."""
     sentence: str
     """The reason, for people."""
-
-
-class Domain(NamedTuple):
-    """The elements that reductions run through: one nest of loops serves those with equal ones."""
-
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
 
 
 class Extension:
@@ -116,7 +111,7 @@ class Extension:
             self.moves[root] |= self.moves[node.index]
         if node.kind is COMM_REDUCE:
             self.reductions[root] += 1
-            self.domains[root] = _domain(node.op)
+            self.domains[root] = domain_of(node.op)
 
     def run(self) -> None:
         """Joins groups, the last ones first, and then those that nothing connects (rule 42)."""
@@ -138,6 +133,11 @@ class Extension:
         root = self.partition.root
         held = [root(each) for each in self.holders.get(index, ())]
         return held if index in self.gone else [*held, root(index)]
+
+    def is_computed(self, op: Operation, root: int) -> bool:
+        """Whether a group computes an operation."""
+        index = self.arguments.index.get(op)
+        return index is not None and root in self.homes(index)
 
     def user_groups(self, index: int) -> dict[int, None]:
         """The roots of the groups that use a node and do not compute it; -1 for another block."""
@@ -173,7 +173,9 @@ class Extension:
             return
         rule, sentence = outcome
         returned = 0 if len(users) == 1 else self.arguments.returned[index]
-        if self.is_too_large(node, first, returned):
+        refusal = self.why_too_large(index, first, returned)
+        if refusal is not None:
+            node.refusal = refusal
             return
         self.merge(node, first, rule, sentence)
         if len(users) == 1:
@@ -234,15 +236,12 @@ class Extension:
             return f"the group would have more than {MAX_REDUCTIONS} reductions"
         if self.moves[sink]:
             return f"the group of {self.nodes[sink].op.name} moves elements"
-        result = _shape(op)
         if self.reductions[sink]:
             if other != domain:
                 return "the reductions run over other elements or axes"
-        elif (shape := _shape(self.nodes[sink].op)) == result:
-            return None
-        elif shape != domain.shape:
+        elif _shape(self.nodes[sink].op) not in (_shape(op), domain.shape):
             return f"{self.nodes[sink].op.name} has another shape than what is reduced"
-        if _aligned(result, domain):
+        if meets_what_it_reduced(op, lambda user: self.is_computed(user, sink)):
             return None
         return "the result of the reduction does not line up with what is reduced"
 
@@ -252,17 +251,14 @@ class Extension:
         shapes = [_shape(self.nodes[each].op) for each in (part, sink)]
         return shapes[0] == shapes[1] and not any(map(is_dynamic, types))
 
-    def is_too_large(self, node: FusionNode, sink: int, returned: int) -> bool:
-        """Rules 17 and 36 for a group that would join `sink`, noted as the reason why not."""
+    def why_too_large(self, part: int, sink: int, returned: int) -> Refusal | None:
+        """What rules 17 and 36 have against a group that would join `sink`."""
         counts, limit = self.partition.counts, self.partition.options.max_depth
-        refusal = self.partition.excess([node.index], sink, SWEEPS, returned)
-        if counts[node.index] + counts[sink] > limit:
+        if counts[part] + counts[sink] > limit:
             name = self.nodes[sink].op.name
             sentence = f"the group of {name} would have more than {limit} nodes"
-            refusal = self.refused(17, sentence, self.nodes[sink].op)
-        if refusal is not None:
-            node.refusal = refusal
-        return refusal is not None
+            return self.refused(17, sentence, self.nodes[sink].op)
+        return self.partition.excess([part], sink, SWEEPS, returned)
 
     def merge(self, node: FusionNode, sink: int, rule: int, sentence: str) -> None:
         """A group joins another one, with what is known of it."""
@@ -292,6 +288,9 @@ class Extension:
             return False
         users = self.user_groups(index)
         if not is_constant and len(users) < 2:
+            return False
+        # Copies of copies would be as many as there are ways to use them: too many.
+        if not is_constant and any(user in self.holders for user in self.users[index]):
             return False
         reading = [user for user in self.users[index] if user is not None and user not in self.gone]
         complex_users = {
@@ -350,7 +349,7 @@ class Extension:
         outputs = [index, *self.inner_outputs.get(index, ())]
         if any(0 <= user <= other for each in outputs for user in self.user_groups(each)):
             return
-        if self.is_too_large(node, other, self.arguments.returned[index]):
+        if self.why_too_large(index, other, self.arguments.returned[index]) is not None:
             return
         name = self.nodes[other].op.name
         self.merge(node, other, 42, f"{node.op.name} and {name} take the same and have equal loops")
@@ -377,7 +376,7 @@ def is_cheap(node: FusionNode) -> bool:
         isinstance(op, CastOp)
         or op.has_trait(ReshapeOnly)
         or (
-            node.kind <= BROADCAST
+            isinstance(op, LIGHT_OPS)
             and all(
                 is_tensor_type(each.type) and 0 <= element_count(each.type.get_shape()) <= SMALL
                 for each in op.operands
@@ -395,17 +394,3 @@ def _shape(op: Operation) -> tuple[int, ...]:
     type_ = op.results[0].type
     assert is_tensor_type(type_)
     return type_.get_shape()
-
-
-def _domain(op: Operation) -> Domain | None:
-    """The loops of a reduction, None when they are not known."""
-    if not isinstance(op, ReductionOp) or is_dynamic(op.data.type):
-        return None
-    return Domain(op.data.type.get_shape(), op.reduced_axes)
-
-
-def _aligned(result: tuple[int, ...], domain: Domain) -> bool:
-    """Whether broadcasting pairs the result of a reduction with what it was reduced from."""
-    rank = len(domain.shape)
-    kept = tuple(1 if axis in domain.axes else dim for axis, dim in enumerate(domain.shape))
-    return (1,) * (rank - len(result)) + result == kept

@@ -111,7 +111,8 @@ def function_name(block: Block) -> str | None:
 
 def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, list[GroupMembers]]]:
     """
-    The groups that a plan in JSON values has for the blocks of a module.
+    The groups that a plan in JSON values has for the blocks of a module; none for blocks that it
+    leaves out.
 
     Raises PassFailedException, with the place in the data, when it is not a plan for this module.
     """
@@ -119,7 +120,7 @@ def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, list[Gro
     plan = _dictionary(data, "the plan")
     if plan.get("format") != FORMAT:
         raise PassFailedException(f"'format' is {plan.get('format')!r}, expected '{FORMAT}'")
-    result: list[tuple[Block, list[GroupMembers]]] = []
+    result: list[tuple[Block, list[GroupMembers]]] = [(block, []) for block in blocks]
     seen: set[int] = set()
     for i, entry in enumerate(_list(plan.get("blocks"), "'blocks'")):
         where = f"blocks[{i}]"
@@ -130,12 +131,12 @@ def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, list[Gro
         seen.add(number)
         block = blocks[number]
         function = function_name(block)
-        if entry.get("function", function) != function:
+        if entry.get("function") not in (None, function):
             raise PassFailedException(
                 f"{where} is of function '{entry['function']}', block {number} is of '{function}'"
             )
         ops = list(block.ops)
-        groups: list[GroupMembers] = []
+        groups = result[number][1]
         for j, group in enumerate(_list(entry.get("groups"), f"'groups' of {where}")):
             place = f"{where}.groups[{j}]"
             entries = _dictionary(group, place)
@@ -148,14 +149,24 @@ def groups_of_data(module: ModuleOp, data: object) -> list[tuple[Block, list[Gro
                     *([_member(each, ops, place) for each in part] for part in (members, copies))
                 )
             )
-        result.append((block, groups))
     return result
+
+
+def linked_params(data: object) -> bool | None:
+    """Whether a plan links parameters (an option of fusion), None when it does not say."""
+    options = _dictionary(data, "the plan").get("options")
+    linked = None if options is None else _dictionary(options, "'options'").get("link_params")
+    if linked is not None and not isinstance(linked, bool):
+        raise PassFailedException(
+            f"'link_params' of 'options' is {linked!r}, expected true or false"
+        )
+    return linked
 
 
 def _member(data: object, ops: Sequence[Operation], where: str) -> Operation:
     member = _dictionary(data, f"a member of {where}")
     op = ops[_index(member.get("index"), len(ops), f"'index' of a member of {where}")]
-    if member.get("op", op.name) != op.name:
+    if member.get("op") not in (None, op.name):
         raise PassFailedException(
             f"{where} has '{member['op']}' at index {member['index']}, the program {op.name}: "
             "expected the program that the plan was made for"

@@ -60,7 +60,8 @@ def plan_of_groups(
         if len(outputs) > 1 and not multi_output:
             names = ", ".join(described(op) for op in outputs[:4])
             raise PassFailedException(
-                f"{where} has {len(outputs)} operations that others use ({names}), expected one"
+                f"{where} has {len(outputs)} operations that others use ({names}), expected one "
+                "(or the option multi-output=true)"
             )
         kinds = [nodes[op].kind for op in members if not isinstance(op, ConstantOp)]
         anchors = [op for op in members if nodes[op].kind is OUT_EWISE_FUSABLE]
@@ -81,9 +82,8 @@ def plan_of_groups(
         if op not in group_of:
             outputs = (op,) if None in homes[op] else ()
             group_of[op] = FusionGroup((op,), op, None, node.kind, False, outputs)
-    plan = FusionPlan(
-        block, FusionOptions(), nodes, tuple(dict.fromkeys(group_of[op] for op in nodes)), group_of
-    )
+    in_order = tuple(group_of[op] for op in nodes if group_of[op].root is op)
+    plan = FusionPlan(block, FusionOptions(), nodes, in_order, group_of)
     groups_in_order(plan)
     return plan
 
@@ -123,7 +123,11 @@ def _homes(
     for number, group in enumerate(groups):
         for op in group.members:
             if group_of.setdefault(op, number) != number:
-                raise PassFailedException(f"{described(op)} is in two groups, expected one at most")
+                ends = (described(groups[each].members[-1]) for each in (group_of[op], number))
+                raise PassFailedException(
+                    f"{described(op)} is in the groups that end in {' and in '.join(ends)}, expected "
+                    "one at most"
+                )
         for op in group.copies:
             holders.setdefault(op, set()).add(number)
     homes: dict[Operation, set[int | None]] = {}

@@ -25,11 +25,12 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.bits import BIT_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.norm import BatchNormOp, BiasAddOp, PReluOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
 from xrelay.dialects.transform import TransposeOp, WhereOp
-from xrelay.dialects.unary import UNARY_OPS, ClipOp, CopyOp, LeakyReluOp, NegativeOp, ReluOp
+from xrelay.dialects.unary import UNARY_OPS
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext, Team
 from xrelay.lowering.core import source_leaf
@@ -69,8 +70,6 @@ MAX_POSITIONS = 4
 """A value that is wanted at more positions at once is computed into scratch memory first."""
 
 
-LIGHT = (ReluOp, ClipOp, LeakyReluOp, NegativeOp, CopyOp, *BINARY_OPS, WhereOp, BiasAddOp, PReluOp)
-"""Elementwise operators of a few instructions."""
 MANY_LIGHT = 8
 """So many of them are repeated for every register of an anchor; more are run in a loop."""
 
@@ -277,7 +276,7 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         if not isinstance(op, (ConstantOp, *PASSING_ON)) and not op.has_trait(ReshapeOnly)
     ]
     ctx.heavy_epilogue = len(computing) > MANY_LIGHT or not all(
-        isinstance(op, LIGHT) for op in computing
+        isinstance(op, LIGHT_OPS) for op in computing
     )
 
     def sink(position: Position, value: SSAValue) -> None:

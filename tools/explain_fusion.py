@@ -20,6 +20,7 @@ from xrelay.analysis.fusion import (
     FusionPlan,
     Refusal,
     fusion_blocks,
+    is_operator,
     may_fuse,
     plan_fusion,
 )
@@ -83,12 +84,14 @@ def onnx_aliases(model: Path) -> dict[str, str]:
 
 def find(plans: Sequence[FusionPlan], name: str, model: Path) -> tuple[FusionPlan, Operation]:
     """
-    The operation that `name` stands for: a number (#7, of the first block that has it), the name of
-    a value, or that of an ONNX node, of which it is the last operation.
+    The operation that `name` stands for: a number (#7, of the first block that has it, and operators
+    at all), the name of a value, or that of an ONNX node, of which it is the last operation.
     """
     wanted = name.removeprefix("%")
     known: dict[str, tuple[FusionPlan, Operation]] = {}
-    for plan in reversed(plans):
+    # Blocks without operators, as that of the module, which has functions, come last.
+    order = sorted(plans, key=lambda plan: not any(map(is_operator, plan.nodes)))
+    for plan in reversed(order):  # What comes last here takes the name.
         for op in plan.nodes:
             known.update((each, (plan, op)) for each in names_of(plan, op))
     if wanted in known:
@@ -154,14 +157,17 @@ def print_why(
 
 def facts(plan: FusionPlan, op: Operation) -> str:
     """What fusion knows about an operation, in a line."""
-    node, group = plan.nodes[op], plan.group_of[op]
+    node = plan.nodes[op]
     uses = ", ".join(f"{label(plan, edge.consumer.op)} {edge.kind.label}" for edge in node.edges)
     sink = "none" if node.dominator is None else label(plan, node.dominator.op)
-    anchor = "none" if group.anchor is None else label(plan, group.anchor)
+    groups = ", and in a ".join(
+        f"group of {len(plan.computed(group))} up to {label(plan, group.root)}, "
+        f"anchor {'none' if group.anchor is None else label(plan, group.anchor)}"
+        for group in plan.homes(op)
+    )
     return (
         f"{label(plan, op)}: kind {node.kind.label}; used by {uses or 'nothing here'}; "
-        f"post-dominator {sink}, path {node.path_kind.label}; "
-        f"group of {len(group.members)} up to {label(plan, group.root)}, anchor {anchor}"
+        f"post-dominator {sink}, path {node.path_kind.label}; in a {groups}"
     )
 
 

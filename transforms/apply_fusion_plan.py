@@ -15,8 +15,10 @@ Source: Relax's FuseOpsByPattern and the `kPrimitive` functions of Relay share t
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
@@ -24,8 +26,8 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.fusion import fusion_blocks
-from xrelay.analysis.fusion_file import groups_of_data
+from xrelay.analysis.fusion import FusionPlan, fusion_blocks
+from xrelay.analysis.fusion_file import groups_of_data, linked_params
 from xrelay.analysis.fusion_policy import GroupMembers, described, plan_of_groups
 from xrelay.analysis.scopes import has_flag
 from xrelay.transforms.outline_groups import outline_groups
@@ -60,31 +62,40 @@ class ApplyFusionPlanPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        link_params = self.link_params
         if self.file is None:
-            groups = _marked_groups(op)
+            link_params, plans = self.link_params, self._plans(_marked_groups(op))
         else:
             try:
-                data = json.loads(Path(self.file).read_text(encoding="utf-8"))
-            except OSError as error:
-                raise PassFailedException(f"'{self.file}': {error.strerror}") from error
-            except ValueError as error:
-                raise PassFailedException(f"'{self.file}' is not JSON: {error}") from error
-            try:
-                groups = groups_of_data(op, data)
+                data = _read(Path(self.file))
+                plans = self._plans(groups_of_data(op, data))
+                link_params = self.link_params
+                if link_params is None:
+                    link_params = linked_params(data)
             except PassFailedException as error:
                 raise PassFailedException(f"'{self.file}': {error}") from error
-            if link_params is None and isinstance(data.get("options"), dict):
-                link_params = bool(data["options"].get("link_params", False))
         if link_params is None:
             link_params = has_flag(op, ("link-params",))
-        plans = [
+        for plan in plans:
+            for each in plan.block.ops:
+                each.attributes.pop(GROUP, None)
+                each.attributes.pop(COPIES, None)
+        outline_groups(op, plans, link_params=link_params)
+
+    def _plans(self, groups: Iterable[tuple[Block, list[GroupMembers]]]) -> list[FusionPlan]:
+        return [
             plan_of_groups(block, each, multi_output=self.multi_output) for block, each in groups
         ]
-        outline_groups(op, plans, link_params=link_params)
-        for each in op.walk():
-            for name in (GROUP, COPIES):
-                each.attributes.pop(name, None)
+
+
+def _read(file: Path) -> object:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PassFailedException(str(error.strerror)) from error
+    except ValueError as error:
+        raise PassFailedException(f"not JSON: {error}") from error
+    except RecursionError as error:
+        raise PassFailedException("not a plan: its lists or objects nest too deeply") from error
 
 
 def _marked_groups(module: ModuleOp) -> list[tuple[Block, list[GroupMembers]]]:
@@ -110,11 +121,11 @@ def _marked_groups(module: ModuleOp) -> list[tuple[Block, list[GroupMembers]]]:
     return result
 
 
-def _copied_into(op: Operation) -> ArrayAttr[Attribute]:
+def _copied_into(op: Operation) -> tuple[Attribute, ...]:
     """The groups that an operation names as those that compute it for themselves."""
     groups = op.attributes.get(COPIES, ArrayAttr[Attribute](()))
     if not isinstance(groups, ArrayAttr):
         raise PassFailedException(
             f"'{COPIES}' of {described(op)} is {groups}, expected an array of groups"
         )
-    return groups
+    return cast(ArrayAttr[Attribute], groups).data

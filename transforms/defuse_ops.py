@@ -29,19 +29,30 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 from xdsl.rewriter import InsertPoint
 
 from xrelay.analysis.scopes import has_flag
-from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp
+from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp, TupleGetItemOp, TupleOp
 
 
 def inline_body(op: CalledBodyOp, rewriter: PatternRewriter) -> None:
-    """Puts the body of a function literal in the place of its call."""
+    """
+    Puts the body of a function literal in the place of its call. Projections out of the tuple that
+    a `relay.fused` with several outputs yields become what was projected.
+    """
     end = op.block.last_op
     assert end is not None
     for parameter in op.block.args:
         parameter.name_hint = None  # Inlining would pass it on to the argument.
     rewriter.inline_block(op.block, InsertPoint.before(op), op.args)
     (value,) = end.operands
+    outputs = value.owner if isinstance(op, FusedOp) else None
+    if isinstance(outputs, TupleOp):
+        for use in list(op.results[0].uses):
+            if isinstance(use.operation, TupleGetItemOp):
+                field = outputs.fields[use.operation.index.value.data]
+                rewriter.replace(use.operation, (), (field,))
     rewriter.replace(op, (), (value,))
     rewriter.erase(end)
+    if isinstance(outputs, TupleOp) and not outputs.result.uses:
+        rewriter.erase(outputs)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
-from xrelay.analysis.fusion import FusionGroup, FusionPlan, Refusal, is_operator
+from xrelay.analysis.fusion import FusionGroup, FusionNode, FusionPlan, is_operator
 from xrelay.analysis.fusion_policy import groups_in_order
 from xrelay.dialects.annotation import StopFusionOp
 from xrelay.dialects.core import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
@@ -60,9 +60,9 @@ def outline_groups(
         for group in plan.groups:
             result = outliner.outline(group, plan.computed(group))
             has_value = bool(group.root.results) and not isinstance(group.root, FusedOp)
-            if explain and result is not None and has_value:
-                remarks = [plan.nodes[op].refusal for op in group.outputs]
-                result.attributes[REMARK] = ArrayAttr([_remark(each) for each in remarks if each])
+            if explain and result is not None and has_value and group.outputs:
+                remarks = [_remark(plan.nodes[op]) for op in group.outputs]
+                result.attributes[REMARK] = ArrayAttr(remarks)
     outliner.finish(root)
 
 
@@ -74,7 +74,9 @@ def _reorder(plan: FusionPlan) -> None:
             plan.block.add_op(op)
 
 
-def _remark(refusal: Refusal) -> DictionaryAttr:
+def _remark(node: FusionNode) -> DictionaryAttr:
+    refusal = node.refusal
+    assert refusal is not None, "what leaves a group says why"
     entries: dict[str, Attribute] = {
         "rule": IntegerAttr(refusal.rule, i64),
         "reason": StringAttr(refusal.sentence),
@@ -117,9 +119,7 @@ class _Outliner:
         for value in values_from_outside(group, ops):
             owner = value.owner
             if self.link_params and isinstance(owner, ConstantOp):
-                linked = owner.clone()
-                block.add_op(linked)
-                inside[value] = linked.result
+                inside[value] = _copied(owner, block, inside).results[0]
                 self.unneeded[owner] = None
                 continue
             argument = self.replaced.get(value, value)
@@ -150,7 +150,7 @@ class _Outliner:
         copies = set(group.copies)
         for op in ops:
             if op in copies:
-                block.add_op(op.clone(inside))
+                _copied(op, block, inside)
                 self.unneeded[op] = None
             else:
                 op.detach()
@@ -178,6 +178,14 @@ class _Outliner:
             if not any(result.uses for result in op.results):
                 op.detach()
                 op.erase()
+
+
+def _copied(op: Operation, block: Block, inside: dict[SSAValue, SSAValue]) -> Operation:
+    """A copy of an operation at the end of a block, without what was said of its value there."""
+    copy = op.clone(inside)
+    copy.attributes.pop(REMARK, None)
+    block.add_op(copy)
+    return copy
 
 
 def values_from_outside(group: FusionGroup, ops: Sequence[Operation]) -> list[SSAValue]:

@@ -1,23 +1,29 @@
-"""Random programs for fusion: all kinds of operators on square matrices, with shared values."""
+"""
+Random programs for fusion: all kinds of operators on square matrices, where a wrong axis does not
+show in a shape, with shared values.
+"""
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, f32, f64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xrelay.dialects.annotation import StopFusionOp
 from xrelay.dialects.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.dense import DenseOp
-from xrelay.dialects.norm import SoftmaxOp
-from xrelay.dialects.reduction import MeanOp, SumOp
+from xrelay.dialects.norm import BiasAddOp, SoftmaxOp
+from xrelay.dialects.reduction import MaxOp, MeanOp, SumOp
+from xrelay.dialects.reshape import ExpandDimsOp
 from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.unary import NegativeOp, ReluOp, TanhOp
+from xrelay.dialects.unary import CastOp, NegativeOp, ReluOp, TanhOp
 
 SIDE = 6
 MATRIX = TensorType(f32, [SIDE, SIDE])
 STEPS = (
     *("unary", "unary", "unary", "binary", "binary", "binary", "constant", "matrix"),
     *("transpose", "reduce", "reduce", "dense", "softmax", "projection"),
+    *("row", "cast", "stop"),
 )
 
 
@@ -56,6 +62,17 @@ def random_program(seed: int, size: int = 24) -> tuple[ModuleOp, list[np.ndarray
                 source = any_value()
                 total = add(kind(source, axis=[int(rng.integers(2))], keepdims=True))
                 value = add(SubtractOp(source if rng.random() < 0.5 else any_value(), total))
+            case "row":
+                source, axis = any_value(), int(rng.integers(2))
+                total = add(MaxOp(source, axis=[int(rng.integers(2))]))
+                if rng.random() < 0.5:
+                    value = add(BiasAddOp(source, total, axis=axis))
+                else:
+                    value = add(SubtractOp(source, add(ExpandDimsOp(total, axis))))
+            case "cast":
+                value = add(CastOp(add(CastOp(any_value(), f64)), f32))
+            case "stop":
+                value = add(StopFusionOp(any_value()))
             case "dense":
                 value = add(TanhOp(add(DenseOp(any_value(), any_value()))))
             case "softmax":

@@ -40,6 +40,7 @@ from xrelay.dialects.relay import Relay
 from xrelay.dialects.unary import CastOp, ExpOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
+from xrelay.transforms.defuse_ops import DefuseOpsPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 Command = Callable[..., Any]
@@ -94,7 +95,6 @@ def test_meaning_and_order(seed: int, limit: int, max_depth: int) -> None:
     found = decided(module, options)
     check_order(found)
     assert all(len(found.computed(group)) <= max_depth for group in found.groups)
-    assert all(border.refusal.rule <= 42 for border in found.boundaries)
     expected = interpret(module, inputs)
     fusion = FuseOpsPass(max_depth=max_depth, max_function_args=limit, rules="extended")
     fusion.apply(Context(), module)
@@ -144,7 +144,6 @@ def test_every_rule_is_used_and_says_why() -> None:
         found = decided(module)
         rules.update(join.rule for join in found.joins)
         for join in found.joins:
-            assert join.sentence
             assert found.group_of[join.into.op] in found.homes(join.node.op)
     assert sorted(rules) == [38, 39, 40, 41, 42]
 
@@ -185,6 +184,138 @@ def test_refusals(body: str, results: str, producer: str, rule: int, text: str) 
     refusal = found.nodes[op].refusal
     assert refusal is not None
     assert (refusal.rule, refusal.sentence, refusal.sweep) == (rule, text, 3)
+
+
+SQUARE = "tensor<8x8xf32>"
+
+
+@pytest.mark.parametrize(
+    "axis, user, joins",
+    [
+        (1, "nn.bias_add %x, %s {axis = 0 : i64}", True),
+        (0, "nn.bias_add %x, %s {axis = 0 : i64}", False),
+        (0, "nn.bias_add %x, %s {axis = 1 : i64}", True),
+        (1, "nn.bias_add %x, %s {axis = 1 : i64}", False),
+        (0, "add %x, %s", True),
+        (1, "add %s, %x", False),
+        (1, "add %x, %e1", True),
+        (0, "add %x, %e1", False),
+        (0, "add %e0, %x", True),
+        (1, "add %e0, %x", False),
+    ],
+)
+def test_rule_39_pairs_elements_with_what_was_reduced(axis: int, user: str, joins: bool) -> None:
+    operands = user.split(" ", 1)[1]
+    shapes = {
+        "%x": SQUARE,
+        "%s": "tensor<8xf32>",
+        "%e0": "tensor<1x8xf32>",
+        "%e1": "tensor<8x1xf32>",
+    }
+    types = ", ".join(shapes[each] for each in operands.split(" {")[0].split(", "))
+    expand = "".join(
+        f"%{each} = relay.expand_dims %s {{axis = {each[1]} : i64}} : (tensor<8xf32>) -> "
+        f"{shapes[f'%{each}']}\n"
+        for each in ("e0", "e1")
+        if f"%{each}" in operands
+    )
+    ctx = Context()
+    ctx.load_dialect(Relay)
+    ctx.load_dialect(func.Func)
+    module = Parser(
+        ctx,
+        f"""func.func @main(%x: {SQUARE}) -> {SQUARE} {{
+          %s = relay.sum %x {{axis = array<i64: {axis}>}} : ({SQUARE}) -> tensor<8xf32>
+          {expand}
+          %r = relay.{user} : ({types}) -> {SQUARE}
+          func.return %r : {SQUARE}
+        }}""",
+    ).parse_module()
+    module.verify()
+    assert [join.rule for join in decided(module).joins] == [39] * joins
+
+
+def test_two_reductions_of_which_nothing_is_broadcast() -> None:
+    module = parse(
+        f"""
+        %s = relay.sum %x {{axis = array<i64: 1>}} : ({T}) -> tensor<4xf32>
+        %m = relay.max %x {{axis = array<i64: 1>}} : ({T}) -> tensor<4xf32>
+        %a = relay.add %s, %m : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        func.return %a : tensor<4xf32>
+        """,
+        "tensor<4xf32>",
+    )
+    assert [join.rule for join in decided(module).joins] == [39, 39]
+
+
+@pytest.mark.parametrize("size", [10, 200])
+def test_what_is_copied_is_no_more_than_its_uses(size: int) -> None:
+    """A chain of casts, each of which is summed, too: copies do not multiply along it."""
+    block = Block(arg_types=[T48])
+    value: SSAValue = block.args[0]
+    sums: list[SSAValue] = []
+    for _ in range(size):
+        cast, total = (op := CastOp(value, f32)), SumOp(op, [1])
+        block.add_ops([cast, total])
+        value = cast.results[0]
+        sums.append(total.result)
+    block.add_op(func.ReturnOp(*sums))
+    module = ModuleOp([func.FuncOp("main", ([T48], [v.type for v in sums]), Region(block))])
+    found = decided(module)
+    assert 0 < sum(len(group.copies) for group in found.groups) <= 2 * size
+
+
+@pytest.mark.parametrize("name, copied", [("negative", True), ("erf", False)])
+def test_only_light_operators_are_copied(name: str, copied: bool) -> None:
+    """Each row computes the copy again, which costs nothing only for a few instructions."""
+    row = "tensor<8xf32>"
+    module = parse(
+        f"""
+        %z = relay.sum %w {{axis = array<i64: 0>}} : (tensor<8x8xf32>) -> {row}
+        %n = relay.{name} %z : ({row}) -> {row}
+        %a = relay.add %x, %n : ({T}, {row}) -> {T}
+        %m = relay.multiply %w, %n : (tensor<8x8xf32>, {row}) -> tensor<8x8xf32>
+        func.return %a, %m : {T}, tensor<8x8xf32>
+        """,
+        f"({T}, tensor<8x8xf32>)",
+    )
+    assert any(group.copies for group in decided(module).groups) == copied
+
+
+def test_a_sibling_that_cannot_join_says_what_ended_its_group() -> None:
+    module = parse(
+        f"""
+        %a = relay.exp %x : ({T}) -> {T}
+        %b = relay.tanh %x : ({T}) -> {T}
+        %d = relay.nn.dense %a, %w : ({T}, tensor<8x8xf32>) -> {T}
+        %e = relay.nn.dense %b, %w : ({T}, tensor<8x8xf32>) -> {T}
+        %s = relay.add %d, %e : ({T}, {T}) -> {T}
+        func.return %s : {T}
+        """
+    )
+    for limit, joins in ((0, 1), (2, 0)):
+        found = decided(module, FusionOptions(rules="extended", max_function_args=limit))
+        assert len(found.joins) == joins
+        (exp,) = [op for op in found.nodes if op.name == "relay.exp"]
+        refusal = found.nodes[exp].refusal
+        assert refusal is not None and refusal.rule == 22
+
+
+@settings(deadline=None, max_examples=60)
+@given(seeds)
+def test_defuse_undoes_it(seed: int) -> None:
+    """No function and no tuple is left that fusion has made."""
+    module, inputs = random_program(seed)
+    expected = interpret(module, inputs)
+    tuples = [op.name for op in module.walk()].count("relay.tuple")
+    FuseOpsPass(rules="extended").apply(Context(), module)
+    DefuseOpsPass().apply(Context(), module)
+    module.verify()
+    names = [op.name for op in module.walk()]
+    assert "relay.fused" not in names
+    assert names.count("relay.tuple") <= tuples
+    for result, value in zip(interpret(module, inputs), expected, strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-6, atol=1e-6)
 
 
 def test_a_copied_operator_is_in_each_group() -> None:

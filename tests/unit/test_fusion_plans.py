@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
 from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
-from xrelay.analysis.fusion_file import FORMAT, groups_of_data, plan_data
+from xrelay.analysis.fusion_file import FORMAT, plan_data
 from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
 from xrelay.dialects.core import FusedOp
 from xrelay.dialects.relay import Relay
@@ -160,20 +160,30 @@ def test_a_plan_applied_is_fuse_ops(options: FusionOptions, seed: int, tmp_path:
             lambda data: data["blocks"][0]["groups"][0]["members"][0].update(op="relay.exp"),
             "has 'relay.exp' at index 0, the program relay.nn.dense",
         ),
+        (
+            lambda data: data["options"].update(link_params="false"),
+            "'link_params' of 'options' is 'f",
+        ),
     ],
 )
-def test_a_wrong_plan_is_refused(change: Callable[[Any], None], message: str) -> None:
+def test_a_wrong_plan_is_refused(
+    change: Callable[[Any], None], message: str, tmp_path: Path
+) -> None:
     module = parse()
     data = plan_data(decide(module, FusionOptions()))
     assert data["format"] == FORMAT
     change(data)
-    with pytest.raises(PassFailedException, match=message):
-        groups_of_data(module, data)
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(data))
+    with pytest.raises(PassFailedException, match=f"'{re.escape(str(file))}': .*{message}"):
+        ApplyFusionPlanPass(file=str(file)).apply(Context(), module)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{")
-    for name, message in (("no.json", "No such file"), ("bad.json", "is not JSON")):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    messages = {"no.json": "No such file", "bad.json": "not JSON", "deep.json": "nest too deeply"}
+    for name, message in messages.items():
         with pytest.raises(PassFailedException, match=message):
             ApplyFusionPlanPass(file=str(tmp_path / name)).apply(Context(), parse())
 
@@ -193,7 +203,10 @@ def policy(module: ModuleOp, *groups: str, multi_output: bool = False) -> Fusion
 @pytest.mark.parametrize(
     "groups, message",
     [
-        (("rs", "sa"), "softmax %s is in two groups"),
+        (
+            ("rs", "sa"),
+            "softmax %s is in the groups that end in relay.nn.softmax %s and in relay.add",
+        ),
         (("dt",), "has 2 operations that others use \\(relay.nn.dense %d, relay.tanh %t\\)"),
     ],
 )

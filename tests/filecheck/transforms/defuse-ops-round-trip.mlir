@@ -1,4 +1,5 @@
 // RUN: xdsl-opt -p fuse-ops,defuse-ops %s | filecheck %s
+// RUN: xdsl-opt -p 'fuse-ops{rules=extended},defuse-ops' %s | filecheck %s --check-prefix OUTPUTS
 
 // What fuse-ops makes, defuse-ops undoes.
 
@@ -78,3 +79,16 @@ func.func @inception(%x: tensor<1x16x8x8xf32>, %w0: tensor<16x16x3x3xf32>, %w1: 
 // CHECK-NEXT:   %[[V11:\w+]] = relay.concatenate %[[V10]]
 // CHECK-NEXT:   func.return %[[V11]] :
 // CHECK-NEXT: }
+
+// So it is with several outputs: no tuple remains.
+func.func @outputs(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = relay.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relay.tanh %0 : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// OUTPUTS-LABEL: func.func @outputs(
+// OUTPUTS-SAME:  %[[X:\w+]]: tensor<4xf32>)
+// OUTPUTS-NEXT:   %[[E:\w+]] = relay.exp %[[X]] :
+// OUTPUTS-NEXT:   %[[T:\w+]] = relay.tanh %[[E]] :
+// OUTPUTS-NEXT:   func.return %[[E]], %[[T]] :

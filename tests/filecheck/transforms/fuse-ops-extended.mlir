@@ -168,7 +168,7 @@ func.func @several_outputs(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8x
 // CHECK-NEXT:    func.return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
 // CHECK-NEXT:  }
 
-// The dense needs the value before the sum can be computed.
+// The dense, whose result the last group takes, needs the value: it cannot be computed there.
 func.func @keep_value_that_comes_back(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = relay.exp %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = relay.nn.dense %0, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
