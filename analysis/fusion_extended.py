@@ -195,6 +195,9 @@ class Extension:
         if not alone:
             if reduces or anchored:
                 return None
+            if self.moves[part]:
+                sentence = f"others than {root.name} use the value, whose group moves elements"
+                return self.refused(40, sentence, root)
             if self.moves[sink] or self.reductions[sink] or not self.same_loops(part, sink):
                 sentence = f"others than {root.name} use the value, which has other loops"
                 return self.refused(40, sentence, root)

@@ -243,7 +243,7 @@ def preparation(target: str) -> tuple[ModulePass, ...]:
 
 def relay_passes(target: str, threads: int = 1) -> tuple[ModulePass, ...]:
     """What happens to a relay module before its code is generated, in order."""
-    return (*preparation(target), FuseCompositesPass(target, threads), FuseOpsPass())
+    return (*preparation(target), FuseCompositesPass(target, threads), FuseOpsPass(rules="cpu"))
 
 
 def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:

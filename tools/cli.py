@@ -216,8 +216,8 @@ def _add_fusion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-depth", type=int, default=256, help="of fuse-ops (default 256)")
     parser.add_argument(
         "--rules",
-        default="relay",
-        help="of fuse-ops: relay (default), or extended for rules that go beyond Relay's",
+        default="cpu",
+        help="of fuse-ops: relay, or with more rules cpu (default, what the compiler does) and extended",
     )
     parser.add_argument(
         "--max-function-args",

@@ -30,7 +30,6 @@ from xrelay.tools.light_models import light_model
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
 from xrelay.tools.verify import TOLERANCE, largest_difference
-from xrelay.transforms.fuse_ops import FuseOpsPass
 
 MODEL = "resnet50"
 LARGEST = 10
@@ -61,7 +60,7 @@ def demo() -> int:
         original = module.clone()
         simplified = module.clone()
         run_passes(simplified, preparation(NATIVE))
-        (plan,) = plans(simplified, FusionOptions(FuseOpsPass().opt_level))
+        (plan,) = plans(simplified, FusionOptions(rules="cpu"))
         start = time.perf_counter()
         code = compile_code(module, MODEL, CompileOptions(), progress)
         progress("generate machine code")

@@ -61,7 +61,7 @@ class FuseOpsPass(ModulePass):
     max_function_args: int = FusionOptions.max_function_args
     """The largest number of parameters and results of a `relay.fused`; 0 for no limit."""
     rules: str = FusionOptions.rules
-    """`relay` for Relay's rules, `extended` for those that go beyond them (docs/fusion.md)."""
+    """`relay` for Relay's rules, `cpu` or `extended` for more than them (docs/fusion.md)."""
 
     @classmethod
     def of(cls, options: FusionOptions) -> "FuseOpsPass":
