@@ -23,7 +23,7 @@ Leaves alone: all that is in no region.
 Source: Relay's PartitionGraph.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -46,7 +46,8 @@ from xrelay.analysis.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.transforms.borders import RemoveBorders
+from xrelay.transforms.rewriting import erase_unused, exchange_operands
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,9 @@ class FlattenTupleOutput(RewritePattern):
         erase_unused((fields.result,), rewriter)
 
 
-@dataclass(frozen=True)
-class RemoveDefaultAnnotation(RewritePattern):
-    """What is for `default` is in no region."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CompilerAnnotationOp, rewriter: PatternRewriter, /) -> None:
-        if op.compiler.data == DEFAULT:
-            rewriter.replace(op, (), (op.data,))
+def in_front_of_default(border: CompilerAnnotationOp) -> SSAValue | None:
+    """The value in front of a border of `default`, None for other borders."""
+    return border.data if border.compiler.data == DEFAULT else None
 
 
 def is_bound(value: SSAValue) -> bool:
@@ -94,6 +90,8 @@ class _Outliner:
     rewriter: PatternRewriter
     symbols: set[str]
     """The names that the module's operations have."""
+    exchanged: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """What stands for the results of borders."""
 
     def run(self) -> list[func.FuncOp]:
         """The functions, in order."""
@@ -121,12 +119,20 @@ class _Outliner:
             assert last is not None
             self.rewriter.insert(new, InsertPoint.before(last))
             for end in partitioned.region.outputs:
-                self.rewriter.replace_all_uses_with(end.result, replaced[end.data])
+                self.exchange(end.result, replaced[end.data])
+        for function in (self.partition.function, *made):
+            exchange_operands(function.walk(), self.exchanged)
         for partitioned in reversed(self.partition.regions):
             for border in (*partitioned.region.outputs, *partitioned.sources):
                 self.rewriter.erase(border)
         self.sort(order)
         return made
+
+    def exchange(self, old: SSAValue, new: SSAValue) -> None:
+        """Notes that `new` takes the place of `old`, and its name if it has none."""
+        self.exchanged[old] = new
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
 
     def outline(
         self, partitioned: PartitionedRegion, replaced: dict[SSAValue, SSAValue]
@@ -148,7 +154,7 @@ class _Outliner:
             arguments.append(value)
             inside[source] = parameter
         for begin, source in partitioned.sources.items():
-            self.rewriter.replace_all_uses_with(begin.result, inside[source])
+            self.exchange(begin.result, inside[source])
         results = region.results
         for op in partitioned.body:
             op.detach()
@@ -192,9 +198,9 @@ def bound(value: SSAValue, block: Block) -> SSAValue:
     owner = value.owner
     assert isinstance(owner, ConstantOp | TupleOp)
     copies: dict[SSAValue, SSAValue] = {}
-    for field in owner.operands:
-        if field not in copies and isinstance(field.owner, ConstantOp):
-            copies[field] = bound(field, block)
+    for operand in owner.operands:
+        if operand not in copies and isinstance(operand.owner, ConstantOp):
+            copies[operand] = bound(operand, block)
     copy = owner.clone(copies)
     block.add_op(copy)
     return copy.results[0]
@@ -265,7 +271,7 @@ class PartitionGraphPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         PatternRewriteWalker(
             GreedyRewritePatternApplier(
-                [RemoveDefaultAnnotation(), FlattenTupleOutput()], dce_enabled=False
+                [RemoveBorders(in_front_of_default), FlattenTupleOutput()], dce_enabled=False
             )
         ).rewrite_module(op)
         partitions: dict[Operation, Partition] = {}
