@@ -11,7 +11,7 @@ long as the program, it does not.
 Source: Relay's DFPatternMatcher.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
@@ -186,6 +186,15 @@ class Matcher:
             yield
             self.taken_back(bound)
             del self.ops[named:]
+
+    def describes(self, pattern: Pattern, value: SSAValue) -> bool:
+        """Whether there is a way, which is not taken, and whose failures are none of the match."""
+        bound, named, before = len(self.bindings), len(self.ops), (self.furthest, self.progress)
+        found = any(True for _ in self.match(pattern, value))
+        self.taken_back(bound)
+        del self.ops[named:]
+        self.furthest, self.progress = before
+        return found
 
     def taken_back(self, count: int) -> list[tuple[Pattern, SSAValue]]:
         """Unbinds all but the first `count` nodes. Returns these nodes in order, with their values."""
@@ -421,7 +430,7 @@ class Matcher:
             count = len(self.ops)
             self.ops.extend(between)
             for _ in self.match(pattern.parent, parent):
-                if _only_leads_to(parent, {*between, *self.ops}, value):
+                if _only_leads_to(parent, between, value):
                     yield
                 else:
                     reason = f"something else uses it or what is between it and {pattern.child}"
@@ -430,7 +439,7 @@ class Matcher:
 
     def way_to_parent(
         self, pattern: DominatorPattern, value: SSAValue
-    ) -> tuple[SSAValue, list[Operation]] | None:
+    ) -> tuple[SSAValue, dict[Operation, None]] | None:
         """The one parent above a value, and the operations between, when all are as described."""
         parent: SSAValue | None = None
         between: dict[Operation, None] = {}
@@ -441,9 +450,7 @@ class Matcher:
             if current in seen:
                 continue
             seen.add(current)
-            if any(
-                True for _ in Matcher(bindings=dict(self.bindings)).match(pattern.parent, current)
-            ):
+            if self.describes(pattern.parent, current):
                 if parent is not None and parent is not current:
                     self.fail(pattern.parent, current, f"{described(parent)} is the parent")
                     return None
@@ -461,7 +468,7 @@ class Matcher:
         if parent is None:
             self.fail(pattern.parent, value, "nothing above it is the parent")
             return None
-        return parent, list(between)
+        return parent, between
 
 
 def _owner(value: SSAValue) -> Operation:
@@ -488,7 +495,7 @@ def _inputs(value: SSAValue, pattern: Pattern) -> list[SSAValue]:
     ]
 
 
-def _only_leads_to(parent: SSAValue, inside: set[Operation], child: SSAValue) -> bool:
+def _only_leads_to(parent: SSAValue, inside: Container[Operation], child: SSAValue) -> bool:
     """Whether all ways on from `parent` are within some operations until they reach `child`."""
     end = _owner(child)
     pending, seen = [parent], {parent}

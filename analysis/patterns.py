@@ -453,7 +453,6 @@ class CompositePattern:
 def self_contained(pattern: Pattern) -> frozenset[Pattern]:
     """
     The nodes below `pattern` that have parts, all of which are parts of other nodes only through them.
-    None in a pattern with `dominates`, which looks at all operations that others name.
     """
     # Numbers the uses of nodes in the order of a walk: the parts of a node lie within a run of numbers.
     first: dict[Pattern, int] = {}
@@ -472,8 +471,6 @@ def self_contained(pattern: Pattern) -> frozenset[Pattern]:
         last[node] = uses
         if node in first:
             continue
-        if isinstance(node, DominatorPattern):
-            return frozenset()
         first[node] = uses
         pending.append((node, True))
         pending.extend((part, False) for part in reversed(node.parts()))
