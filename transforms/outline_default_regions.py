@@ -27,10 +27,11 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, SymbolTable, is_side_effect_free
+from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.compilers import DEFAULT
+from xrelay.analysis.dependencies import keeps_place
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 
 
@@ -50,8 +51,8 @@ class Segments:
         """Sorts the operations of a block. Takes time in proportion to their operands."""
         found = cls()
         waits = {op: _producers(op, block) for op in block.ops}
-        # Effects stay in their order; a call may have any.
-        effects = [op for op in block.ops if not is_side_effect_free(op)]
+        # Effects stay in their order.
+        effects = [op for op in block.ops if keeps_place(op)]
         for earlier, later in pairwise(effects):
             waits[later].add(earlier)
         users: dict[Operation, list[Operation]] = {}
