@@ -30,10 +30,10 @@ from xrelay.backends.regions import compile_region, described
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.lowering.control_flow import check_straight
 from xrelay.lowering.control_flow import described as described_op
-from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.memory_plan import Lifetime, plan_memory
 from xrelay.lowering.program import entry_function, ports
 from xrelay.lowering.target import named_target

@@ -36,10 +36,10 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.backends.discovery import backend_entries, find_backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.compiler import context
+from xrelay.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.coverage import coverage
 from xrelay.dialects.unary import ExpOp, ReluOp
 from xrelay.partitioned import find_backends, partition
