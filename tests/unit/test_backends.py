@@ -38,10 +38,13 @@ from xrelay.backends.base import (
 )
 from xrelay.backends.discovery import backend_entries, find_backend
 from xrelay.backends.numpy import NumpyBackend
+from xrelay.backends.onnxruntime import OnnxRuntimeBackend
 from xrelay.compiler import context
 from xrelay.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.coverage import coverage
+from xrelay.dialects.binary import AddOp
 from xrelay.dialects.unary import ExpOp, ReluOp
+from xrelay.interpreters.arrays import constant_op
 from xrelay.partitioned import find_backends, partition
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.partitioned import PartitionedModel
@@ -640,6 +643,22 @@ def test_values_of_the_same_name() -> None:
     x = np.float32([1, 2, 3, 4])
     (found,) = model.run({"x": x, "x_1": -x}).values()
     np.testing.assert_allclose(found, np.exp(x), rtol=1e-6)
+
+
+def test_what_onnxruntime_said_of_other_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(_: OnnxRuntimeBackend, op: Operation) -> str | None:
+        asked.append(op.name)
+        return None if len(asked) > 1 else "not this one"
+
+    monkeypatch.setattr(OnnxRuntimeBackend, "asked", answer)
+    backend = OnnxRuntimeBackend()
+    x = constant_op(np.zeros(100))
+    sums = [AddOp(x, constant_op(np.array(number))) for number in (1.0, 2.0, 1.0)]
+    answers = [backend.runs(each, each.operand_types) for each in sums]
+    assert answers == [No("not this one"), Yes(), No("not this one")]
+    assert len(asked) == 2
 
 
 def test_two_simulated_backends(tmp_path: Path) -> None:
