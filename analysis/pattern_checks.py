@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.constants import number_of, rounding
 from xrelay.analysis.patterns import (
@@ -162,7 +163,13 @@ def restriction(pattern: RestrictedPattern, value: SSAValue) -> str:
         case WherePattern():
             if not isinstance(owner, Operation):
                 return "no operation computes it"
-            return "" if pattern.condition(owner) else f"not {pattern.reason}"
+            try:
+                return "" if pattern.condition(owner) else f"not {pattern.reason}"
+            except Exception as error:
+                raise DiagnosticException(
+                    f"the condition of {pattern} raises {type(error).__name__}: {error}, asked about "
+                    f"{described(value)}"
+                ) from error
         case _:
             raise AssertionError(pattern)
 

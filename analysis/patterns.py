@@ -19,9 +19,10 @@ in `is_op`, and that all alternatives are tried.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
 if TYPE_CHECKING:
     from xrelay.analysis.matching import Match
@@ -31,7 +32,16 @@ OpKind: TypeAlias = str | type[Operation] | tuple[type[Operation], ...]
 
 
 class Pattern:
-    """Describes values. Two patterns are the same only when they are one object."""
+    """
+    Describes values. Two patterns are the same only when they are one object.
+
+    A part that is no pattern raises DiagnosticException.
+    """
+
+    def __post_init__(self) -> None:
+        for part in cast(Sequence[object], self.parts()):
+            if not isinstance(part, Pattern):
+                raise DiagnosticException(f"{part!r} is no pattern, in a {type(self).__name__}")
 
     def parts(self) -> Sequence["Pattern"]:
         """The patterns that it is made of, in order."""
@@ -148,9 +158,18 @@ class ExprPattern(Pattern):
 
 @dataclass(eq=False, frozen=True)
 class OpPattern(Pattern):
-    """An operator, as what is called."""
+    """An operator, as what is called. A kind that is neither name nor class raises DiagnosticException."""
 
     kind: OpKind
+
+    def __post_init__(self) -> None:
+        kind: object = self.kind
+        kinds = cast(tuple[object, ...], kind) if isinstance(kind, tuple) else (kind,)
+        classes = all(isinstance(each, type) and issubclass(each, Operation) for each in kinds)
+        if not isinstance(kind, str) and not classes:
+            raise DiagnosticException(
+                f"the operator is {kind!r}, expected its name, its class or a tuple of classes"
+            )
 
     def __str__(self) -> str:
         if isinstance(self.kind, str):

@@ -39,7 +39,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, SymbolTable
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xrelay.analysis.compilers import DEFAULT, REGISTRY
 from xrelay.analysis.names import module_symbols, sanitized, unused_name
@@ -230,7 +230,8 @@ def hand_over(function: func.FuncOp) -> func.FuncOp:
     """
     The function of a region as its compiler wants it, with the attributes that keep others away.
 
-    Raises DiagnosticException when the compiler removes it or changes its type.
+    Raises DiagnosticException when the compiler removes it, changes its type, adds other functions or
+    leaves what does not verify.
     """
     symbol, type_ = function.sym_name.data, function.function_type
     compiler = function.attributes.pop("Compiler")
@@ -243,7 +244,17 @@ def hand_over(function: func.FuncOp) -> func.FuncOp:
         if not isinstance(found, func.FuncOp) or found.function_type != type_:
             what = "removed" if found is None else "changed the type of"
             raise DiagnosticException(f"compiler '{compiler.data}' has {what} @{symbol}")
+        if len(module.ops) > 1:
+            raise DiagnosticException(
+                f"compiler '{compiler.data}' has added functions to @{symbol}, which has to stay one"
+            )
         function = found
+        try:
+            module.verify()
+        except VerifyException as error:
+            raise DiagnosticException(
+                f"compiler '{compiler.data}' has made @{symbol} wrong: {error}"
+            ) from error
         function.detach()
     flag = IntegerAttr(1, i32)
     function.attributes.update(

@@ -424,6 +424,9 @@ def test_a_backend_that_does_not_compile() -> None:
         (lambda i, o: [i[0][:1]], r"result 0 is float32\[1, 4\], expected float32\[3, 4\]"),
         (lambda i, o: [i[0].astype("f8")], r"result 0 is float64\[3, 4\]"),
         (lambda i, o: [], "it returns 0 arrays, expected 1"),
+        (lambda i, o: np.maximum(i[0], 0), "it returns a ndarray, expected a sequence of arrays"),
+        (lambda i, o: 3, "it returns a int, expected a sequence of arrays"),
+        (lambda i, o: sys.exit("bye"), "bye"),
     ],
 )
 def test_a_backend_that_does_not_run(wrong: Callable[..., Any], message: str) -> None:
@@ -470,6 +473,16 @@ def test_inputs_cannot_be_written() -> None:
     found = list(model.run({"x": x}).values())
     np.testing.assert_allclose(found[0], EXPECTED[0], rtol=1e-6)
     assert (x == X).all()
+
+
+def test_outputs_belong_to_the_caller() -> None:
+    def frozen(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+        result = np.asfortranarray(np.maximum(inputs[0], 0))
+        result.flags.writeable = False
+        return [result]
+
+    for found in run([RectifierBackend(frozen)])[1]:
+        assert found.flags.writeable and found.flags.c_contiguous
 
 
 def test_outputs_in_another_order() -> None:
@@ -582,6 +595,15 @@ def test_the_c_backend_where_object_files_do_not_load(monkeypatch: pytest.Monkey
         find_backend("c")
 
 
+def _fails_later(*arguments: object) -> Any:
+    yield CompositePattern("rectifier.x", is_op("nn.relu")(wildcard()))
+    raise KeyError("oops")
+
+
+def _divides(op: Operation) -> bool:
+    return bool(1 / 0)
+
+
 def _raises(*arguments: object) -> Any:
     raise KeyError("oops")
 
@@ -608,15 +630,48 @@ def _raises(*arguments: object) -> Any:
             lambda s: [CompositePattern("rectifier.x", is_op("nn.relu")(wildcard()), _raises)],
             "the check of pattern 'rectifier.x' raises KeyError",
         ),
+        ("patterns", _fails_later, r"patterns\(\) raises KeyError"),
+        ("patterns", lambda s: None, r"patterns\(\) raises TypeError"),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.", is_op("nn.relu")(wildcard()))],
+            "has a pattern 'rectifier.', expected a name that begins with",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", "nn.relu")],
+            "'rectifier.x' is 'nn.relu', expected a Pattern",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", is_op("nn.relu"))],
+            "'rectifier.x' is the operator nn.relu, expected its result",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", is_op("add")(1, wildcard()))],
+            "1 is no pattern, in a CallPattern",
+        ),
+        ("patterns", lambda s: [is_op(3)(wildcard())], "the operator is 3, expected its name"),
+        (
+            "patterns",
+            lambda s: [
+                CompositePattern("rectifier.x", is_op("nn.relu")(wildcard()).where(_divides))
+            ],
+            r"the condition of nn.relu.* raises ZeroDivisionError.*, asked about a value .relay.nn.relu",
+        ),
+        ("supports", lambda *a: sys.exit("bye"), r"supports\(.*\) raises SystemExit: bye"),
         ("optimize", _raises, "optimize raises KeyError"),
+        ("optimize", lambda s, m: m.clone(), "optimize returns a ModuleOp, expected None"),
     ],
 )
 def test_methods_that_go_wrong(
     monkeypatch: pytest.MonkeyPatch, method: str, replacement: Any, message: str
 ) -> None:
     monkeypatch.setattr(RectifierBackend, method, replacement)
-    with pytest.raises(BackendError, match=f"backend 'rectifier'.*{message}"):
+    with pytest.raises(DiagnosticException, match=message) as raised:
         run([RectifierBackend()])
+    assert "backend 'rectifier'" in str(raised.value) or "condition" in message
 
 
 def test_names_that_are_none() -> None:

@@ -171,12 +171,18 @@ def test_a_compiler_asks_for_types():
     assert [region.compiler for region in regions] == ["typed", "default"]
 
 
-@pytest.mark.parametrize("what", ["removed", "changed the type of"])
+@pytest.mark.parametrize("what", ["removed", "changed the type of", "added functions to", "made"])
 def test_a_hook_that_breaks_its_function_is_refused(what: str):
     def optimize(module: ModuleOp) -> None:
         function = main_of(module)
         if what == "removed":
             function.detach()
+        elif what == "added functions to":
+            module.body.block.add_op(func.FuncOp("helper", ([], [])))
+        elif what == "made":
+            end = function.body.block.last_op
+            assert end is not None
+            end.detach()
         else:
             function.function_type = FunctionType.from_lists([], [])
 
