@@ -8,9 +8,12 @@ Each case is a region, compiled by the backend and compared with the NumPy inter
 - the backend's own patterns, as composites;
 - chains, several outputs, one output twice, an input that is an output, tuples, constants in the
   region and as parameters, one value for two operands, rank 0, no elements, special numbers.
+
+Results must stay as they are when the region runs again, and two threads may run it at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from zlib import crc32
 
 import numpy as np
@@ -19,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xrelay.analysis.compilers import No
-from xrelay.backends.base import Array, Backend, RegionOptions
+from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions
 from xrelay.backends.contract_cases import ContractCase, operator_cases, structure_cases
 from xrelay.backends.pattern_examples import NoExample, pattern_examples
 from xrelay.backends.region_builder import RegionBuilder
@@ -69,7 +72,7 @@ def unsupported(function: func.FuncOp, backend: Backend) -> str | None:
 
 def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
     """
-    Compiles and runs a region twice, on other inputs the second time.
+    Compiles a region and runs it on two samples of inputs: one after the other, then in two threads.
 
     Raises ContractBroken when the backend raises something, or computes something else.
     """
@@ -77,39 +80,58 @@ def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
     module = function.parent_op()
     assert isinstance(module, ModuleOp)
     types = function.function_type.inputs.data
-    expected = [
-        flattened(interpret(module, nested(arrays, types), "region"))
-        for arrays in (inputs, [array[::-1].copy() if array.ndim else array for array in inputs])
-    ]
+    samples = (inputs, [array[::-1].copy() if array.ndim else array for array in inputs])
+    expected = [flattened(interpret(module, nested(arrays, types), "region")) for arrays in samples]
     try:
         backend.optimize(module)
-        run = compile_region(backend, function, RegionOptions(threads))
+        region = compile_region(backend, function, RegionOptions(threads))
     except Exception as error:
         raise ContractBroken(
             f"{case.name}: {described(function)} does not compile: {error}"
         ) from error
-    for number, wanted in enumerate(expected):
-        given = inputs if not number else [a[::-1].copy() if a.ndim else a for a in inputs]
-        kept = [array.copy() for array in given]
-        for array in given:
-            array.flags.writeable = False  # As in a program.
-        outputs = [np.full(t.shape, 77).astype(t.dtype) for t in region_outputs(function)]
-        try:
-            returned = run(given, outputs)
-        except Exception as error:
-            raise ContractBroken(
-                f"{case.name}: {described(function)} does not run: {error}"
-            ) from error
-        for i, (before, after) in enumerate(zip(kept, given, strict=True)):
-            if before.tobytes() != after.tobytes():
-                raise ContractBroken(f"{case.name}: input {i} is changed")
-        found = outputs if returned is None else [np.asarray(array) for array in returned]
-        if len(found) != len(wanted):
-            raise ContractBroken(f"{case.name}: {len(found)} results, expected {len(wanted)}")
-        for i, (array, right) in enumerate(zip(found, wanted, strict=True)):
-            problem = difference(array, right)
-            if problem:
-                raise ContractBroken(f"{case.name}: result {i} {problem}")
+
+    def run(given: Sequence[Array]) -> list[Array]:
+        return _run(case, function, region, given)
+
+    found: list[list[Array]] = []
+    for given, wanted in zip(samples, expected, strict=True):
+        found.append(run(given))
+        _compare(case, found[-1], wanted)
+    _compare(case, found[0], expected[0], " after another run")
+    with ThreadPoolExecutor(len(samples)) as pool:
+        at_once = list(pool.map(run, samples))
+    for results, wanted in zip(at_once, expected, strict=True):
+        _compare(case, results, wanted, " when two threads run the region")
+
+
+def _run(
+    case: ContractCase, function: func.FuncOp, region: CompiledRegion, inputs: Sequence[Array]
+) -> list[Array]:
+    """The results of a region, whose inputs must stay as they are."""
+    given = [array.copy() for array in inputs]
+    for array in given:
+        array.flags.writeable = False  # As in a program.
+    outputs = [np.full(t.shape, 77).astype(t.dtype) for t in region_outputs(function)]
+    try:
+        returned = region(given, outputs)
+    except Exception as error:
+        raise ContractBroken(f"{case.name}: {described(function)} does not run: {error}") from error
+    for i, (before, after) in enumerate(zip(inputs, given, strict=True)):
+        if before.tobytes() != after.tobytes():
+            raise ContractBroken(f"{case.name}: input {i} is changed")
+    return outputs if returned is None else [np.asarray(array) for array in returned]
+
+
+def _compare(
+    case: ContractCase, found: Sequence[Array], expected: Sequence[Array], when: str = ""
+) -> None:
+    """Raises ContractBroken for results that are not those expected."""
+    if len(found) != len(expected):
+        raise ContractBroken(f"{case.name}: {len(found)} results, expected {len(expected)}")
+    for i, (array, right) in enumerate(zip(found, expected, strict=True)):
+        problem = difference(array, right)
+        if problem:
+            raise ContractBroken(f"{case.name}: result {i}{when} {problem}")
 
 
 def difference(found: Array, expected: Array) -> str | None:

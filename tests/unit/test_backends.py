@@ -181,6 +181,42 @@ def test_contract_finds(wrong: Callable[..., Any], message: str) -> None:
             check(case, backend)
 
 
+def test_contract_finds_memory_that_is_used_again() -> None:
+    kept: dict[tuple[int, ...], Array] = {}
+
+    def reuse(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+        memory = kept.setdefault(inputs[0].shape, np.empty_like(inputs[0]))
+        np.maximum(inputs[0], 0, out=memory)
+        return [memory]
+
+    with pytest.raises(ContractBroken, match="result 0 after another run differs"):
+        check_rectifier(reuse)
+
+
+def test_contract_finds_what_two_threads_share() -> None:
+    """Both wait for each other, so that the one that writes last wins."""
+    shared: list[Array] = []
+    barrier = threading.Barrier(2)
+    main = threading.get_ident()
+
+    def share(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        source = inputs[0]
+        if threading.get_ident() != main:
+            shared.append(source)
+            barrier.wait(timeout=60)
+            source = shared[-1]
+        np.maximum(source, 0, out=outputs[0])
+
+    with pytest.raises(ContractBroken, match="result 0 when two threads run the region differs"):
+        check_rectifier(share)
+
+
+def check_rectifier(run: Callable[..., Any]) -> None:
+    """Checks the first case of several elements in f32."""
+    backend = RectifierBackend(run)
+    check(next(c for c in contract_cases(backend) if c.name == "nn.relu float32[7]"), backend)
+
+
 # Discovery
 
 
