@@ -134,8 +134,8 @@ def test_contract_of_what_comes_with_xrelay(name: str) -> None:
     cases = list(contract_cases(backend))
     assert len(cases) > 100
     for number, case in enumerate(cases):
-        # A part of the operators; of the structures all.
-        if number % 5 == 0 or "(" in case.name:
+        # Each starts a C compiler there: a part of the operators, of the structures all.
+        if name != "c" or number % 5 == 0 or "(" in case.name:
             check(case, backend)
 
 
