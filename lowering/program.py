@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.analysis.operation_count import operation_count
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
@@ -58,7 +59,6 @@ from xrelay.lowering.evaluate import Leaf
 from xrelay.lowering.format import Format
 from xrelay.lowering.group import Group, group_of
 from xrelay.lowering.kernel import Kernel, KernelOptions, build_kernel, group_inputs
-from xrelay.lowering.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.storage import (
     Storage,

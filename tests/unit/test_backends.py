@@ -608,6 +608,29 @@ def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not HAS_C, reason="no C compiler")
+def test_memory_of_the_c_backend_is_shared() -> None:
+    type_ = "tensor<4xf32>"
+    lines = [f"%v0 = relay.exp %x : ({type_}) -> {type_}"]
+    lines += [f"%v{i + 1} = relay.tanh %v{i} : ({type_}) -> {type_}" for i in range(20)]
+    lines += [f"%r = relay.add %v20, %v3 : ({type_}, {type_}) -> {type_}"]
+    text = f"func.func @main(%x: {type_}) -> ({type_}, {type_}) {{ {' '.join(lines)} "
+    program = module(text + f"func.return %r, %v1 : {type_}, {type_} }}")
+    function = next(iter(program.ops))
+    assert isinstance(function, func.FuncOp)
+    size = re.search(r"malloc\((\d+)\)", c_source.c_source(function))
+    # %v1, %v3 and two of the chain; each takes 64 bytes.
+    assert size is not None and int(size.group(1)) == 4 * 64
+    model = xrelay.compile(program, backends=["c"], cache=False)
+    x = np.linspace(-1, 1, 4, dtype=np.float32)
+    values = [np.exp(x)]
+    for _ in range(20):
+        values.append(np.tanh(values[-1]))
+    first, second = model.run({"x": x}).values()
+    np.testing.assert_allclose(first, values[20] + values[3], rtol=1e-5)
+    np.testing.assert_allclose(second, values[1], rtol=1e-5)
+
+
+@pytest.mark.skipif(not HAS_C, reason="no C compiler")
 def test_memory_that_the_c_backend_does_not_get(monkeypatch: pytest.MonkeyPatch) -> None:
     """A region that cannot run fails as regions do; the process goes on."""
     whole = c_source.c_source
