@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.compilers import DEFAULT
-from xrelay.analysis.patterns import OpPattern, Pattern, nodes
+from xrelay.analysis.pattern_nodes import nodes
+from xrelay.analysis.patterns import OpPattern, Pattern
 from xrelay.backends.base import (
     Backend,
     BackendError,

@@ -101,5 +101,6 @@ class OnnxRuntimeBackend(OnnxEngine):
 def _small_constant(value: SSAValue) -> ConstantOp | None:
     """The constant that a question to the engine has in it."""
     op = value.owner
-    is_small = isinstance(op, ConstantOp) and prod(op.result.type.get_shape()) <= SMALL
-    return op if is_small else None
+    if isinstance(op, ConstantOp) and prod(op.result.type.get_shape()) <= SMALL:
+        return op
+    return None
