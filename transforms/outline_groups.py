@@ -32,7 +32,7 @@ from xrelay.analysis.fusion_policy import groups_in_order
 from xrelay.dialects.annotation import StopFusionOp
 from xrelay.dialects.core import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.transforms.rewriting import exchange_operands
+from xrelay.transforms.operands import exchange_operands
 
 REMARK = "relay.fusion_remark"
 """

@@ -47,7 +47,8 @@ from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_part
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.borders import RemoveBorders
-from xrelay.transforms.rewriting import erase_unused, exchange_operands
+from xrelay.transforms.operands import exchange_operands
+from xrelay.transforms.rewriting import erase_unused
 
 
 @dataclass(frozen=True)

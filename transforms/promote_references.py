@@ -41,7 +41,7 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.transforms.rewriting import exchange_operands
+from xrelay.transforms.operands import exchange_operands
 
 
 def holds_references(type_: Attribute) -> bool:

@@ -1,6 +1,6 @@
 """What rewrite rules share: collecting the operations of a replacement, and tidying up after it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -103,13 +103,3 @@ def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter) -> None:
             continue
         pending.extend(dict.fromkeys(op.operands))
         rewriter.erase(op)
-
-
-def exchange_operands(ops: Iterable[Operation], replaced: Mapping[SSAValue, SSAValue]) -> None:
-    """
-    Puts values in the place of others, for all operands of an operation at once: a single new operand
-    costs xDSL a pass over all of them, and a tuple may have thousands.
-    """
-    for op in ops:
-        if any(operand in replaced for operand in op.operands):
-            op.operands = [replaced.get(operand, operand) for operand in op.operands]

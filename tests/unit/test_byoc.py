@@ -25,6 +25,7 @@ from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.inline_compiler_functions import InlineCompilerFunctionsPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.outline_compiler_functions import OutlineCompilerFunctionsPass
+from xrelay.transforms.outline_default_regions import outline_default_regions
 from xrelay.transforms.partition_graph import PartitionGraphPass
 
 VECTOR = TensorType(f32, [4])
@@ -230,7 +231,9 @@ def test_operands_of_wide_tuples_are_not_set_one_by_one(monkeypatch: pytest.Monk
     inputs = [np.arange(-2, 2, dtype=np.float32)]
     before = interpret(module, inputs)
     partition(module, ["a:abs"])
+    outline_default_regions(module, main_of(module))
     assert copied < 10 * width
+    module.verify()
     for value, expected in zip(interpret(module, inputs), before, strict=True):
         np.testing.assert_array_equal(np.stack(value), np.stack(expected))
 
