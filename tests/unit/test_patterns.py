@@ -5,8 +5,15 @@ from collections.abc import Callable
 
 import pytest
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    f32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -193,6 +200,13 @@ def test_what_patterns_describe(lines: str, result: str, pattern: Pattern, holds
     value = value_of(lines, result, params)
     assert (match(pattern, value) is not None) == holds
     assert (why_not(pattern, value) is None) == holds
+
+
+@pytest.mark.parametrize("element_type", [IndexType(), IntegerType(4)])
+def test_element_types_that_relay_lacks(element_type: Attribute):
+    (value,) = Block(arg_types=[TensorType(element_type, [4])]).args
+    mismatch = why_not(wildcard().has_dtype("float32"), value)
+    assert mismatch is not None and mismatch.reason == f"its elements are {element_type}"
 
 
 def test_expressions_are_compared_by_structure():
