@@ -67,11 +67,12 @@ def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
 
     Raises BackendError for unknown names and for the same one twice.
     """
-    for each in cast(Sequence[object], [names] if isinstance(names, str) else names):
-        if isinstance(names, str) or not isinstance(each, str | Backend):
-            raise BackendError(
-                f"the backends are {names!r}, expected a list of names and of Backend objects"
-            )
+    listed = cast(object, names)
+    are_listed = isinstance(listed, Sequence) and not isinstance(listed, str)
+    if not are_listed or not all(isinstance(x, str | Backend) for x in cast(list[object], listed)):
+        raise BackendError(
+            f"the backends are {names!r}, expected a list of names and of Backend objects"
+        )
     given = (each if isinstance(each, Backend) else find_backend(each) for each in names)
     found = tuple(
         each if isinstance(each, CheckedBackend) else CheckedBackend(each) for each in given

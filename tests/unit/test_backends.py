@@ -239,6 +239,14 @@ def test_backends_that_cannot_be_used(name: str, message: str) -> None:
         find_backend(name)
 
 
+@pytest.mark.parametrize(
+    "backends", ["numpy", 3, NumpyBackend(), [NumpyBackend], [["numpy"]], iter(["numpy"])]
+)
+def test_backends_that_are_no_list_of_them(backends: Any) -> None:
+    with pytest.raises(BackendError, match="expected a list of names and of Backend objects"):
+        find_backends(backends)
+
+
 def test_the_same_backend_twice() -> None:
     with pytest.raises(BackendError, match="named twice"):
         find_backends(["numpy", "numpy"])
