@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.compilers import DEFAULT, Targets
+from xrelay.analysis.dependencies import Effects
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.adt import ConstructOp
 from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
@@ -95,6 +95,7 @@ class _Walk:
     plan: AnnotationPlan = field(default_factory=AnnotationPlan)
     known: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """The compilers of values that are computed in a region."""
+    effects: Effects = field(default_factory=Effects)
 
     def visit(self, op: Operation) -> None:
         match op:
@@ -112,7 +113,7 @@ class _Walk:
                 self.leave(op)
             case LetOp() if self.non_call_ops:
                 self.enter(op, None)
-            case _ if not is_side_effect_free(op) and not any(r.uses for r in op.results):
+            case _ if self.effects.keeps_place(op) and not any(r.uses for r in op.results):
                 # No region would be left by its result.
                 self.leave(op)
             case _ if is_call(op):

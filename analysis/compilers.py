@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.patterns import CompositePattern
 from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.relay import Relay
 
 DEFAULT = "default"
 """The compiler of what no other one takes: this project."""
@@ -115,8 +117,10 @@ def parse_operators(entries: Sequence[str], targets: Sequence[str]) -> Mapping[s
     """
     The rules of compilers from entries `compiler:operator`, for the compilers that have entries.
 
-    Raises PassFailedException for an entry of another form or of a compiler that is no target.
+    Raises PassFailedException for an entry of another form, of a compiler that is no target or with an
+    unknown operator.
     """
+    known = {func.CallOp.name, *(op.name.removeprefix("relay.") for op in Relay.operations)}
     found: dict[str, set[str]] = {}
     for entry in entries:
         compiler, colon, operator = entry.partition(":")
@@ -125,7 +129,10 @@ def parse_operators(entries: Sequence[str], targets: Sequence[str]) -> Mapping[s
                 f"'operators' has {entry!r}, expected compiler:operator, where the compiler is "
                 f"one of {', '.join(targets)}"
             )
-        found.setdefault(compiler, set()).add(operator.removeprefix("relay."))
+        name = operator.removeprefix("relay.")
+        if name not in known:
+            raise PassFailedException(f"'operators' has {entry!r}: there is no operator {name}")
+        found.setdefault(compiler, set()).add(name)
     return {name: SupportedOperators(frozenset(names)) for name, names in found.items()}
 
 

@@ -3,21 +3,52 @@
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, SymbolTable, is_side_effect_free
 
 from xrelay.analysis.scopes import has_flag, in_evaluation_order
 
 
+@dataclass(frozen=True)
+class Effects:
+    """Which operations have effects. Knows the functions that are called from one question to the next."""
+
+    symbols: dict[Operation, dict[str, Operation]] = field(
+        default_factory=dict[Operation, dict[str, Operation]]
+    )
+    """The operations of each symbol table."""
+
+    def keeps_place(self, op: Operation) -> bool:
+        """
+        Whether the order of `op` and other such operations counts: it has effects. A call of a function
+        that was made of operators without effects (`Primitive`) has none.
+        """
+        if isinstance(op, func.CallOp):
+            called = self.called(op)
+            return called is None or not has_flag(called, ("Primitive",))
+        return not is_side_effect_free(op)
+
+    def called(self, op: func.CallOp) -> Operation | None:
+        """The function that is called, None when the symbol table around does not have it."""
+        table = op.parent_op()
+        while table is not None and not table.has_trait(SymbolTable):
+            table = table.parent_op()
+        if table is None or op.callee.nested_references.data:
+            return None
+        if table not in self.symbols:
+            inside = (
+                (each.properties.get("sym_name"), each) for each in table.regions[0].block.ops
+            )
+            self.symbols[table] = {
+                name.data: each for name, each in inside if isinstance(name, StringAttr)
+            }
+        return self.symbols[table].get(op.callee.root_reference.data)
+
+
 def keeps_place(op: Operation) -> bool:
-    """
-    Whether the order of `op` and other such operations counts: it has effects. A call of a function
-    that was made of operators without effects (`Primitive`) has none.
-    """
-    if isinstance(op, func.CallOp):
-        called = SymbolTable.lookup_symbol(op, op.callee)
-        return called is None or not has_flag(called, ("Primitive",))
-    return not is_side_effect_free(op)
+    """Whether the order of `op` and other such operations counts; see `Effects`."""
+    return Effects().keeps_place(op)
 
 
 @dataclass(frozen=True)
@@ -31,11 +62,11 @@ class Dependencies:
     @classmethod
     def of_function(cls, function: func.FuncOp) -> "Dependencies":
         """The dependencies within `function`."""
-        found = cls(function)
+        found, effects = cls(function), Effects()
         last: dict[Block, Operation] = {}
         for op in in_evaluation_order(function):
             block = op.parent
-            if block is None or op is block.last_op or not keeps_place(op):
+            if block is None or op is block.last_op or not effects.keeps_place(op):
                 continue
             if block in last:
                 found.before[op] = last[block]

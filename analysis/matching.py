@@ -1,20 +1,15 @@
 """
 Whether a pattern describes a value, and if not, why.
 
-The matcher binds the nodes of a pattern to values and takes back what led nowhere. A node whose parts
-occur nowhere else is *self-contained*: in which way it matches makes no difference to other nodes. Of
-those the matcher keeps the first way, once for each value, so that swapped operands do not multiply.
-
-Patterns are small, so that it follows them by recursion; along the path of `dominates`, which can be as
-long as the program, it does not.
+Here is what each kind of node asks of a value; `pattern_search` tries the ways. Patterns are small, so that
+they are followed by recursion; the path of `dominates`, which can be as long as the program, is not.
 
 Source: Relay's DFPatternMatcher.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
 from xdsl.dialects import scf, tensor
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -27,8 +22,9 @@ from xrelay.analysis.pattern_checks import (
     described,
     leaf_mismatch,
     restriction,
-    same_value,
 )
+from xrelay.analysis.pattern_nodes import self_contained
+from xrelay.analysis.pattern_search import Mismatch, Search, Ways
 from xrelay.analysis.patterns import (
     AltPattern,
     AttrPattern,
@@ -44,7 +40,6 @@ from xrelay.analysis.patterns import (
     TupleGetItemPattern,
     TuplePattern,
     WildcardPattern,
-    self_contained,
 )
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
@@ -52,9 +47,6 @@ from xrelay.dialects.core import CalledBodyOp, ConstantOp, TupleGetItemOp, Tuple
 from xrelay.dialects.functional import ClosureOp, LetOp
 
 COMMUTATIVE = (AddOp, MultiplyOp)
-
-Ways: TypeAlias = Iterator[None]
-"""One item for each way in which a pattern matches, while what it binds is bound."""
 
 
 @dataclass(frozen=True)
@@ -83,25 +75,6 @@ class Match:
         return found
 
 
-@dataclass(frozen=True)
-class Mismatch:
-    """Why a pattern does not describe a value."""
-
-    pattern: Pattern
-    """The node that failed."""
-    value: SSAValue
-    reason: str
-
-    @property
-    def op(self) -> Operation | None:
-        """The operation that the node was compared with; None for parameters."""
-        owner = self.value.owner
-        return owner if isinstance(owner, Operation) else None
-
-    def __str__(self) -> str:
-        return f"{self.pattern} does not describe {described(self.value)}: {self.reason}"
-
-
 def is_call(op: object) -> bool:
     """Whether an operation is a call of an operator or of a function literal."""
     if isinstance(op, CalledBodyOp):
@@ -116,96 +89,8 @@ def _has_kind(op: Operation, pattern: OpPattern) -> bool:
     return isinstance(op, pattern.kind)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Whether a self-contained node describes a value, apart from what is bound elsewhere."""
-
-    bindings: Sequence[tuple[Pattern, SSAValue]] | None
-    """What the first way binds, the node itself last; None when there is no way."""
-    ops: Sequence[Operation]
-    furthest: Mismatch | None
-    progress: int
-    """How much the node had bound where it came furthest and failed."""
-
-
-@dataclass
-class Matcher:
-    """The search for ways in which a pattern describes a value."""
-
-    self_contained: frozenset[Pattern] = frozenset()
-    bindings: dict[Pattern, SSAValue] = field(default_factory=dict[Pattern, SSAValue])
-    ops: list[Operation] = field(default_factory=list[Operation])
-    furthest: Mismatch | None = None
-    progress: int = -1
-    """How much was bound where the match that came furthest failed."""
-    outcomes: dict[tuple[Pattern, SSAValue], Outcome] = field(
-        default_factory=dict[tuple[Pattern, SSAValue], Outcome]
-    )
-    """Of self-contained nodes."""
-
-    def match(self, pattern: Pattern, value: SSAValue) -> Ways:
-        """The ways in which `value` is as described, given what is bound."""
-        known = self.bindings.get(pattern)
-        if known is not None:
-            if same_value(known, value):
-                yield
-            else:
-                self.fail(pattern, value, f"it stands for {described(known)} already")
-            return
-        if pattern not in self.self_contained:
-            for _ in self.ways(pattern, value):
-                self.bindings[pattern] = value
-                yield
-                del self.bindings[pattern]
-            return
-        bound, named = len(self.bindings), len(self.ops)
-        outcome = self.outcomes.get((pattern, value))
-        if outcome is None:
-            before = self.furthest, self.progress
-            self.furthest, self.progress = None, -1
-            matches = False
-            for _ in self.ways(pattern, value):
-                self.bindings[pattern] = value
-                matches = True
-                break
-            # The way is left as it is: what it bound is taken back here.
-            outcome = Outcome(
-                self.taken_back(bound) if matches else None,
-                self.ops[named:],
-                self.furthest,
-                self.progress - bound - named,
-            )
-            del self.ops[named:]
-            self.outcomes[pattern, value] = outcome
-            self.furthest, self.progress = before
-        if bound + named + outcome.progress > self.progress and outcome.furthest is not None:
-            self.progress, self.furthest = bound + named + outcome.progress, outcome.furthest
-        if outcome.bindings is not None:
-            self.bindings.update(outcome.bindings)
-            self.ops.extend(outcome.ops)
-            yield
-            self.taken_back(bound)
-            del self.ops[named:]
-
-    def taken_back(self, count: int) -> list[tuple[Pattern, SSAValue]]:
-        """Unbinds all but the first `count` nodes. Returns these nodes in order, with their values."""
-        items: list[tuple[Pattern, SSAValue]] = []
-        while len(self.bindings) > count:
-            items.append(self.bindings.popitem())
-        return items[::-1]
-
-    def fail(self, pattern: Pattern, value: SSAValue, reason: str) -> None:
-        """Remembers why a node does not match, if no other came further."""
-        progress = len(self.bindings) + len(self.ops)
-        if progress > self.progress:
-            self.progress, self.furthest = progress, Mismatch(pattern, value, reason)
-
-    def check(self, holds: bool, pattern: Pattern, value: SSAValue, reason: str) -> Ways:
-        """One way when a condition holds."""
-        if holds:
-            yield
-        else:
-            self.fail(pattern, value, reason)
+class Matcher(Search):
+    """The rules of the kinds of nodes."""
 
     def ways(self, pattern: Pattern, value: SSAValue) -> Ways:
         """The ways in which `value` is as described, for a node that stands for nothing yet."""
@@ -241,20 +126,6 @@ class Matcher:
             case _:
                 reason = leaf_mismatch(pattern, value)
                 yield from self.check(not reason, pattern, value, reason)
-
-    def naming(self, op: Operation) -> Ways:
-        """Counts an operation among those of the match."""
-        self.ops.append(op)
-        yield
-        self.ops.pop()
-
-    def all(self, patterns: Sequence[Pattern], values: Sequence[SSAValue]) -> Ways:
-        """The ways in which each of some values is as its pattern describes."""
-        if not patterns:
-            yield
-            return
-        for _ in self.match(patterns[0], values[0]):
-            yield from self.all(patterns[1:], values[1:])
 
     def call(self, pattern: CallPattern, value: SSAValue) -> Ways:
         op, args = value.owner, pattern.args
@@ -421,7 +292,7 @@ class Matcher:
             count = len(self.ops)
             self.ops.extend(between)
             for _ in self.match(pattern.parent, parent):
-                if _only_leads_to(parent, {*between, *self.ops}, value):
+                if _only_leads_to(parent, between, value):
                     yield
                 else:
                     reason = f"something else uses it or what is between it and {pattern.child}"
@@ -430,7 +301,7 @@ class Matcher:
 
     def way_to_parent(
         self, pattern: DominatorPattern, value: SSAValue
-    ) -> tuple[SSAValue, list[Operation]] | None:
+    ) -> tuple[SSAValue, dict[Operation, None]] | None:
         """The one parent above a value, and the operations between, when all are as described."""
         parent: SSAValue | None = None
         between: dict[Operation, None] = {}
@@ -441,9 +312,7 @@ class Matcher:
             if current in seen:
                 continue
             seen.add(current)
-            if any(
-                True for _ in Matcher(bindings=dict(self.bindings)).match(pattern.parent, current)
-            ):
+            if self.describes(pattern.parent, current):
                 if parent is not None and parent is not current:
                     self.fail(pattern.parent, current, f"{described(parent)} is the parent")
                     return None
@@ -461,7 +330,7 @@ class Matcher:
         if parent is None:
             self.fail(pattern.parent, value, "nothing above it is the parent")
             return None
-        return parent, list(between)
+        return parent, between
 
 
 def _owner(value: SSAValue) -> Operation:
@@ -488,7 +357,7 @@ def _inputs(value: SSAValue, pattern: Pattern) -> list[SSAValue]:
     ]
 
 
-def _only_leads_to(parent: SSAValue, inside: set[Operation], child: SSAValue) -> bool:
+def _only_leads_to(parent: SSAValue, inside: Container[Operation], child: SSAValue) -> bool:
     """Whether all ways on from `parent` are within some operations until they reach `child`."""
     end = _owner(child)
     pending, seen = [parent], {parent}

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import DiagnosticException, InterpretationError
 
 from xrelay.analysis.constants import number_of, rounding
 from xrelay.analysis.patterns import (
@@ -88,6 +89,14 @@ def same_expression(one: SSAValue, other: SSAValue) -> bool:
     return True
 
 
+def _dtype_name(element_type: Attribute) -> str:
+    """Relay's name of an element type; of one that Relay does not have the text."""
+    try:
+        return dtype_of(element_type).name
+    except InterpretationError:
+        return str(element_type)
+
+
 def plain(attribute: Attribute) -> object:
     """The Python value of an attribute, as patterns write it; element types by Relay's name."""
     match attribute:
@@ -104,7 +113,7 @@ def plain(attribute: Attribute) -> object:
         case UnitAttr():
             return True
         case IntegerType() | BFloat16Type() | Float16Type() | Float32Type() | Float64Type():
-            return dtype_of(attribute).name
+            return _dtype_name(attribute)
         case _:
             return attribute
 
@@ -149,7 +158,7 @@ def restriction(pattern: RestrictedPattern, value: SSAValue) -> str:
         case DtypePattern():
             if not is_tensor_type(type_):
                 return f"its type is {type_}"
-            dtype = dtype_of(type_.element_type).name
+            dtype = _dtype_name(type_.element_type)
             return "" if dtype == pattern.dtype else f"its elements are {dtype}"
         case ShapePattern():
             if not is_tensor_type(type_):
@@ -162,7 +171,13 @@ def restriction(pattern: RestrictedPattern, value: SSAValue) -> str:
         case WherePattern():
             if not isinstance(owner, Operation):
                 return "no operation computes it"
-            return "" if pattern.condition(owner) else f"not {pattern.reason}"
+            try:
+                return "" if pattern.condition(owner) else f"not {pattern.reason}"
+            except Exception as error:
+                raise DiagnosticException(
+                    f"the condition of {pattern} raises {type(error).__name__}: {error}, asked about "
+                    f"{described(value)}"
+                ) from error
         case _:
             raise AssertionError(pattern)
 

@@ -26,6 +26,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
 from xrelay.analysis.matching import Match, match
+from xrelay.analysis.pattern_nodes import nodes
 from xrelay.analysis.patterns import (
     AltPattern,
     CallPattern,
@@ -37,7 +38,6 @@ from xrelay.analysis.patterns import (
     OpPattern,
     Pattern,
     TuplePattern,
-    nodes,
 )
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp

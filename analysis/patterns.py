@@ -19,9 +19,10 @@ in `is_op`, and that all alternatives are tried.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
 if TYPE_CHECKING:
     from xrelay.analysis.matching import Match
@@ -31,7 +32,16 @@ OpKind: TypeAlias = str | type[Operation] | tuple[type[Operation], ...]
 
 
 class Pattern:
-    """Describes values. Two patterns are the same only when they are one object."""
+    """
+    Describes values. Two patterns are the same only when they are one object.
+
+    A part that is no pattern raises DiagnosticException.
+    """
+
+    def __post_init__(self) -> None:
+        for part in cast(Sequence[object], self.parts()):
+            if not isinstance(part, Pattern):
+                raise DiagnosticException(f"{part!r} is no pattern, in a {type(self).__name__}")
 
     def parts(self) -> Sequence["Pattern"]:
         """The patterns that it is made of, in order."""
@@ -148,9 +158,18 @@ class ExprPattern(Pattern):
 
 @dataclass(eq=False, frozen=True)
 class OpPattern(Pattern):
-    """An operator, as what is called."""
+    """An operator, as what is called. A kind that is neither name nor class raises DiagnosticException."""
 
     kind: OpKind
+
+    def __post_init__(self) -> None:
+        kind: object = self.kind
+        kinds = cast(tuple[object, ...], kind) if isinstance(kind, tuple) else (kind,)
+        classes = all(isinstance(each, type) and issubclass(each, Operation) for each in kinds)
+        if not isinstance(kind, str) and not classes:
+            raise DiagnosticException(
+                f"the operator is {kind!r}, expected its name, its class or a tuple of classes"
+            )
 
     def __str__(self) -> str:
         if isinstance(self.kind, str):
@@ -418,23 +437,6 @@ def through(types: Sequence[type[Operation]], pattern: Pattern) -> ThroughPatter
     return ThroughPattern(tuple(types), pattern)
 
 
-def nodes(pattern: Pattern) -> list[Pattern]:
-    """The nodes of a pattern, each once, after its parts."""
-    order: list[Pattern] = []
-    seen = {pattern}
-    path = [(pattern, iter(pattern.parts()))]
-    while path:
-        node, parts = path[-1]
-        part = next((part for part in parts if part not in seen), None)
-        if part is None:
-            path.pop()
-            order.append(node)
-        else:
-            seen.add(part)
-            path.append((part, iter(part.parts())))
-    return order
-
-
 def _always(found: "Match") -> bool:
     return True
 
@@ -448,44 +450,3 @@ class CompositePattern:
     pattern: Pattern
     check: Callable[["Match"], bool] = _always
     """Whether the compiler supports what was found."""
-
-
-def self_contained(pattern: Pattern) -> frozenset[Pattern]:
-    """
-    The nodes below `pattern` that have parts, all of which are parts of other nodes only through them.
-    None in a pattern with `dominates`, which looks at all operations that others name.
-    """
-    # Numbers the uses of nodes in the order of a walk: the parts of a node lie within a run of numbers.
-    first: dict[Pattern, int] = {}
-    last: dict[Pattern, int] = {}
-    ends: dict[Pattern, int] = {}
-    order: list[Pattern] = []
-    uses = 0
-    pending = [(pattern, False)]
-    while pending:
-        node, is_done = pending.pop()
-        if is_done:
-            ends[node] = uses
-            order.append(node)
-            continue
-        uses += 1
-        last[node] = uses
-        if node in first:
-            continue
-        if isinstance(node, DominatorPattern):
-            return frozenset()
-        first[node] = uses
-        pending.append((node, True))
-        pending.extend((part, False) for part in reversed(node.parts()))
-    found: set[Pattern] = set()
-    runs: dict[Pattern, tuple[int, int]] = {}
-    for node in order:
-        low, high = first[node], ends[node]
-        for part in node.parts():
-            part_low, part_high = runs[part]
-            low = min(low, first[part], part_low)
-            high = max(high, last[part], part_high)
-        runs[node] = low, high
-        if node is not pattern and node.parts() and (low, high) == (first[node], ends[node]):
-            found.add(node)
-    return frozenset(found)

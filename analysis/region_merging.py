@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.ir import Block, Operation, OpResult
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.compiler_regions import (
@@ -41,7 +41,7 @@ from xrelay.analysis.compiler_regions import (
 )
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.scopes import in_evaluation_order
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class MergePlan:
     decisions: tuple[Decision, ...]
     """In the order in which they were made."""
 
-    def is_inner(self, begin: CompilerBeginOp) -> bool:
-        """Whether a begin is between two parts of one region."""
-        end = begin.data.owner
-        if not isinstance(end, CompilerEndOp):
-            return False
+    def in_front(self, border: CompilerAnnotationOp) -> SSAValue | None:
+        """The value before the end in front of a begin between two parts of one region, else None."""
+        end = border.data.owner
+        if not isinstance(border, CompilerBeginOp) or not isinstance(end, CompilerEndOp):
+            return None
         of = self.regions.of
-        return self.merged[of[begin]] is self.merged[of[end]]
+        return end.data if self.merged[of[border]] is self.merged[of[end]] else None
 
 
 @dataclass(eq=False)

@@ -19,7 +19,7 @@ from functools import cache as memoized
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from xrelay.collector import collector_paused
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
@@ -55,18 +55,22 @@ _PACKAGES = (
 _LIBRARIES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")
 
 
+class CompileArguments(TypedDict, total=False):
+    """The arguments of `xrelay.compile` with and without backends, for its two signatures."""
+
+    shapes: Shapes | None
+    threads: int
+    target: str
+    cache: bool
+    profile: bool
+    winograd: bool
+    tuning: str | Path | TuningRecords
+    progress: Progress
+
+
 @overload
 def compile_model(
-    model: str | Path | ModelProto | ModuleOp,
-    *,
-    shapes: Shapes | None = None,
-    threads: int = 1,
-    target: str = NATIVE,
-    cache: bool = True,
-    profile: bool = False,
-    winograd: bool = True,
-    tuning: str | Path | TuningRecords = NO_RECORDS,
-    progress: Progress = silent,
+    model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
 ) -> Model: ...
 
 
@@ -76,14 +80,7 @@ def compile_model(
     *,
     backends: Sequence[str | Backend],
     fallback: bool = False,
-    shapes: Shapes | None = None,
-    threads: int = 1,
-    target: str = NATIVE,
-    cache: bool = True,
-    profile: bool = False,
-    winograd: bool = True,
-    tuning: str | Path | TuningRecords = NO_RECORDS,
-    progress: Progress = silent,
+    **arguments: Unpack[CompileArguments],
 ) -> Model | PartitionedModel: ...
 
 

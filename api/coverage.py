@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.call_graph import CallGraph
 from xrelay.analysis.compilers import DEFAULT, No
+from xrelay.analysis.operation_count import operation_count
 from xrelay.backends.base import Backend
 from xrelay.backends.regions import (
     operator_name,
@@ -22,7 +23,6 @@ from xrelay.backends.regions import (
 )
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
-from xrelay.lowering.cost import operation_count
 from xrelay.partitioned import compiler_of
 
 

@@ -21,7 +21,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from xrelay.analysis.call_graph import CallGraph
 from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
+from xrelay.analysis.memory_plan import Lifetime, plan_memory
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
@@ -29,10 +31,10 @@ from xrelay.backends.regions import compile_region, described
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.lowering.control_flow import check_straight
-from xrelay.lowering.elements import leaf_types
-from xrelay.lowering.memory_plan import Lifetime, plan_memory
+from xrelay.lowering.control_flow import described as described_op
 from xrelay.lowering.program import entry_function, ports
 from xrelay.lowering.target import named_target
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
@@ -48,6 +50,7 @@ from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.merge_composite import MergeCompositePass
 from xrelay.transforms.outline_default_regions import outline_default_regions
 from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.promote_references import PromoteReferencesPass, references
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 
@@ -64,11 +67,12 @@ def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
 
     Raises BackendError for unknown names and for the same one twice.
     """
-    for each in cast(Sequence[object], [names] if isinstance(names, str) else names):
-        if isinstance(names, str) or not isinstance(each, str | Backend):
-            raise BackendError(
-                f"the backends are {names!r}, expected a list of names and of Backend objects"
-            )
+    listed = cast(object, names)
+    are_listed = isinstance(listed, Sequence) and not isinstance(listed, str)
+    if not are_listed or not all(isinstance(x, str | Backend) for x in cast(list[object], listed)):
+        raise BackendError(
+            f"the backends are {names!r}, expected a list of names and of Backend objects"
+        )
     given = (each if isinstance(each, Backend) else find_backend(each) for each in names)
     found = tuple(
         each if isinstance(each, CheckedBackend) else CheckedBackend(each) for each in given
@@ -81,18 +85,26 @@ def find_backends(names: Sequence[str | Backend]) -> tuple[Backend, ...]:
     return found
 
 
+def preparation_passes() -> tuple[ModulePass, ...]:
+    """What happens to a module before it is cut into regions, in order."""
+    return (
+        ToGraphNormalFormPass(),
+        DynamicToStaticPass(),
+        InlinePass(calls=True),
+        # Engines compute values; cells would be borders between their regions.
+        PromoteReferencesPass(),
+        DeadCodeEliminationPass(),
+        # Engines have their own kernels for the normalisations that this would take apart.
+        SimplifyInferencePass(keep_norms=True),
+        FoldConstantPass(),
+    )
+
+
 def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
     """The passes that cut a module into regions for these backends, the preferred one first."""
     names = tuple(backend.name for backend in backends)
     with_patterns = tuple(backend.name for backend in backends if backend.patterns())
     return (
-        ToGraphNormalFormPass(),
-        DynamicToStaticPass(),
-        InlinePass(calls=True),
-        DeadCodeEliminationPass(),
-        # Engines have their own kernels for the normalisations that this would take apart.
-        SimplifyInferencePass(keep_norms=True),
-        FoldConstantPass(),
         *([MergeCompositePass(with_patterns)] if with_patterns else ()),
         AnnotateTargetPass(names),
         MergeCompilerRegionsPass(),
@@ -101,7 +113,11 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
 
 
 def partition(module: ModuleOp, backends: Sequence[Backend], progress: Progress = silent) -> None:
-    """Cuts a module into regions, in place."""
+    """
+    Cuts a module into regions, in place.
+
+    Raises CompileError for references that cannot be promoted (see `promote-references`).
+    """
     compilers = [
         Compiler(
             backend.name,
@@ -113,7 +129,22 @@ def partition(module: ModuleOp, backends: Sequence[Backend], progress: Progress 
         for backend in backends
     ]
     with REGISTRY.using(compilers):
+        run_passes(module, preparation_passes(), progress)
+        check_references(module)
         run_passes(module, partition_passes(backends), progress)
+
+
+def check_references(module: ModuleOp) -> None:
+    """Raises CompileError, with the place, for a reference in a program that is to be cut."""
+    graph = CallGraph.of_module(module)
+    needed = graph.reachable([host_function(module).sym_name.data])
+    for name, function in graph.functions.items():
+        op = next(references(function), None) if name in needed else None
+        if op is not None:
+            raise CompileError(
+                f"function '{name}': the reference of {described_op(op)} is seen by several blocks or "
+                "functions, and backends share values only: pass the value itself in and out"
+            )
 
 
 def compiler_of(function: func.FuncOp) -> str:

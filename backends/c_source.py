@@ -5,8 +5,9 @@ A backend to learn from: regions become C, and the system's compiler makes machi
                                                for (long i1 = 0; i1 < 3; ++i1)
                                                  v1[i0 * 3 + i1] = fmaxf(v0[i0 * 3 + i1], 0.0f);
 
-An operator is a loop nest over its result; tensors between operators lie in memory of one block that
-the function allocates; it returns 1 when there is none. Loops are plain: the compiler vectorises what it can.
+An operator is a loop nest over its result. Tensors between operators lie in one block that the function
+allocates, and share their memory when they never live at the same time; it returns 1 when there is no block.
+Loops are plain: the compiler vectorises what it can.
 
 f32 only. Constants stay parameters: C text is no place for megabytes of weights.
 """
@@ -25,6 +26,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TupleType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xrelay.analysis.memory_plan import Lifetime, plan_memory
 from xrelay.backends.base import (
     Backend,
     BackendError,
@@ -82,18 +84,29 @@ def offset(indices: Sequence[str], shape: Sequence[int]) -> str:
 
 
 @dataclass
+class LoopNest:
+    """The loops of one operator."""
+
+    result: str
+    """The variable of the tensor that they compute."""
+    size: int
+    """Bytes of this tensor."""
+    reads: dict[str, None] = field(default_factory=dict[str, None])
+    """The variables of the tensors that they read."""
+    lines: list[str] = field(default_factory=list[str])
+
+
+@dataclass
 class CFunction:
     """The text of a function under construction."""
 
-    lines: list[str] = field(default_factory=list[str])
+    nests: list[LoopNest] = field(default_factory=list[LoopNest])
     names: dict[SSAValue, tuple[str, ...]] = field(default_factory=dict[SSAValue, tuple[str, ...]])
     """The variables of a value: one for a tensor, those of all fields for a tuple."""
-    allocated: int = 0
-    """Elements of the tensors between operators."""
 
     def emit(self, line: str) -> None:
-        """Adds a line."""
-        self.lines.append(f"  {line}")
+        """Adds a line to the loops of the last operator."""
+        self.nests[-1].lines.append(f"  {line}")
 
     def element(self, value: SSAValue, indices: Sequence[str]) -> str:
         """An element of a tensor; axes of length 1 and missing ones are broadcast."""
@@ -101,6 +114,7 @@ class CFunction:
         own = list(indices)[len(indices) - len(shape) :]
         own = ["0" if length == 1 else index for index, length in zip(own, shape, strict=True)]
         (name,) = self.names[value]
+        self.nests[-1].reads[name] = None
         return f"{name}[{offset(own, shape)}]"
 
     def nest(self, value: SSAValue, body: Callable[[list[str]], str]) -> None:
@@ -136,7 +150,7 @@ class CFunction:
                 self.names[op.results[0]] = self.names[op.operands[0]]
                 return
             case _:
-                self.allocate(op.results[0])
+                self.begin(op.results[0])
         result = op.results[0]
         if type(op) in UNARY:
             self.nest(result, lambda at: UNARY[type(op)].format(self.element(op.operands[0], at)))
@@ -158,12 +172,23 @@ class CFunction:
         else:
             raise BackendError(f"no C for {op.name}")
 
-    def allocate(self, value: SSAValue) -> None:
-        """A place for a tensor in the block."""
+    def begin(self, value: SSAValue) -> None:
+        """Begins the loops that compute a tensor."""
         name = f"v{len(self.names)}"
         self.names[value] = (name,)
-        self.emit(f"float *restrict {name} = block + {self.allocated};")
-        self.allocated += prod(shape_of(value))
+        self.nests.append(LoopNest(name, 4 * prod(shape_of(value))))
+
+    def plan(self, returned: Sequence[str]) -> tuple[dict[str, int], int]:
+        """The bytes in front of each tensor in the block, and the size of the block."""
+        last: dict[str, int] = {}
+        for number, nest in enumerate(self.nests):
+            last.update(dict.fromkeys((nest.result, *nest.reads), number))
+        last.update(dict.fromkeys(returned, len(self.nests)))
+        plan = plan_memory(
+            [Lifetime(nest.size, i, last[nest.result]) for i, nest in enumerate(self.nests)]
+        )
+        names = (nest.result for nest in self.nests)
+        return dict(zip(names, plan.offsets, strict=True)), plan.size
 
     def dense(self, op: dense.DenseOp) -> None:
         """A product with a transposed matrix."""
@@ -209,12 +234,10 @@ def c_source(function: func.FuncOp) -> str:
     """The C of a region."""
     text = CFunction()
     block = function.body.block
-    number = 0
+    inputs: list[str] = []
     for arg in block.args:
-        names = tuple(f"in{number + i}" for i in range(leaf_count(arg.type)))
-        for name in names:
-            text.emit(f"const float *restrict {name} = inputs[{number}];")
-            number += 1
+        names = tuple(f"in{len(inputs) + i}" for i in range(leaf_count(arg.type)))
+        inputs.extend(names)
         text.names[arg] = names
     returned: list[str] = []
     for op in block.ops:
@@ -222,17 +245,30 @@ def c_source(function: func.FuncOp) -> str:
             returned = [name for value in op.arguments for name in text.names[value]]
         else:
             text.operator(op)
+    places, size = text.plan(returned)
+
+    def pointer(name: str) -> str:
+        return f"(float *)(block + {places[name]})" if name in places else name
+
+    lines = [f"const float *restrict {name} = inputs[{i}];" for i, name in enumerate(inputs)]
+    for nest in text.nests:
+        # What is written lies apart from what is read: within these braces.
+        lines += ["{", f"  float *restrict {nest.result} = {pointer(nest.result)};"]
+        for name in nest.reads:
+            if name in places and name != nest.result:
+                lines.append(f"  const float *{name} = {pointer(name)};")
+        lines += [*nest.lines, "}"]
     for i, (name, tensor) in enumerate(zip(returned, region_outputs(function), strict=True)):
-        text.emit(f"memcpy(outputs[{i}], {name}, {4 * prod(tensor.shape)});")
+        lines.append(f"memcpy(outputs[{i}], {pointer(name)}, {4 * prod(tensor.shape)});")
     return "\n".join(
         (
             "#include <math.h>",
             "#include <stdlib.h>",
             "#include <string.h>",
             f"int {SYMBOL}(const void *const *inputs, void *const *outputs) {{",
-            f"  float *block = malloc({4 * max(1, text.allocated)});",
+            f"  char *block = malloc({max(1, size)});",
             "  if (!block) return 1;",
-            *text.lines,
+            *(f"  {line}" for line in lines),
             "  free(block);",
             "  return 0;",
             "}",

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.compilers import DEFAULT
-from xrelay.analysis.patterns import OpPattern, nodes
+from xrelay.analysis.pattern_nodes import nodes
+from xrelay.analysis.patterns import OpPattern, Pattern
 from xrelay.backends.base import (
     Backend,
     BackendError,
@@ -58,7 +59,12 @@ class CheckedBackend(Backend):
         return found
 
     def optimize(self, module: ModuleOp) -> None:
-        self._call("optimize", lambda: self.inner.optimize(module))
+        returned: object = self._call("optimize", lambda: self.inner.optimize(module))
+        if returned is not None:
+            raise BackendError(
+                f"backend '{self.name}': optimize returns a {type(returned).__name__}, expected None: "
+                "it rewrites the module that it is given"
+            )
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion | ObjectFile:
         return self.inner.compile(function, options)
@@ -68,7 +74,7 @@ class CheckedBackend(Backend):
             return method()
         except BackendError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BackendError(
                 f"backend '{self.name}': {what} raises {type(error).__name__}: {error}"
             ) from error
@@ -77,15 +83,26 @@ class CheckedBackend(Backend):
         """The patterns, each of which must have the right form."""
         table: list[CompositePattern] = []
         known = {op.name for op in Relay.operations}
-        for entry in cast(Sequence[object], self._call("patterns()", self.inner.patterns)):
+        for entry in self._call("patterns()", lambda: list[object](self.inner.patterns())):
             if not isinstance(entry, CompositePattern):
                 raise BackendError(
                     f"backend '{self.name}': patterns() has {entry!r}, expected a CompositePattern"
                 )
-            if not entry.name.startswith(f"{self.name}."):
+            name, pattern = cast(object, entry.name), cast(object, entry.pattern)
+            prefix = f"{self.name}."
+            if not isinstance(name, str) or not name.startswith(prefix) or name == prefix:
                 raise BackendError(
-                    f"backend '{self.name}' has a pattern '{entry.name}', "
-                    f"expected a name that begins with '{self.name}.'"
+                    f"backend '{self.name}' has a pattern {name!r}, "
+                    f"expected a name that begins with '{prefix}'"
+                )
+            if not isinstance(pattern, Pattern):
+                raise BackendError(
+                    f"backend '{self.name}': pattern '{name}' is {pattern!r}, expected a Pattern"
+                )
+            if isinstance(pattern, OpPattern):
+                raise BackendError(
+                    f"backend '{self.name}': pattern '{name}' is the operator {pattern}, expected "
+                    f'its result: is_op("{pattern}")(…)'
                 )
             for node in nodes(entry.pattern):
                 kind = node.kind if isinstance(node, OpPattern) else None

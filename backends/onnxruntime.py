@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.backends.base import (
     Array,
@@ -33,7 +33,7 @@ class OnnxRuntimeBackend(OnnxEngine):
     def __init__(self, argument: str = ""):
         super().__init__(argument)
         self.known: dict[tuple[object, ...], str | None] = {}
-        """What the engine said of operators, by name, attributes and types."""
+        """What the engine said of operators, by name, attributes, types and small constants."""
 
     def runs(self, op: Operation, types: Sequence[Attribute]) -> Support:
         tensors = static_tensors((*types, *op.result_types))
@@ -42,7 +42,8 @@ class OnnxRuntimeBackend(OnnxEngine):
         if all(tensor.dtype == np.float32 for tensor in tensors):
             return Yes()
         # For other dtypes some kernels are missing, which only the engine itself knows.
-        key = op.name, str(op.properties), tuple(types)
+        constants = tuple(each and each.value for each in map(_small_constant, op.operands))
+        key = op.name, str(op.properties), tuple(types), op.result_types, constants
         if isinstance(op, CompositeOp) or key not in self.known:
             self.known[key] = self.asked(op)
         problem = self.known[key]
@@ -53,9 +54,9 @@ class OnnxRuntimeBackend(OnnxEngine):
         block = Block()
         copy = op.clone()
         for i, value in enumerate(op.operands):
-            owner = value.owner
-            if isinstance(owner, ConstantOp) and _elements(owner) <= SMALL:
-                constant = owner.clone()
+            known = _small_constant(value)
+            if known is not None:
+                constant = known.clone()
                 block.add_op(constant)
                 copy.operands[i] = constant.result
             else:
@@ -97,5 +98,9 @@ class OnnxRuntimeBackend(OnnxEngine):
         return run
 
 
-def _elements(op: ConstantOp) -> int:
-    return prod(op.result.type.get_shape())
+def _small_constant(value: SSAValue) -> ConstantOp | None:
+    """The constant that a question to the engine has in it."""
+    op = value.owner
+    if isinstance(op, ConstantOp) and prod(op.result.type.get_shape()) <= SMALL:
+        return op
+    return None

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.analysis.pattern_nodes import nodes
 from xrelay.analysis.patterns import (
     AltPattern,
     CallPattern,
@@ -21,7 +22,6 @@ from xrelay.analysis.patterns import (
     TuplePattern,
     VarPattern,
     WildcardPattern,
-    nodes,
 )
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.dialects import conv, core, dense, norm, pool, unary

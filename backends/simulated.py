@@ -30,6 +30,7 @@ from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.matching import Match
+from xrelay.analysis.operation_count import operation_count
 from xrelay.analysis.patterns import Pattern, is_op, one_of, wildcard
 from xrelay.backends.base import (
     BackendError,
@@ -47,7 +48,6 @@ from xrelay.backends.regions import (
 )
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.relay import Relay
-from xrelay.lowering.cost import operation_count
 
 _NUMBERS = ("flops", "bandwidth", "launch")
 DTYPES = (

@@ -8,7 +8,8 @@ best of R runs, and how much longer the larger one takes. Linear is 2.
 
 The forms: a *chain* for one compiler and none in turn; a *trunk* for one compiler with a side branch for
 nobody at each operator, all of which meet at the end; *residual* blocks, in which a branch for nobody joins
-one for a compiler; and *pairs*, a tree of sums.
+one for a compiler; *pairs*, a tree of sums; and a *wide* tuple of values for the compiler, a *mixed* one of
+values for it and for nobody in turn.
 """
 
 import argparse
@@ -69,11 +70,23 @@ def pairs(emit: Emit, value: SSAValue, count: int) -> SSAValue:
     return values[0]
 
 
+def wide(emit: Emit, value: SSAValue, count: int) -> SSAValue:
+    """A tuple with a field for each operator, all for the compiler."""
+    return emit(TupleOp([emit(AbsOp(value)) for _ in range(count)]))
+
+
+def mixed(emit: Emit, value: SSAValue, count: int) -> SSAValue:
+    """A tuple with a field for each operator, every other one for the compiler."""
+    return emit(TupleOp([emit(AbsOp(value) if i % 2 else TanhOp(value)) for i in range(count)]))
+
+
 GRAPHS: dict[str, Callable[[Emit, SSAValue, int], SSAValue]] = {
     "chain": chain,
     "trunk": trunk,
     "residual": residual,
     "pairs": pairs,
+    "wide": wide,
+    "mixed": mixed,
 }
 
 

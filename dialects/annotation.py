@@ -4,6 +4,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.shapes import element_type, string
@@ -48,6 +49,11 @@ class CompilerAnnotationOp(AnnotationOp):
 
     def __init__(self, data: Value, compiler: str):
         super().__init__([data], {"compiler": string(compiler)})
+
+    def verify_(self) -> None:
+        super().verify_()
+        if not self.compiler.data:
+            raise VerifyException("'compiler' is empty, expected the name of a compiler")
 
 
 @irdl_op_definition

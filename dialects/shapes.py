@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 Shape = Sequence[int]
 
@@ -240,3 +240,23 @@ def real(value: float) -> FloatAttr:
 def string(value: str) -> StringAttr:
     """A string property."""
     return StringAttr(value)
+
+
+def static_tensor(type_: Attribute) -> TensorType[Attribute]:
+    """A tensor type whose shape must be known, and one that a processor can address."""
+    if not is_tensor_type(type_):
+        raise DiagnosticException(f"{type_} is not a tensor type")
+    if is_dynamic(type_):
+        raise DiagnosticException(f"{type_} has an unknown dimension; code needs static shapes")
+    if not is_addressable(type_):
+        raise DiagnosticException(
+            f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
+        )
+    return type_
+
+
+def leaf_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:
+    """The tensors in a type, tuples flattened from the left."""
+    if isinstance(type_, TupleType):
+        return tuple(leaf for field in type_.types.data for leaf in leaf_types(field))
+    return (static_tensor(type_),)

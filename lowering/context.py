@@ -17,11 +17,11 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i8, i64
 from xdsl.ir import SSAValue
 
+from xrelay.analysis.memory_plan import ALIGNMENT
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.format import Format, row_major
-from xrelay.lowering.memory_plan import ALIGNMENT
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.target import Target

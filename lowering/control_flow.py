@@ -31,10 +31,10 @@ def check_straight(function: func.FuncOp) -> None:
             reason = FUNCTIONS
         else:
             continue
-        raise DiagnosticException(f"function '{name}': {_described(op)} has no code: {reason}")
+        raise DiagnosticException(f"function '{name}': {described(op)} has no code: {reason}")
 
 
-def _described(op: Operation) -> str:
+def described(op: Operation) -> str:
     """An operation in messages: its name, that of its result, and the place that it comes from."""
     hint = next((result.name_hint for result in op.results if result.name_hint), None)
     place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"

@@ -7,8 +7,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.annotation import ANNOTATION_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
+from xrelay.dialects.shapes import leaf_types
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,

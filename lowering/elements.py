@@ -10,16 +10,12 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IntegerType,
     Signedness,
-    TensorType,
-    TupleType,
     f32,
     i1,
     i8,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
-
-from xrelay.dialects.shapes import MOST_ELEMENTS, is_addressable, is_dynamic, is_tensor_type
 
 ElementType = Float16Type | Float32Type | Float64Type | IntegerType
 
@@ -92,23 +88,3 @@ def nearest_float(number: float, size: int) -> float:
         return unpack(layout, pack(layout, number))[0]
     except OverflowError:
         return copysign(inf, number)
-
-
-def static_tensor(type_: Attribute) -> TensorType[Attribute]:
-    """A tensor type whose shape must be known, and one that a processor can address."""
-    if not is_tensor_type(type_):
-        raise DiagnosticException(f"{type_} is not a tensor type")
-    if is_dynamic(type_):
-        raise DiagnosticException(f"{type_} has an unknown dimension; code needs static shapes")
-    if not is_addressable(type_):
-        raise DiagnosticException(
-            f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
-        )
-    return type_
-
-
-def leaf_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:
-    """The tensors in a type, tuples flattened from the left."""
-    if isinstance(type_, TupleType):
-        return tuple(leaf for field in type_.types.data for leaf in leaf_types(field))
-    return (static_tensor(type_),)

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import BoolAttr, FunctionType, IntegerAttr, UnitAttr,
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xrelay.analysis.memory_plan import ALIGNMENT
 from xrelay.lowering.context import BARRIER, NEXT_TASK
 from xrelay.lowering.kernel import Kernel
-from xrelay.lowering.memory_plan import ALIGNMENT
 from xrelay.lowering.storage import Storage
 from xrelay.lowering.strategy import Selection
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE

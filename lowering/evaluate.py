@@ -18,8 +18,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.core import CompositeOp, ConstantOp, is_dense
+from xrelay.dialects.shapes import leaf_types, static_tensor
 from xrelay.lowering.builder import Index, KernelBuilder
-from xrelay.lowering.elements import Element, element, leaf_types, static_tensor
+from xrelay.lowering.elements import Element, element
 from xrelay.lowering.format import Format
 from xrelay.lowering.position import Position, at
 

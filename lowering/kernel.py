@@ -27,6 +27,7 @@ from xrelay.dialects.bits import BIT_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.norm import BatchNormOp, BiasAddOp, PReluOp
+from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
 from xrelay.dialects.transform import TransposeOp, WhereOp
@@ -34,7 +35,7 @@ from xrelay.dialects.unary import UNARY_OPS
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext, Team
 from xrelay.lowering.core import source_leaf
-from xrelay.lowering.elements import Element, element, leaf_types
+from xrelay.lowering.elements import Element, element
 from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.format import Format, row_major
 from xrelay.lowering.group import Group

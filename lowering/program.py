@@ -33,6 +33,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.memory_plan import ALIGNMENT, Lifetime, plan_memory
+from xrelay.analysis.operation_count import operation_count
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
@@ -49,15 +51,14 @@ from xrelay.dialects.core import (
     TupleOp,
     YieldOp,
 )
+from xrelay.dialects.shapes import leaf_types
 from xrelay.lowering.control_flow import check_straight
-from xrelay.lowering.cost import operation_count
-from xrelay.lowering.elements import element, leaf_types
+from xrelay.lowering.elements import element
 from xrelay.lowering.entry import COPY, Call, Step, declarations, write_entry
 from xrelay.lowering.evaluate import Leaf
 from xrelay.lowering.format import Format
 from xrelay.lowering.group import Group, group_of
 from xrelay.lowering.kernel import Kernel, KernelOptions, build_kernel, group_inputs
-from xrelay.lowering.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.storage import (
     Storage,

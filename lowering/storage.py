@@ -34,10 +34,11 @@ from xrelay.dialects.core import (
     RefType,
     RefWriteOp,
 )
+from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.dialects.transform import ConcatenateOp
 from xrelay.lowering.core import source_leaf
-from xrelay.lowering.elements import element, leaf_types
+from xrelay.lowering.elements import element
 from xrelay.lowering.evaluate import Leaf, leaf_shape
 from xrelay.lowering.format import NO_HALO, NO_SPACING, Format, Spacing, row_major
 from xrelay.lowering.group import group_of

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects import creation, indexing, reorder, transform
-from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.shapes import leaf_types, normalize_axis
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element, element, leaf_types
+from xrelay.lowering.elements import Element, element
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,

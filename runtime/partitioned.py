@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,7 @@ class RegionStep:
     lock: Lock = field(default_factory=Lock)
     """Held while something else takes the place of the engine."""
 
-    def replace_engine(self, error: Exception) -> RunRegion:
+    def replace_engine(self, error: BaseException) -> RunRegion:
         """What runs the region after the engine failed, in whichever thread it did so first."""
         assert self.fallback is not None
         with self.lock:
@@ -123,8 +123,9 @@ class PartitionedModel:
         results: dict[str, Array] = {}
         seen = set(given)
         for spec, slot in zip(self.signature.outputs, self._outputs, strict=True):
-            # What the caller has, or got before, is not given out a second time.
-            results[spec.name] = arrays[slot].copy() if slot in seen else arrays[slot]
+            # What the caller has, or got before, is not given out a second time; what it gets is its own.
+            is_own = slot not in seen and arrays[slot].flags.writeable
+            results[spec.name] = arrays[slot] if is_own else arrays[slot].copy()
             seen.add(slot)
         return results
 
@@ -137,7 +138,7 @@ class PartitionedModel:
         is_fallback, run = step.engine_failed, step.run
         try:
             results = _checked(run(reads, writes), reads, writes)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             problem = f"{step.described} fails on backend '{step.backend}': {error}"
             if step.fallback is None or is_fallback:
                 raise ModelError(problem) from error
@@ -171,6 +172,11 @@ def _checked(
     """
     if results is None:
         return writes
+    if not isinstance(cast(object, results), Sequence):
+        raise ModelError(
+            f"it returns a {type(results).__name__}, expected a sequence of arrays, or None when the "
+            "outputs are filled"
+        )
     if len(results) != len(writes):
         raise ModelError(f"it returns {len(results)} arrays, expected {len(writes)}")
     found: list[Array] = []

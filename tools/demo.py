@@ -19,8 +19,8 @@ from xrelay.analysis.fusion import FusionGroup, FusionOptions
 from xrelay.compiler import compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.target import NATIVE, named_target
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model

@@ -204,6 +204,12 @@ def _recognize_operators() -> type[ModulePass]:
     return RecognizeOperatorsPass
 
 
+def _promote_references() -> type[ModulePass]:
+    from xrelay.transforms.promote_references import PromoteReferencesPass
+
+    return PromoteReferencesPass
+
+
 def _remove_unused_functions() -> type[ModulePass]:
     from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 
@@ -275,6 +281,7 @@ XRELAY_UNIVERSE = Universe(
         "partition-graph": _partition_graph,
         "outline-default-regions": _outline_default_regions,
         "recognize-operators": _recognize_operators,
+        "promote-references": _promote_references,
         "remove-unused-functions": _remove_unused_functions,
         "simplify-expr": _simplify_expr,
         "simplify-inference": _simplify_inference,

@@ -45,10 +45,13 @@ class AnnotateOperands(RewritePattern):
     operands: dict[Operation, list[OperandAnnotation]]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        for annotation in self.operands.get(op, ()):
-            before = value = op.operands[annotation.index]
-            if isinstance(before.owner, CompilerBeginOp):
-                value = before.owner.data  # One for `default`, which is redone.
+        if op not in self.operands:
+            return
+        operands = list(op.operands)
+        for annotation in self.operands[op]:
+            value = operands[annotation.index]
+            if isinstance(value.owner, CompilerBeginOp):
+                value = value.owner.data  # One for `default`, which is redone.
             for compiler, kind in (
                 (annotation.end, CompilerEndOp),
                 (annotation.begin, CompilerBeginOp),
@@ -59,9 +62,12 @@ class AnnotateOperands(RewritePattern):
                     border.result.name_hint = value.name_hint
                     rewriter.insert(border)
                     value = border.result
-            op.operands[annotation.index] = value
-            rewriter.notify_op_modified(op)
-            erase_unused((before,), rewriter)
+            operands[annotation.index] = value
+        before = op.operands[:]
+        # All at once: each change of one operand is a pass over all of them.
+        op.operands = operands
+        rewriter.notify_op_modified(op)
+        erase_unused(before, rewriter)
 
 
 @dataclass(frozen=True)

@@ -24,33 +24,11 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriteWalker
 
-from xrelay.analysis.region_merging import MergePlan, plan_merge
+from xrelay.analysis.region_merging import plan_merge
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
-
-
-@dataclass(frozen=True)
-class RemoveInnerBorder(RewritePattern):
-    """Within a region a value neither leaves nor enters."""
-
-    plan: MergePlan
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CompilerBeginOp, rewriter: PatternRewriter, /) -> None:
-        if not self.plan.is_inner(op):
-            return
-        end = op.data.owner
-        assert isinstance(end, CompilerEndOp)
-        rewriter.replace(op, (), (end.data,))
-        if not end.result.uses:
-            rewriter.erase(end)
+from xrelay.transforms.borders import RemoveBorders
 
 
 @dataclass(frozen=True)
@@ -70,5 +48,5 @@ class MergeCompilerRegionsPass(ModulePass):
             if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
                 plan = plan_merge(function, speculate=self.speculate)
                 PatternRewriteWalker(
-                    RemoveInnerBorder(plan), apply_recursively=False
+                    RemoveBorders(plan.in_front), apply_recursively=False
                 ).rewrite_region(function.body)

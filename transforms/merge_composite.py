@@ -91,7 +91,7 @@ class MergeCompositePass(ModulePass):
     """
     Makes composites for compilers.
 
-    A compiler that has no patterns raises PassFailedException.
+    Without compilers, and for one that has no patterns, it raises PassFailedException.
     """
 
     name = "merge-composite"
@@ -100,8 +100,10 @@ class MergeCompositePass(ModulePass):
     """The compilers whose tables are used, one after the other."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.targets:
+            raise PassFailedException("'targets' is empty, expected names of compilers")
         tables = [REGISTRY.get(target).patterns for target in self.targets]
         for target, table in zip(self.targets, tables, strict=True):
             if not table:
-                raise PassFailedException(f"'targets' has {target}, which has no patterns")
+                raise PassFailedException(f"'targets' has '{target}', which has no patterns")
             merge_composites(op, table)

@@ -25,13 +25,15 @@ from itertools import pairwise
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, SymbolTable, is_side_effect_free
+from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.compilers import DEFAULT
+from xrelay.analysis.dependencies import Effects
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.transforms.operands import exchange_operands
 
 
 @dataclass
@@ -50,9 +52,10 @@ class Segments:
         """Sorts the operations of a block. Takes time in proportion to their operands."""
         found = cls()
         waits = {op: _producers(op, block) for op in block.ops}
-        # Effects stay in their order; a call may have any.
-        effects = [op for op in block.ops if not is_side_effect_free(op)]
-        for earlier, later in pairwise(effects):
+        # Effects stay in their order.
+        effects = Effects()
+        in_order = [op for op in block.ops if effects.keeps_place(op)]
+        for earlier, later in pairwise(in_order):
             waits[later].add(earlier)
         users: dict[Operation, list[Operation]] = {}
         for op, producers in waits.items():
@@ -148,6 +151,8 @@ class _Outlining:
     ops: list[Operation]
     name: str
     inside: dict[Operation, list[Operation]]
+    moved: dict[SSAValue, SSAValue]
+    """Values that segments compute, and what the calls give in their place."""
     inputs: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Values from outside, and what they are inside: parameters and copies of constants."""
 
@@ -159,17 +164,16 @@ class _Outlining:
             op.detach()
             body.add_op(op)
             for inner in op.walk():
-                for i, value in enumerate(inner.operands):
-                    if self.is_outside(value, body):
-                        inner.operands[i] = self.imported(value, body)
-        args = [value for value, own in self.inputs.items() if own in body.args]
+                outside = [value for value in inner.operands if self.is_outside(value, body)]
+                exchange_operands([inner], {value: self.imported(value, body) for value in outside})
+        args = [value for value, own in self.inputs.items() if isinstance(own, BlockArgument)]
         call = func.CallOp(self.name, args, [value.type for value in outputs])
         block = before.parent
         assert block is not None
         block.insert_op_before(call, before)
         for value, result in zip(outputs, call.results, strict=True):
             result.name_hint = value.name_hint
-            value.replace_uses_with_if(result, lambda use: not _lies_in(use.operation, body))
+            self.moved[value] = result
         body.add_op(func.ReturnOp(*outputs))
         type_ = FunctionType.from_lists(body.arg_types, [value.type for value in outputs])
         return func.FuncOp(self.name, type_, Region(body), visibility="private")
@@ -216,14 +220,6 @@ def _top(op: Operation, block: Block | None) -> Operation:
     return op
 
 
-def _lies_in(op: Operation, block: Block) -> bool:
-    parent = op.parent
-    while parent is not None and parent is not block:
-        outer = parent.parent_op()
-        parent = None if outer is None else outer.parent
-    return parent is block
-
-
 def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[func.FuncOp]:
     """
     Moves what a function computes itself into functions of the module, which are returned in the
@@ -236,6 +232,7 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[fun
     assert last is not None
     taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     created: list[func.FuncOp] = []
+    moved: dict[SSAValue, SSAValue] = {}
     number = 0
     for ops in segments.order:
         if ops[0] not in segments.inside:
@@ -248,9 +245,10 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[fun
             number += 1
             name = f"{DEFAULT}_{function.sym_name.data}_{number}"
         number += 1
-        made = _Outlining(ops, name, segments.inside).run(last)
+        made = _Outlining(ops, name, segments.inside, moved).run(last)
         module.body.block.add_op(made)
         created.append(made)
+    exchange_operands(function.walk(), moved)
     for op in list(block.ops):
         if isinstance(op, ConstantOp) and not op.result.uses:
             op.detach()

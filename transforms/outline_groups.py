@@ -12,8 +12,7 @@ Values from outside become parameters p0, p1, … in order of first need. A grou
 yields a tuple of them; projections out of it follow. What several groups compute is cloned into
 each, and goes when nothing uses it any more.
 
-Operands are exchanged in one walk at the end, not use by use as the rewriter does: a new operand
-of an operation costs xDSL a pass over all its operands, and a tuple may have thousands.
+Operands are exchanged in one walk at the end.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,6 +32,7 @@ from xrelay.analysis.fusion_policy import groups_in_order
 from xrelay.dialects.annotation import StopFusionOp
 from xrelay.dialects.core import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly
+from xrelay.transforms.operands import exchange_operands
 
 REMARK = "relay.fusion_remark"
 """
@@ -168,12 +168,9 @@ class _Outliner:
 
     def finish(self, root: Operation) -> None:
         """Exchanges operands outside of the groups, and removes what is no longer needed."""
-        for op in root.walk():
-            # What is in a group uses the members themselves.
-            if not isinstance(op.parent_op(), FusedOp) and any(
-                operand in self.replaced for operand in op.operands
-            ):
-                op.operands = [self.replaced.get(operand, operand) for operand in op.operands]
+        # What is in a group uses the members themselves.
+        outside = (op for op in root.walk() if not isinstance(op.parent_op(), FusedOp))
+        exchange_operands(outside, self.replaced)
         for op in reversed(self.unneeded):
             if not any(result.uses for result in op.results):
                 op.detach()

@@ -23,7 +23,7 @@ Leaves alone: all that is in no region.
 Source: Relay's PartitionGraph.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -39,13 +39,15 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, SymbolTable
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xrelay.analysis.compilers import DEFAULT, REGISTRY
 from xrelay.analysis.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.transforms.borders import RemoveBorders
+from xrelay.transforms.operands import exchange_operands
 from xrelay.transforms.rewriting import erase_unused
 
 
@@ -66,14 +68,9 @@ class FlattenTupleOutput(RewritePattern):
         erase_unused((fields.result,), rewriter)
 
 
-@dataclass(frozen=True)
-class RemoveDefaultAnnotation(RewritePattern):
-    """What is for `default` is in no region."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CompilerAnnotationOp, rewriter: PatternRewriter, /) -> None:
-        if op.compiler.data == DEFAULT:
-            rewriter.replace(op, (), (op.data,))
+def in_front_of_default(border: CompilerAnnotationOp) -> SSAValue | None:
+    """The value in front of a border of `default`, None for other borders."""
+    return border.data if border.compiler.data == DEFAULT else None
 
 
 def is_bound(value: SSAValue) -> bool:
@@ -94,6 +91,8 @@ class _Outliner:
     rewriter: PatternRewriter
     symbols: set[str]
     """The names that the module's operations have."""
+    exchanged: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """What stands for the results of borders."""
 
     def run(self) -> list[func.FuncOp]:
         """The functions, in order."""
@@ -121,12 +120,20 @@ class _Outliner:
             assert last is not None
             self.rewriter.insert(new, InsertPoint.before(last))
             for end in partitioned.region.outputs:
-                self.rewriter.replace_all_uses_with(end.result, replaced[end.data])
+                self.exchange(end.result, replaced[end.data])
+        for function in (self.partition.function, *made):
+            exchange_operands(function.walk(), self.exchanged)
         for partitioned in reversed(self.partition.regions):
             for border in (*partitioned.region.outputs, *partitioned.sources):
                 self.rewriter.erase(border)
         self.sort(order)
         return made
+
+    def exchange(self, old: SSAValue, new: SSAValue) -> None:
+        """Notes that `new` takes the place of `old`, and its name if it has none."""
+        self.exchanged[old] = new
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
 
     def outline(
         self, partitioned: PartitionedRegion, replaced: dict[SSAValue, SSAValue]
@@ -148,7 +155,7 @@ class _Outliner:
             arguments.append(value)
             inside[source] = parameter
         for begin, source in partitioned.sources.items():
-            self.rewriter.replace_all_uses_with(begin.result, inside[source])
+            self.exchange(begin.result, inside[source])
         results = region.results
         for op in partitioned.body:
             op.detach()
@@ -192,9 +199,9 @@ def bound(value: SSAValue, block: Block) -> SSAValue:
     owner = value.owner
     assert isinstance(owner, ConstantOp | TupleOp)
     copies: dict[SSAValue, SSAValue] = {}
-    for field in owner.operands:
-        if field not in copies and isinstance(field.owner, ConstantOp):
-            copies[field] = bound(field, block)
+    for operand in owner.operands:
+        if operand not in copies and isinstance(operand.owner, ConstantOp):
+            copies[operand] = bound(operand, block)
     copy = owner.clone(copies)
     block.add_op(copy)
     return copy.results[0]
@@ -224,7 +231,8 @@ def hand_over(function: func.FuncOp) -> func.FuncOp:
     """
     The function of a region as its compiler wants it, with the attributes that keep others away.
 
-    Raises DiagnosticException when the compiler removes it or changes its type.
+    Raises DiagnosticException when the compiler removes it, changes its type, adds other functions or
+    leaves what does not verify.
     """
     symbol, type_ = function.sym_name.data, function.function_type
     compiler = function.attributes.pop("Compiler")
@@ -237,7 +245,17 @@ def hand_over(function: func.FuncOp) -> func.FuncOp:
         if not isinstance(found, func.FuncOp) or found.function_type != type_:
             what = "removed" if found is None else "changed the type of"
             raise DiagnosticException(f"compiler '{compiler.data}' has {what} @{symbol}")
+        if len(module.ops) > 1:
+            raise DiagnosticException(
+                f"compiler '{compiler.data}' has added functions to @{symbol}, which has to stay one"
+            )
         function = found
+        try:
+            module.verify()
+        except VerifyException as error:
+            raise DiagnosticException(
+                f"compiler '{compiler.data}' has made @{symbol} wrong: {error}"
+            ) from error
         function.detach()
     flag = IntegerAttr(1, i32)
     function.attributes.update(
@@ -265,7 +283,7 @@ class PartitionGraphPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         PatternRewriteWalker(
             GreedyRewritePatternApplier(
-                [RemoveDefaultAnnotation(), FlattenTupleOutput()], dce_enabled=False
+                [RemoveBorders(in_front_of_default), FlattenTupleOutput()], dce_enabled=False
             )
         ).rewrite_module(op)
         partitions: dict[Operation, Partition] = {}

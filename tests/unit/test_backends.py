@@ -36,12 +36,15 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.backends.discovery import backend_entries, find_backend
 from xrelay.backends.numpy import NumpyBackend
+from xrelay.backends.onnxruntime import OnnxRuntimeBackend
 from xrelay.compiler import context
+from xrelay.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.coverage import coverage
+from xrelay.dialects.binary import AddOp
 from xrelay.dialects.unary import ExpOp, ReluOp
+from xrelay.interpreters.arrays import constant_op
 from xrelay.partitioned import find_backends, partition
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.partitioned import PartitionedModel
@@ -131,8 +134,8 @@ def test_contract_of_what_comes_with_xrelay(name: str) -> None:
     cases = list(contract_cases(backend))
     assert len(cases) > 100
     for number, case in enumerate(cases):
-        # A part of the operators; of the structures all.
-        if number % 5 == 0 or "(" in case.name:
+        # Each starts a C compiler there: a part of the operators, of the structures all.
+        if name != "c" or number % 5 == 0 or "(" in case.name:
             check(case, backend)
 
 
@@ -178,6 +181,42 @@ def test_contract_finds(wrong: Callable[..., Any], message: str) -> None:
             check(case, backend)
 
 
+def test_contract_finds_memory_that_is_used_again() -> None:
+    kept: dict[tuple[int, ...], Array] = {}
+
+    def reuse(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+        memory = kept.setdefault(inputs[0].shape, np.empty_like(inputs[0]))
+        np.maximum(inputs[0], 0, out=memory)
+        return [memory]
+
+    with pytest.raises(ContractBroken, match="result 0 after another run differs"):
+        check_rectifier(reuse)
+
+
+def test_contract_finds_what_two_threads_share() -> None:
+    """Both wait for each other, so that the one that writes last wins."""
+    shared: list[Array] = []
+    barrier = threading.Barrier(2)
+    main = threading.get_ident()
+
+    def share(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        source = inputs[0]
+        if threading.get_ident() != main:
+            shared.append(source)
+            barrier.wait(timeout=60)
+            source = shared[-1]
+        np.maximum(source, 0, out=outputs[0])
+
+    with pytest.raises(ContractBroken, match="result 0 when two threads run the region differs"):
+        check_rectifier(share)
+
+
+def check_rectifier(run: Callable[..., Any]) -> None:
+    """Checks the first case of several elements in f32."""
+    backend = RectifierBackend(run)
+    check(next(c for c in contract_cases(backend) if c.name == "nn.relu float32[7]"), backend)
+
+
 # Discovery
 
 
@@ -198,6 +237,14 @@ def test_backends_that_come_with_xrelay() -> None:
 def test_backends_that_cannot_be_used(name: str, message: str) -> None:
     with pytest.raises(BackendError, match=message):
         find_backend(name)
+
+
+@pytest.mark.parametrize(
+    "backends", ["numpy", 3, NumpyBackend(), [NumpyBackend], [["numpy"]], iter(["numpy"])]
+)
+def test_backends_that_are_no_list_of_them(backends: Any) -> None:
+    with pytest.raises(BackendError, match="expected a list of names and of Backend objects"):
+        find_backends(backends)
 
 
 def test_the_same_backend_twice() -> None:
@@ -421,6 +468,9 @@ def test_a_backend_that_does_not_compile() -> None:
         (lambda i, o: [i[0][:1]], r"result 0 is float32\[1, 4\], expected float32\[3, 4\]"),
         (lambda i, o: [i[0].astype("f8")], r"result 0 is float64\[3, 4\]"),
         (lambda i, o: [], "it returns 0 arrays, expected 1"),
+        (lambda i, o: np.maximum(i[0], 0), "it returns a ndarray, expected a sequence of arrays"),
+        (lambda i, o: 3, "it returns a int, expected a sequence of arrays"),
+        (lambda i, o: sys.exit("bye"), "bye"),
     ],
 )
 def test_a_backend_that_does_not_run(wrong: Callable[..., Any], message: str) -> None:
@@ -467,6 +517,16 @@ def test_inputs_cannot_be_written() -> None:
     found = list(model.run({"x": x}).values())
     np.testing.assert_allclose(found[0], EXPECTED[0], rtol=1e-6)
     assert (x == X).all()
+
+
+def test_outputs_belong_to_the_caller() -> None:
+    def frozen(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+        result = np.asfortranarray(np.maximum(inputs[0], 0))
+        result.flags.writeable = False
+        return [result]
+
+    for found in run([RectifierBackend(frozen)])[1]:
+        assert found.flags.writeable and found.flags.c_contiguous
 
 
 def test_outputs_in_another_order() -> None:
@@ -556,6 +616,29 @@ def test_object_files_that_lack_a_function(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not HAS_C, reason="no C compiler")
+def test_memory_of_the_c_backend_is_shared() -> None:
+    type_ = "tensor<4xf32>"
+    lines = [f"%v0 = relay.exp %x : ({type_}) -> {type_}"]
+    lines += [f"%v{i + 1} = relay.tanh %v{i} : ({type_}) -> {type_}" for i in range(20)]
+    lines += [f"%r = relay.add %v20, %v3 : ({type_}, {type_}) -> {type_}"]
+    text = f"func.func @main(%x: {type_}) -> ({type_}, {type_}) {{ {' '.join(lines)} "
+    program = module(text + f"func.return %r, %v1 : {type_}, {type_} }}")
+    function = next(iter(program.ops))
+    assert isinstance(function, func.FuncOp)
+    size = re.search(r"malloc\((\d+)\)", c_source.c_source(function))
+    # %v1, %v3 and two of the chain; each takes 64 bytes.
+    assert size is not None and int(size.group(1)) == 4 * 64
+    model = xrelay.compile(program, backends=["c"], cache=False)
+    x = np.linspace(-1, 1, 4, dtype=np.float32)
+    values = [np.exp(x)]
+    for _ in range(20):
+        values.append(np.tanh(values[-1]))
+    first, second = model.run({"x": x}).values()
+    np.testing.assert_allclose(first, values[20] + values[3], rtol=1e-5)
+    np.testing.assert_allclose(second, values[1], rtol=1e-5)
+
+
+@pytest.mark.skipif(not HAS_C, reason="no C compiler")
 def test_memory_that_the_c_backend_does_not_get(monkeypatch: pytest.MonkeyPatch) -> None:
     """A region that cannot run fails as regions do; the process goes on."""
     whole = c_source.c_source
@@ -577,6 +660,15 @@ def test_the_c_backend_where_object_files_do_not_load(monkeypatch: pytest.Monkey
     monkeypatch.setattr(c_source, "is_supported", lambda: False)
     with pytest.raises(BackendError, match="needs Linux on 64-bit x86"):
         find_backend("c")
+
+
+def _fails_later(*arguments: object) -> Any:
+    yield CompositePattern("rectifier.x", is_op("nn.relu")(wildcard()))
+    raise KeyError("oops")
+
+
+def _divides(op: Operation) -> bool:
+    return bool(1 / 0)
 
 
 def _raises(*arguments: object) -> Any:
@@ -605,15 +697,48 @@ def _raises(*arguments: object) -> Any:
             lambda s: [CompositePattern("rectifier.x", is_op("nn.relu")(wildcard()), _raises)],
             "the check of pattern 'rectifier.x' raises KeyError",
         ),
+        ("patterns", _fails_later, r"patterns\(\) raises KeyError"),
+        ("patterns", lambda s: None, r"patterns\(\) raises TypeError"),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.", is_op("nn.relu")(wildcard()))],
+            "has a pattern 'rectifier.', expected a name that begins with",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", "nn.relu")],
+            "'rectifier.x' is 'nn.relu', expected a Pattern",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", is_op("nn.relu"))],
+            "'rectifier.x' is the operator nn.relu, expected its result",
+        ),
+        (
+            "patterns",
+            lambda s: [CompositePattern("rectifier.x", is_op("add")(1, wildcard()))],
+            "1 is no pattern, in a CallPattern",
+        ),
+        ("patterns", lambda s: [is_op(3)(wildcard())], "the operator is 3, expected its name"),
+        (
+            "patterns",
+            lambda s: [
+                CompositePattern("rectifier.x", is_op("nn.relu")(wildcard()).where(_divides))
+            ],
+            r"the condition of nn.relu.* raises ZeroDivisionError.*, asked about a value .relay.nn.relu",
+        ),
+        ("supports", lambda *a: sys.exit("bye"), r"supports\(.*\) raises SystemExit: bye"),
         ("optimize", _raises, "optimize raises KeyError"),
+        ("optimize", lambda s, m: m.clone(), "optimize returns a ModuleOp, expected None"),
     ],
 )
 def test_methods_that_go_wrong(
     monkeypatch: pytest.MonkeyPatch, method: str, replacement: Any, message: str
 ) -> None:
     monkeypatch.setattr(RectifierBackend, method, replacement)
-    with pytest.raises(BackendError, match=f"backend 'rectifier'.*{message}"):
+    with pytest.raises(DiagnosticException, match=message) as raised:
         run([RectifierBackend()])
+    assert "backend 'rectifier'" in str(raised.value) or "condition" in message
 
 
 def test_names_that_are_none() -> None:
@@ -640,6 +765,22 @@ def test_values_of_the_same_name() -> None:
     x = np.float32([1, 2, 3, 4])
     (found,) = model.run({"x": x, "x_1": -x}).values()
     np.testing.assert_allclose(found, np.exp(x), rtol=1e-6)
+
+
+def test_what_onnxruntime_said_of_other_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(_: OnnxRuntimeBackend, op: Operation) -> str | None:
+        asked.append(op.name)
+        return None if len(asked) > 1 else "not this one"
+
+    monkeypatch.setattr(OnnxRuntimeBackend, "asked", answer)
+    backend = OnnxRuntimeBackend()
+    x = constant_op(np.zeros(100))
+    sums = [AddOp(x, constant_op(np.array(number))) for number in (1.0, 2.0, 1.0)]
+    answers = [backend.runs(each, each.operand_types) for each in sums]
+    assert answers == [No("not this one"), Yes(), No("not this one")]
+    assert len(asked) == 2
 
 
 def test_two_simulated_backends(tmp_path: Path) -> None:

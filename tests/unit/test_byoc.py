@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, OpOperands, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
@@ -25,6 +25,7 @@ from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.inline_compiler_functions import InlineCompilerFunctionsPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.outline_compiler_functions import OutlineCompilerFunctionsPass
+from xrelay.transforms.outline_default_regions import outline_default_regions
 from xrelay.transforms.partition_graph import PartitionGraphPass
 
 VECTOR = TensorType(f32, [4])
@@ -171,12 +172,18 @@ def test_a_compiler_asks_for_types():
     assert [region.compiler for region in regions] == ["typed", "default"]
 
 
-@pytest.mark.parametrize("what", ["removed", "changed the type of"])
+@pytest.mark.parametrize("what", ["removed", "changed the type of", "added functions to", "made"])
 def test_a_hook_that_breaks_its_function_is_refused(what: str):
     def optimize(module: ModuleOp) -> None:
         function = main_of(module)
         if what == "removed":
             function.detach()
+        elif what == "added functions to":
+            module.body.block.add_op(func.FuncOp("helper", ([], [])))
+        elif what == "made":
+            end = function.body.block.last_op
+            assert end is not None
+            end.detach()
         else:
             function.function_type = FunctionType.from_lists([], [])
 
@@ -200,6 +207,35 @@ def test_a_compiler_optimizes_its_functions():
     AnnotateTargetPass(("lazy",), operators=("lazy:add",)).apply(context(), module)
     PartitionGraphPass().apply(context(), module)
     assert not any(isinstance(op, AddOp) for op in module.walk())
+
+
+def test_operands_of_wide_tuples_are_not_set_one_by_one(monkeypatch: pytest.MonkeyPatch):
+    copied = 0
+    set_one = OpOperands.__setitem__
+
+    def counted(operands: OpOperands, index: int, value: SSAValue) -> None:
+        nonlocal copied
+        copied += len(operands)
+        set_one(operands, index, value)
+
+    monkeypatch.setattr(OpOperands, "__setitem__", counted)
+    width = 300
+    block = Block(arg_types=[VECTOR])
+    ops = [AbsOp(block.args[0]) if i % 3 else TanhOp(block.args[0]) for i in range(width)]
+    for_a = TupleOp([op.result for op in ops if isinstance(op, AbsOp)])
+    both = TupleOp([op.result for op in ops])
+    block.add_ops([*ops, for_a, both, func.ReturnOp(for_a.result, both.result)])
+    types = [for_a.result.type, both.result.type]
+    function = func.FuncOp("main", FunctionType.from_lists([VECTOR], types), Region(block))
+    module = ModuleOp([function])
+    inputs = [np.arange(-2, 2, dtype=np.float32)]
+    before = interpret(module, inputs)
+    partition(module, ["a:abs"])
+    outline_default_regions(module, main_of(module))
+    assert copied < 10 * width
+    module.verify()
+    for value, expected in zip(interpret(module, inputs), before, strict=True):
+        np.testing.assert_array_equal(np.stack(value), np.stack(expected))
 
 
 def test_closures_with_the_same_name():

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xrelay.lowering.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
+from xrelay.analysis.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
 
 LIFETIMES = st.lists(
     st.builds(

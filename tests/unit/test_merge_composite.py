@@ -229,5 +229,5 @@ def test_tables_by_name_of_compiler():
     module = program("%a = add %x %y\n%r = nn.relu %a", "%r")
     MergeCompositePass(("test",)).apply(context(), module)
     assert any(isinstance(op, CompositeOp) for op in module.walk())
-    with pytest.raises(PassFailedException, match="'targets' has nobody, which has no patterns"):
+    with pytest.raises(PassFailedException, match="'targets' has 'nobody', which has no patterns"):
         MergeCompositePass(("nobody",)).apply(context(), module)

@@ -1,5 +1,6 @@
 """What is installed is what is in the tree: package lists, type links, and a wheel that works."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -50,6 +51,31 @@ def test_tools_know_every_folder() -> None:
     assert set(tools["pyright"]["include"]) == folders
     banned = set(tools["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"])
     assert banned == folders - {"api"}
+
+
+BELOW: dict[str, tuple[str, ...]] = {
+    "dialects": (),
+    "interpreters": ("dialects",),
+    "analysis": ("dialects", "interpreters"),
+    "transforms": ("dialects", "interpreters", "analysis"),
+    "frontends": ("dialects",),
+    "lowering": ("dialects", "analysis"),
+    "runtime": (),
+    "backends": ("dialects", "interpreters", "analysis", "frontends", "runtime"),
+}
+"""What each folder may import; `api` and `tools` stand above all."""
+
+
+@pytest.mark.parametrize("folder", BELOW)
+def test_imports_point_one_way(folder: str) -> None:
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                top, _, rest = (name or "").partition(".")
+                if top == "xrelay":
+                    assert rest.split(".")[0] in (folder, *BELOW[folder]), f"{path}: {name}"
 
 
 def test_types_are_linked() -> None:

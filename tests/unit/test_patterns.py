@@ -5,8 +5,15 @@ from collections.abc import Callable
 
 import pytest
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    f32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -195,6 +202,13 @@ def test_what_patterns_describe(lines: str, result: str, pattern: Pattern, holds
     assert (why_not(pattern, value) is None) == holds
 
 
+@pytest.mark.parametrize("element_type", [IndexType(), IntegerType(4)])
+def test_element_types_that_relay_lacks(element_type: Attribute):
+    (value,) = Block(arg_types=[TensorType(element_type, [4])]).args
+    mismatch = why_not(wildcard().has_dtype("float32"), value)
+    assert mismatch is not None and mismatch.reason == f"its elements are {element_type}"
+
+
 def test_expressions_are_compared_by_structure():
     lines = f"%r = relay.add %x, %y : {BINARY}\n%s = relay.add %x, %y : {BINARY}\n"
     lines += f"%u = relay.add %y, %x : {BINARY}\n%t = relay.tuple %r, %s, %u : (T, T, T) -> tuple<T, T, T>"
@@ -279,6 +293,49 @@ def test_dominators_of_diamonds():
     assert match(pattern, value) is None
 
 
+def test_dominators_of_a_ladder():
+    """
+    A way more at each of 40 rungs, and each of them tried twice, would take 4 ** 40 steps: a diamond
+    below another one is the parent of the next.
+    """
+    block = Block(arg_types=[TensorType(f32, [4])])
+    value: SSAValue = block.args[0]
+
+    def emit(op: Operation) -> SSAValue:
+        block.add_op(op)
+        return op.results[0]
+
+    top = value = emit(ExpOp(value))
+    pattern: Pattern = CONV
+    for _ in range(40):
+        value = emit(AddOp(emit(ReluOp(value)), emit(ReluOp(value))))
+        pattern = (wildcard() + wildcard()).dominates(pattern, is_op("nn.relu")(wildcard()))
+    found = match(pattern, value)
+    assert found is not None and found.ops[-1] is top.owner
+    assert len(set(found.ops)) == 1 + 3 * 40
+    # The lowest relu is used elsewhere, so that nothing above it is dominated.
+    low = next(op for op in reversed(list(block.ops)) if isinstance(op, ReluOp))
+    emit(ReluOp(low.result))
+    assert match(pattern, value) is None
+    assert "something else uses it" in str(why_not(pattern, value))
+
+
+def test_orders_of_operands_below_a_dominator():
+    """Trying both orders of 40 sums, in the child and in the parent, would take 2 ** 80 steps."""
+    block = Block(arg_types=[TensorType(f32, [4])])
+    value: SSAValue = block.args[0]
+    parent: Pattern = is_op("tanh")(wildcard())
+    for _ in range(40):
+        op = AddOp(value, value)
+        block.add_op(op)
+        value, parent = op.result, parent + wildcard()
+    op = ReluOp(value)
+    block.add_op(op)
+    pattern = is_op("nn.relu")(wildcard()).dominates(parent, wildcard())
+    assert match(pattern, op.result) is None
+    assert match(wildcard() + pattern, AddOp(op, op).result) is None
+
+
 def test_paths_are_as_long_as_programs():
     lines = ["%p = relay.exp %x : (T) -> T", "%v0 = relay.nn.relu %p : (T) -> T"]
     lines += [f"%v{i + 1} = relay.nn.relu %v{i} : (T) -> T" for i in range(3000)]
@@ -356,7 +413,7 @@ def random_pattern(rng: random.Random, depth: int, made: list[Pattern]) -> Patte
     """Some of its nodes occur twice."""
     if made and rng.random() < 0.15:
         return rng.choice(made)
-    kind = rng.choice(["add", "add", "multiply", "divide", "relu", "or", "leaf"])
+    kind = rng.choice(["add", "add", "multiply", "divide", "relu", "or", "leaf", "dominates"])
     if depth == 0 or kind == "leaf":
         pattern: Pattern = rng.choice([wildcard, wildcard, is_var])()
     elif kind == "relu":
@@ -364,7 +421,10 @@ def random_pattern(rng: random.Random, depth: int, made: list[Pattern]) -> Patte
     else:
         left = random_pattern(rng, depth - 1, made)
         right = random_pattern(rng, depth - 1, made)
-        pattern = left | right if kind == "or" else is_op(kind)(left, right)
+        if kind == "dominates":
+            pattern = left.dominates(right, rng.choice([None, ELEMWISE]))
+        else:
+            pattern = left | right if kind == "or" else is_op(kind)(left, right)
     made.append(pattern)
     return pattern
 

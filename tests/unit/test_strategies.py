@@ -11,17 +11,17 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.operation_count import operation_count
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import CompositeOp, YieldOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.norm import SoftmaxOp
 from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.transform import TransposeOp
 from xrelay.dialects.unary import ReluOp
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
-from xrelay.lowering.cost import operation_count
-from xrelay.lowering.elements import leaf_types
 from xrelay.lowering.registry import explain_selection
 from xrelay.lowering.strategy import (
     Basis,

@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p outline-default-regions %s | filecheck %s
 // RUN: xrelay-opt -p "outline-default-regions{function=other}" %s | filecheck %s --check-prefix OTHER
+// RUN: xrelay-opt -p "outline-default-regions{function=calls}" %s | filecheck %s --check-prefix CALLS
 // RUN: not xrelay-opt -p "outline-default-regions{function=nothing}" %s 2>&1 | filecheck %s --check-prefix NONE
 
 // What does not wait for the call is taken before it, in one function, in whatever order it stands.
@@ -59,3 +60,25 @@ func.func private @pair(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>
 // OTHER-NEXT:    relay.concatenate
 
 // NONE: error: there is no function @nothing of one block
+
+// Calls of functions without effects (Primitive) are in no order: they run as soon as they can.
+func.func @calls(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = func.call @pure(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = relay.exp %0 : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = func.call @pure(%1) : (tensor<3xf32>) -> tensor<3xf32>
+  %3 = func.call @pure(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  %4 = relay.exp %3 : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %2, %4 : tensor<3xf32>, tensor<3xf32>
+}
+func.func private @pure(%x: tensor<3xf32>) -> tensor<3xf32> attributes {Compiler = "engine", Primitive = 1 : i32} {
+  %0 = relay.tanh %x : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}
+
+// CALLS-LABEL: func.func @calls(
+// CALLS-NEXT:    %[[A:.*]] = func.call @pure(%x)
+// CALLS-NEXT:    %[[B:.*]] = func.call @default_calls_0(%[[A]])
+// CALLS-NEXT:    %[[C:.*]] = func.call @pure(%x)
+// CALLS-NEXT:    %[[D:.*]] = func.call @default_calls_1(%[[C]])
+// CALLS-NEXT:    %[[E:.*]] = func.call @pure(%[[B]])
+// CALLS-NEXT:    func.return %[[E]], %[[D]]

@@ -33,3 +33,12 @@ func.func @captured(%x: tensor<4xf32>, %go: i1) -> tensor<4xf32> {
   func.return %e : tensor<4xf32>
 }
 // CHECK: test.op within scf.if of region 0 of compiler 'a' in @captured uses a parameter from outside, which has to enter by compiler_begin
+
+// -----
+
+func.func @nobody(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %b = relay.annotation.compiler_begin %x compiler "" : (tensor<4xf32>) -> tensor<4xf32>
+  %e = relay.annotation.compiler_end %b compiler "" : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %e : tensor<4xf32>
+}
+// CHECK: 'compiler' is empty, expected the name of a compiler

@@ -1,38 +1,19 @@
 """
-What every backend has to keep, as cases that a backend's author can run: `xrelay test-backend NAME`,
-or `for case in contract_cases(backend): check(case, backend)` in a test.
-
-Each case is a region, compiled by the backend and compared with the NumPy interpreter:
-
-- operators that the backend supports, each in several shapes and dtypes;
-- the backend's own patterns, as composites;
-- chains, several outputs, one output twice, an input that is an output, tuples, constants in the
-  region and as parameters, one value for two operands, rank 0, no elements, special numbers.
+The regions of which the contract tests of backends are made, but for those of a backend's patterns: operators,
+each in several shapes and dtypes, and structures of several of them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
-from zlib import crc32
 
 import numpy as np
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, f16, f32, f64, i1, i32
+from xdsl.dialects.builtin import f16, f32, f64, i1, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from xrelay.analysis.compilers import No
-from xrelay.backends.base import Array, Backend, CompositePattern, RegionOptions
-from xrelay.backends.pattern_examples import NoExample, pattern_examples
+from xrelay.backends.base import CompositePattern
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.backends.regions import (
-    compile_region,
-    described,
-    flattened,
-    nested,
-    region_outputs,
-)
 from xrelay.dialects import (
     binary,
     conv,
@@ -45,11 +26,7 @@ from xrelay.dialects import (
     transform,
     unary,
 )
-from xrelay.interpreters.relay import interpret
-from xrelay.transforms.merge_composite import merge_composites
 
-TOLERANCES = {"bfloat16": 1e-1, "float16": 2e-2, "float32": 1e-4, "float64": 1e-9}
-"""Of the largest element expected, by dtype; other dtypes are compared exactly."""
 FLOATS = ("float32", "float64", "float16")
 NUMBERS = (*FLOATS, "int32", "int64", "int8", "uint8")
 
@@ -67,116 +44,6 @@ class ContractCase:
     """Whether it is about NaN and infinities."""
     pattern: CompositePattern | None = None
     """The pattern that becomes a composite in it."""
-
-    def region(self, backend: Backend) -> tuple[func.FuncOp, list[Array]]:
-        """The region as a backend gets it, and values for its parameters."""
-        builder = RegionBuilder(crc32(self.name.encode()), bind_constants=backend.bind_constants)
-        function = builder.function(self.build(builder))
-        if self.pattern is not None:
-            module = function.parent_op()
-            assert isinstance(module, ModuleOp)
-            merge_composites(module, [self.pattern])
-            if not any(isinstance(op, core.CompositeOp) for op in function.body.block.ops):
-                raise NoExample(f"no example matches {self.pattern.name} and passes its check")
-        return function, builder.inputs
-
-
-class ContractBroken(Exception):
-    """A backend does not keep the contract; the message says which case and how."""
-
-
-def unsupported(function: func.FuncOp, backend: Backend) -> str | None:
-    """Why a backend would not get such a region; None when it would."""
-    structure = (core.ConstantOp, core.TupleOp, core.TupleGetItemOp, core.CompositeOp)
-    for op in function.body.block.ops:
-        if isinstance(op, (*structure, func.ReturnOp)):
-            continue
-        answer = backend.supports(op, op.operand_types)
-        if isinstance(answer, No):
-            return f"{op.name}: {answer.reason}"
-    return None
-
-
-def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
-    """
-    Compiles and runs a region twice, on other inputs the second time.
-
-    Raises ContractBroken when the backend raises something, or computes something else.
-    """
-    function, inputs = case.region(backend)
-    module = function.parent_op()
-    assert isinstance(module, ModuleOp)
-    types = function.function_type.inputs.data
-    expected = [
-        flattened(interpret(module, nested(arrays, types), "region"))
-        for arrays in (inputs, [array[::-1].copy() if array.ndim else array for array in inputs])
-    ]
-    try:
-        backend.optimize(module)
-        run = compile_region(backend, function, RegionOptions(threads))
-    except Exception as error:
-        raise ContractBroken(
-            f"{case.name}: {described(function)} does not compile: {error}"
-        ) from error
-    for number, wanted in enumerate(expected):
-        given = inputs if not number else [a[::-1].copy() if a.ndim else a for a in inputs]
-        kept = [array.copy() for array in given]
-        for array in given:
-            array.flags.writeable = False  # As in a program.
-        outputs = [np.full(t.shape, 77).astype(t.dtype) for t in region_outputs(function)]
-        try:
-            returned = run(given, outputs)
-        except Exception as error:
-            raise ContractBroken(
-                f"{case.name}: {described(function)} does not run: {error}"
-            ) from error
-        for i, (before, after) in enumerate(zip(kept, given, strict=True)):
-            if before.tobytes() != after.tobytes():
-                raise ContractBroken(f"{case.name}: input {i} is changed")
-        found = outputs if returned is None else [np.asarray(array) for array in returned]
-        if len(found) != len(wanted):
-            raise ContractBroken(f"{case.name}: {len(found)} results, expected {len(wanted)}")
-        for i, (array, right) in enumerate(zip(found, wanted, strict=True)):
-            problem = difference(array, right)
-            if problem:
-                raise ContractBroken(f"{case.name}: result {i} {problem}")
-
-
-def difference(found: Array, expected: Array) -> str | None:
-    """How a result differs, beyond rounding; None when it does not."""
-    if found.shape != expected.shape or found.dtype != expected.dtype:
-        return (
-            f"is {found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
-        )
-    tolerance = TOLERANCES.get(expected.dtype.name)
-    if tolerance is None:
-        wrong = found != expected
-    else:
-        with np.errstate(all="ignore"):
-            wide, other = expected.astype(np.float64), found.astype(np.float64)
-            largest = np.max(np.abs(wide[np.isfinite(wide)]), initial=1.0)
-            same = (wide == other) | (np.isnan(wide) & np.isnan(other))
-            wrong = ~(same | (np.abs(wide - other) <= tolerance * largest))
-    if not np.any(wrong):
-        return None
-    place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return (
-        f"differs in {int(np.sum(wrong))} of {wrong.size} elements, at {list(place)}: "
-        f"{found[place]}, expected {expected[place]}"
-    )
-
-
-def contract_cases(backend: Backend) -> Iterator[ContractCase]:
-    """The cases that a backend takes: those of which it supports all operators."""
-    for case in (*operator_cases(), *structure_cases(), *pattern_cases(backend)):
-        if case.special and not backend.special_numbers:
-            continue
-        try:
-            function, _ = case.region(backend)
-        except (NoExample, VerifyException, DiagnosticException):
-            continue  # Not every operator takes every dtype, and not every pattern has an example.
-        if unsupported(function, backend) is None:
-            yield case
 
 
 # Operators
@@ -432,25 +299,3 @@ STRUCTURES: dict[str, Callable[[Any, Any, RegionBuilder], list[SSAValue]]] = {
     "rank 0": _rank_0,
     "no elements": _no_elements,
 }
-
-
-# Patterns
-
-
-def pattern_cases(backend: Backend) -> Iterator[ContractCase]:
-    """Cases for each pattern of a backend: composites, as it gets them in a program."""
-    for entry in backend.patterns():
-        for number, build in enumerate(pattern_examples(entry.pattern)):
-            yield ContractCase(f"pattern {entry.name}, {number}", build, pattern=entry)
-
-
-def patterns_without_example(backend: Backend) -> dict[str, str]:
-    """Patterns of a backend of which no case can be made, and why."""
-    found: dict[str, str] = {}
-    for case in pattern_cases(backend):
-        assert case.pattern is not None
-        try:
-            case.region(backend)
-        except (NoExample, VerifyException, DiagnosticException) as error:
-            found[case.pattern.name] = str(error)
-    return found
