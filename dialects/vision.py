@@ -39,7 +39,8 @@ def require_number(value: SSAValue, what: str, *dtypes: Attribute) -> None:
     """Raises VerifyException unless an operand is a tensor of one element of one of some dtypes."""
     type_ = tensor_type(value, what)
     accepted = list(dict.fromkeys(dtypes))
-    if type_.element_type not in accepted or any(dim != 1 for dim in type_.get_shape()):
+    single = all(same_dimension(dim, 1) for dim in type_.get_shape())
+    if type_.element_type not in accepted or not single:
         names = " or ".join(map(str, accepted))
         raise VerifyException(f"{what} is {type_}, expected one element of {names}")
 
