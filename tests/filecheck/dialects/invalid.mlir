@@ -534,11 +534,11 @@ func.func @global_avg_pool2d_1(%x: tensor<3x8x8xf32>) {
 
 // -----
 
-// CHECK: 'method' is "bicubic", accepted is "nearest_neighbor" or "bilinear"
+// CHECK: 'method' is "cubic", accepted is "nearest_neighbor" or "bilinear" or "bicubic"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "upsampling_1"
 func.func @upsampling_1(%x: tensor<1x3x8x8xf32>) {
-  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, method = "bicubic"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, method = "cubic"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
   func.return
 }
 
