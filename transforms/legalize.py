@@ -123,19 +123,20 @@ RULES: dict[type[Operation], LegalRule] = {
     CrossEntropyWithLogitsOp: _cross_entropy,
     NllLossOp: _nll_loss,
     ContribDensePackOp: _dense_pack,
-    UpsamplingOp: _upsampling,
     **TRANSPOSED_RULES,
     **WINOGRAD_RULES,
     **BITS_RULES,
 }
 """What replaces each operator that has no kernels."""
+PARTIAL_RULES: dict[type[Operation], LegalRule] = {UpsamplingOp: _upsampling}
+"""What replaces some uses of operators that have kernels for the others."""
 
 
 class Legalize(RewritePattern):
     """Replaces an operator that has a rule."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        rule = RULES.get(type(op))
+        rule = RULES.get(type(op)) or PARTIAL_RULES.get(type(op))
         if rule is None or belongs_to_backend(op):
             return
         if all(has_static_type(value) for value in (*op.operands, *op.results)):
