@@ -55,7 +55,8 @@ class ConvolutionOp(RelayOp, ABC):
     What the convolutions share: `data` and `weight`, whose channels are divided into `groups`.
     `channels` and `kernel_size`, when given, must agree with `weight`. Both operands, which may
     differ in dtype, are converted to `out_dtype` (by default the dtype of `data`) by the rules of
-    `relay.cast`, and products are summed in it.
+    `relay.cast`, and products are summed in it. Where a weight is not finite, its product with an
+    element outside of `data` is not specified: 0 or NaN.
     """
 
     IMAGE_LAYOUT: ClassVar[str]

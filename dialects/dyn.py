@@ -27,7 +27,7 @@ from xrelay.dialects.dyn_base import (
     known_length,
     one_integer,
 )
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp, new_axes
 from xrelay.dialects.shapes import (
     boolean,
     element_count,
@@ -99,9 +99,7 @@ class DynExpandDimsOp(DynamicOp):
 
     def unknown_type(self) -> Attribute:
         one_integer(self.axis, "axis")
-        count = self.num_newaxis.value.data
-        if count < 0:
-            raise VerifyException(f"'num_newaxis' is {count}, expected at least 0")
+        count = new_axes(self.num_newaxis)
         return with_shape(self.data.type, [UNKNOWN] * (self.data.type.get_num_dims() + count))
 
 

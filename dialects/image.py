@@ -192,15 +192,14 @@ class ResizeOp(RelayOp, ABC):
         corners = self.coordinate_transformation_mode.data == "align_corners"
         return "round" if corners else "floor"
 
-    def coordinates(self) -> tuple[Coordinates, ...]:
-        """Those of each spatial axis, whose lengths must be known."""
-        shape, spatial = self.data.type.get_shape(), self.axes[2:]
-        count = len(spatial)
+    def coordinates(self, lengths: Sequence[int]) -> tuple[Coordinates, ...]:
+        """Those of each spatial axis of an image whose spatial axes have some lengths."""
+        count = len(lengths)
         region = [0.0] * 2 * count if self.roi is None else list(self.roi.get_values())
         mode = self.coordinate_transformation_mode.data
         return tuple(
-            resize_coordinates(mode, shape[axis], target, (region[i], region[count + i]))
-            for i, (axis, target) in enumerate(zip(spatial, self.size.get_values(), strict=True))
+            resize_coordinates(mode, length, target, (region[i], region[count + i]))
+            for i, (length, target) in enumerate(zip(lengths, self.size.get_values(), strict=True))
         )
 
     def infer_type(self) -> Attribute:

@@ -43,7 +43,7 @@ from xrelay.dialects.base import (
     tensor_operand_def,
     tuple_type,
 )
-from xrelay.dialects.shapes import int_array, integer, is_float, tensor_type
+from xrelay.dialects.shapes import compatible, int_array, integer, is_float, tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 WORD = IntegerType(64, Signedness.UNSIGNED)
@@ -63,7 +63,7 @@ PARITY = 0x1BD11BDAA9FC1A22
 
 def require_key(value: SSAValue) -> None:
     """Raises VerifyException unless an operand is a key."""
-    if value.type != KEY:
+    if not compatible(value.type, KEY):
         raise VerifyException(f"'key' is {value.type}, expected {KEY}")
 
 

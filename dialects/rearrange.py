@@ -206,11 +206,10 @@ class BlockOp(RelayOp, ABC):
         """The length of the blocks of each axis from axis 1 on."""
         count = len(self.block_shape.get_values())
         blocks = positive_numbers(self.block_shape, "block_shape", count)
-        rank = self.data.type.get_num_dims()
-        if count > rank - 1:
+        if count >= self.data.type.get_num_dims():
             raise VerifyException(
-                f"'block_shape' {list(blocks)} is for {count} axes after the first one, 'data' has "
-                f"{max(rank - 1, 0)}"
+                f"'block_shape' {list(blocks)} is for {count} axes after the first one, 'data' is "
+                f"{self.data.type}"
             )
         return blocks
 
@@ -246,8 +245,8 @@ class BatchToSpaceNDOp(BlockOp):
         return pairs_of(self.crops, "crops", len(self.blocks))
 
     def infer_type(self) -> Attribute:
-        batch, *rest = self.data.type.get_shape()
         blocks = self.blocks
+        batch, *rest = self.data.type.get_shape()
         spatial, others = rest[: len(blocks)], rest[len(blocks) :]
         lengths = [dimension_product(pair) for pair in zip(spatial, blocks, strict=True)]
         for axis, (length, cut) in enumerate(zip(lengths, self.cuts, strict=True)):
@@ -301,8 +300,8 @@ class SpaceToBatchNDOp(BlockOp):
         return pairs_of(self.paddings, "paddings", len(self.blocks))
 
     def infer_type(self) -> Attribute:
-        batch, *rest = self.data.type.get_shape()
         blocks = self.blocks
+        batch, *rest = self.data.type.get_shape()
         spatial, others = rest[: len(blocks)], rest[len(blocks) :]
         lengths = [
             length

@@ -245,6 +245,18 @@ class SqueezeOp(ReshapeFamilyOp):
         )
 
 
+MOST_NEW_AXES = 64
+"""NumPy's arrays have no more axes than this."""
+
+
+def new_axes(number: IntegerAttr) -> int:
+    """The property `num_newaxis`."""
+    count = number.value.data
+    if not 0 <= count <= MOST_NEW_AXES:
+        raise VerifyException(f"'num_newaxis' is {count}, accepted range is [0, {MOST_NEW_AXES}]")
+    return count
+
+
 @irdl_op_definition
 class ExpandDimsOp(TransformOp):
     """
@@ -265,9 +277,7 @@ class ExpandDimsOp(TransformOp):
 
     def infer_type(self) -> Attribute:
         shape = list(self.data.type.get_shape())
-        count = self.num_newaxis.value.data
-        if count < 0:
-            raise VerifyException(f"'num_newaxis' is {count}, expected at least 0")
+        count = new_axes(self.num_newaxis)
         axis = normalize_axis(self.axis.value.data, len(shape) + 1)
         return with_shape(self.data.type, [*shape[:axis], *[1] * count, *shape[axis:]])
 

@@ -34,8 +34,8 @@ class SparseFillEmptyRowsOp(RelayOp):
     had none. `sparse_indices` is [n, rank], `sparse_values` [n], `dense_shape` [rank] and
     `default_value` [1], the value of new elements. The result is a tuple of i64, whatever the dtypes
     of the operands: the new indices [m, rank], the new values [m], in order of rows, and a flag for
-    each row ([rows]), 1 if it was empty. Values are converted by the rules of `relay.cast`. m depends on the indices, the number of rows on `dense_shape`. Elements keep their order within a
-    row.
+    each row ([rows]), 1 if it was empty. Values are converted by the rules of `relay.cast`. m depends
+    on the indices, the number of rows on `dense_shape`. Elements keep their order within a row.
 
     Source: Relay's `sparse_fill_empty_rows`.
     """

@@ -407,6 +407,10 @@ class StackOp(TupleOperandOp):
         return with_shape(fields[0], [*shape[:axis], len(fields), *shape[axis:]])
 
 
+MOST_PARTS = 1 << 20
+"""Tuples of more fields than this are taken for mistakes: their types would fill the memory."""
+
+
 @irdl_op_definition
 class SplitOp(RelayOp):
     """
@@ -441,14 +445,22 @@ class SplitOp(RelayOp):
         """`axis`, counted from the front."""
         return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
 
+    @staticmethod
+    def _sections(sections: IntegerAttr) -> int:
+        count = sections.value.data
+        if not 1 <= count <= MOST_PARTS:
+            raise VerifyException(
+                f"'indices_or_sections' is {count}, accepted range is [1, {MOST_PARTS}]"
+            )
+        return count
+
     def part_starts(self) -> tuple[int, ...]:
         """The position along the axis at which each part begins; its length must be known."""
         sections = self.indices_or_sections
         if isinstance(sections, DenseArrayBase):
             return (0, *sections.get_values())
-        length = self.data.type.get_shape()[self.normalized_axis]
-        count = sections.value.data
-        if count < 1 or length % count:
+        length, count = self.data.type.get_shape()[self.normalized_axis], self._sections(sections)
+        if length % count:
             raise VerifyException(
                 f"'indices_or_sections' is {count}, which does not divide the length {length}"
             )
@@ -459,10 +471,7 @@ class SplitOp(RelayOp):
         axis = self.normalized_axis
         length = shape[axis]
         if length == DYNAMIC_INDEX and isinstance(self.indices_or_sections, IntegerAttr):
-            count = self.indices_or_sections.value.data
-            if count < 1:
-                raise VerifyException(f"'indices_or_sections' is {count}, expected at least 1")
-            lengths = [DYNAMIC_INDEX] * count
+            lengths = [DYNAMIC_INDEX] * self._sections(self.indices_or_sections)
         else:
             starts = self.part_starts()
             ends = [*starts[1:], length]

@@ -1,6 +1,7 @@
 """Upsampling of images and volumes."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import inf
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.image import CUBIC, Resize2DOp
 from xrelay.dialects.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.shapes import boolean, real, string, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -27,16 +29,16 @@ class UpsamplingFamilyOp(RelayOp, ABC):
         asymmetric      i * L / n
 
     `method` "nearest_neighbor" takes the element at the place rounded down, with align_corners
-    rounded to the nearest (halves up); the other method interpolates between the two neighbours on
-    each axis, in f32 (f64 for f64), and converts to the dtype of `data`. Places before the first
-    element and after the last one count as these. `layout` may state another order of the axes and
-    blocks of channels, which the result has, too.
+    rounded to the nearest (halves up); "bilinear" and "trilinear" interpolate between the two
+    neighbours on each axis, in f32 (f64 for f64), and convert to the dtype of `data`. Places before
+    the first element and after the last one count as these. `layout` may state another order of the
+    axes and blocks of channels, which the result has, too.
     """
 
     IMAGE_LAYOUT: ClassVar[str]
     """The order of axes that images are described in."""
-    INTERPOLATION: ClassVar[str]
-    """The method that interpolates."""
+    INTERPOLATIONS: ClassVar[tuple[str, ...]]
+    """The methods that interpolate."""
 
     data = tensor_operand_def()
     layout = prop_def(StringAttr)
@@ -63,8 +65,8 @@ class UpsamplingFamilyOp(RelayOp, ABC):
     @property
     def interpolates(self) -> bool:
         """Whether elements are interpolated, not repeated."""
-        require_layout("method", self.method, "nearest_neighbor", self.INTERPOLATION)
-        return self.method.data == self.INTERPOLATION
+        require_layout("method", self.method, "nearest_neighbor", *self.INTERPOLATIONS)
+        return self.method.data in self.INTERPOLATIONS
 
     def place_factors(self, old: int, new: int) -> tuple[int, int, int]:
         """(a, b, c) such that element i of `new` stands at (a * i + b) / c on `old` elements."""
@@ -98,17 +100,18 @@ class UpsamplingFamilyOp(RelayOp, ABC):
 class UpsamplingOp(UpsamplingFamilyOp):
     """
     Images `data` [N, C, H, W] of round(H * `scale_h`) rows and round(W * `scale_w`) columns.
-    `method` is "nearest_neighbor" or "bilinear". Elements stand at the places of align_corners with
-    `align_corners`, else of asymmetric: result[n, c, y, x] = data[n, c, floor(y * H / H'),
-    floor(x * W / W')] for the nearest ones. See `UpsamplingFamilyOp`.
+    `method` is "nearest_neighbor", "bilinear" or "bicubic". Elements stand at the places of
+    align_corners with `align_corners`, else of asymmetric: result[n, c, y, x] =
+    data[n, c, floor(y * H / H'), floor(x * W / W')] for the nearest ones. See `UpsamplingFamilyOp`;
+    "bicubic" is `relay.image.resize2d` with the method "cubic" and its default `cubic_alpha`, -0.5.
 
-    Source: Relay's `nn.upsampling`, whose method "bicubic" is missing.
+    Source: Relay's `nn.upsampling`.
     """
 
     name = "relay.nn.upsampling"
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
-    INTERPOLATION: ClassVar[str] = "bilinear"
+    INTERPOLATIONS: ClassVar[tuple[str, ...]] = ("bilinear", "bicubic")
 
     scale_h = prop_def(FloatAttr.constr(f64))
     scale_w = prop_def(FloatAttr.constr(f64))
@@ -144,6 +147,16 @@ class UpsamplingOp(UpsamplingFamilyOp):
     def mode(self) -> str:
         return "align_corners" if self.align_corners.value.data else "asymmetric"
 
+    @property
+    def is_cubic(self) -> bool:
+        """Whether `resize` computes the same."""
+        return self.method.data == "bicubic"
+
+    def resize(self, image: Value, size: Sequence[int]) -> Resize2DOp:
+        """The cubic convolution of an image [N, C, H, W] at the places of `size` elements."""
+        mode = self.mode
+        return Resize2DOp(image, size, method=CUBIC, coordinate_transformation_mode=mode)
+
 
 @irdl_op_definition
 class Upsampling3DOp(UpsamplingFamilyOp):
@@ -158,7 +171,7 @@ class Upsampling3DOp(UpsamplingFamilyOp):
     name = "relay.nn.upsampling3d"
 
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
-    INTERPOLATION: ClassVar[str] = "trilinear"
+    INTERPOLATIONS: ClassVar[tuple[str, ...]] = ("trilinear",)
 
     scale_d = prop_def(FloatAttr.constr(f64))
     scale_h = prop_def(FloatAttr.constr(f64))

@@ -1,6 +1,7 @@
 """Selection of boxes in object detection."""
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     BoolAttr,
     IntegerAttr,
     StringAttr,
@@ -34,12 +35,16 @@ from xrelay.dialects.shapes import (
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 from xrelay.dialects.windows import require_layout
 
+CORNERS = 4
+"""How many numbers the corners of a box are."""
+
 
 def require_number(value: SSAValue, what: str, *dtypes: Attribute) -> None:
     """Raises VerifyException unless an operand is a tensor of one element of one of some dtypes."""
     type_ = tensor_type(value, what)
     accepted = list(dict.fromkeys(dtypes))
-    if type_.element_type not in accepted or any(dim != 1 for dim in type_.get_shape()):
+    single = all(same_dimension(dim, 1) for dim in type_.get_shape())
+    if type_.element_type not in accepted or not single:
         names = " or ".join(map(str, accepted))
         raise VerifyException(f"{what} is {type_}, expected one element of {names}")
 
@@ -187,7 +192,13 @@ class NonMaxSuppressionOp(RelayOp):
         require_number(self.iou_threshold, "'iou_threshold'", f32, data.element_type)
         require_index(self.id_index, "id_index", length, optional=True)
         require_index(self.score_index, "score_index", length)
-        require_index(self.coord_start, "coord_start", length - 3 if length >= 0 else length)
+        if length != DYNAMIC_INDEX:
+            if length < CORNERS:
+                raise VerifyException(
+                    f"'data' is {data}, expected rows of at least {CORNERS} numbers"
+                )
+            length -= CORNERS - 1
+        require_index(self.coord_start, "coord_start", length)
         if not self.return_indices.value.data:
             return data
         return tuple_type((TensorType(i32, [batch, count]), TensorType(i32, [batch, 1])))

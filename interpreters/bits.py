@@ -10,7 +10,7 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects import bits
-from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.base import elementwise, predicate
 from xrelay.interpreters.numerics import quiet
 
@@ -36,7 +36,7 @@ class BitFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: bits.FixedPointMultiplyOp, args: PythonValues
     ) -> PythonValues:
         left, right = map(np.int64, op.shifts)
-        x: Array = args[0].astype(np.int64) << left
-        product = x * np.int64(op.multiplier.value.data)
+        x = np.asarray(args[0].astype(np.int64) << left)
+        product = np.asarray(x * np.int64(op.multiplier.value.data))
         rounded = product + (np.int64(1) << (right - np.int64(1)))
-        return ((rounded >> right).astype(np.int32),)
+        return (np.asarray(rounded >> right, np.int64).astype(np.int32),)

@@ -136,9 +136,9 @@ class ImageFunctions(InterpreterFunctions):
 
 @quiet
 def _resize(op: image.ResizeOp, data: Array) -> Array:
-    spatial, coordinates = op.axes[2:], op.coordinates()
-    lengths, size = [data.shape[axis] for axis in spatial], op.size.get_values()
-    places = [_at(each, count) for each, count in zip(coordinates, size, strict=True)]
+    spatial, size = op.axes[2:], op.size.get_values()
+    lengths = [data.shape[axis] for axis in spatial]
+    places = [_at(each, count) for each, count in zip(op.coordinates(lengths), size, strict=True)]
     choices = [
         taps(
             c,

@@ -23,7 +23,12 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core import RefType
-from xrelay.dialects.shapes import compatible, is_tensor_type
+from xrelay.dialects.shapes import (
+    MOST_ELEMENTS,
+    compatible,
+    is_addressable,
+    is_tensor_type,
+)
 from xrelay.interpreters.adaptive_pool import AdaptivePoolFunctions
 from xrelay.interpreters.adt import AdtFunctions
 from xrelay.interpreters.annotation import AnnotationFunctions
@@ -159,6 +164,16 @@ class ArrayElementFunctions(InterpreterFunctions):
 
 class ResultChecker(Interpreter.Listener):
     """Compares the results of each operation with their types."""
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        """Raises InterpretationError for a result that no array can hold."""
+        for type_ in op.result_types:
+            for field in type_.types.data if isinstance(type_, TupleType) else (type_,):
+                if is_tensor_type(field) and not is_addressable(field):
+                    raise InterpretationError(
+                        f"{op.name}: the result is {field}, which is too large: no processor "
+                        f"addresses more than {MOST_ELEMENTS} elements"
+                    )
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         """Raises InterpretationError for a result that its type does not describe."""

@@ -8,10 +8,11 @@ from xdsl.interpreter import (
     impl,
     register_impls,
 )
+from xdsl.ir import Block
 
 from xrelay.dialects import upsampling
 from xrelay.dialects.layout import Layout
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import convert, is_float, quiet
 
@@ -58,7 +59,15 @@ class UpsamplingFunctions(InterpreterFunctions):
     def run_upsampling(
         self, interpreter: Interpreter, op: upsampling.UpsamplingOp, args: PythonValues
     ) -> PythonValues:
-        return _upsampled(op, args)
+        if not op.is_cubic:
+            return _upsampled(op, args)
+        canonical = Layout.parse(op.IMAGE_LAYOUT, "layout")
+        image = change_layout(args[0], op.data_layout, canonical)
+        lengths = zip(image.shape[2:], op.scales.values(), strict=True)
+        (operand,) = Block(arg_types=[type_of(image)]).args
+        resize = op.resize(operand, [round(length * scale) for length, scale in lengths])
+        (result,) = interpreter.run_op(resize, (image,))
+        return (change_layout(result, canonical, op.data_layout),)
 
     @impl(upsampling.Upsampling3DOp)
     @quiet

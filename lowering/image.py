@@ -129,7 +129,8 @@ def _resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     b, shape, source_shape = ctx.b, shape_of(op.result), shape_of(op.data)
     if 0 in shape:
         return
-    spatial, coordinates = op.axes[2:], op.coordinates()
+    spatial = op.axes[2:]
+    coordinates = op.coordinates([source_shape[axis] for axis in spatial])
     method, crops = op.method.data, op.coordinate_transformation_mode.data == CROPPING
     blending = _Blending(ctx, op.data, op.result, method, spatial)
     lanes = _lanes(ctx, blending.kind, op.axes[1], len(shape))

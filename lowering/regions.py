@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects import regions
 from xrelay.dialects.image import LINEAR
 from xrelay.lowering import vector_math
-from xrelay.lowering.argsort import descending, order_scratch
+from xrelay.lowering.argsort import Sorter, score_key
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
@@ -161,7 +161,7 @@ class _Proposals:
         self.candidates = min(top, self.count) if top > 0 else self.count
         self.boxes = ctx.private_scratch(self.kind, row_major((4 * self.count,)))
         self.best = ctx.private_scratch(self.kind, row_major((self.count,)))
-        self.order = order_scratch(ctx, self.count)
+        self.sorter = Sorter(ctx, self.count, self.kind)
         self.kept = ctx.private_scratch(INDEX, row_major((self.candidates,)))
 
     def load(self, buffer: Buffer, *coords: Index) -> SSAValue:
@@ -237,18 +237,13 @@ class _Proposals:
     def separate(self) -> SSAValue:
         """Fills `kept` with the numbers of boxes that are kept; returns how many they are."""
         b, kind = self.b, self.kind
-        order = descending(
-            b,
-            lambda i: b.load(self.best.pointer, i, kind, 1),
-            kind,
-            self.count,
-            self.count,
-            self.order,
+        self.sorter.sort(
+            self.count, lambda i: score_key(b, b.load(self.best.pointer, i, kind, 1), kind)
         )
         threshold = b.constant(kind.compute, self.op.threshold.value.data)
 
         def step(place: Index, found: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            number = b.load(order.pointer, place, INDEX, 1)
+            number = self.sorter.number(place)
             own = self.box(number)
 
             def compare(before: Index, over: Sequence[SSAValue]) -> Sequence[SSAValue]:

@@ -1,130 +1,29 @@
-"""
-Kernel code of sorting, searching and accumulating.
-
-A row is sorted by merging: its keys, integers with the order of the elements, stay where they are,
-and their numbers move between two halves of a buffer, in which ever longer runs are in order.
-"""
+"""Kernel code of sorting, searching and accumulating."""
 
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, TupleType, i1, i32, i64
+from xdsl.dialects.builtin import TupleType, i1, i32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import sort
 from xrelay.dialects.shapes import normalize_axis
+from xrelay.lowering.argsort import Sorter, descending_key, key_element, order_key, precedes
 from xrelay.lowering.binary import add, multiply
-from xrelay.lowering.builder import Index, KernelBuilder
+from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
-from xrelay.lowering.elements import Element, element, wide
+from xrelay.lowering.elements import element, wide
 from xrelay.lowering.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.format import row_major
+from xrelay.lowering.interpolation import INDEX
 from xrelay.lowering.position import at, linear
 from xrelay.lowering.strategy import Implementation, Sink, Strategy
 
 Coords = tuple[Index, ...]
 
-INDEX = element(i64)
 I32 = element(i32)
 BOOL = element(i1)
-
-
-def key_element(kind: Element) -> Element:
-    """What the order keys of elements are."""
-    size = wide(kind).bytes
-    integer = IntegerType(8 * size)
-    return Element(integer, integer, size, kind.is_float or kind.signed)
-
-
-def order_key(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValue:
-    """
-    An integer with the order of the elements, NaN above all numbers and zeros of both signs equal.
-    """
-    key = key_element(kind)
-    if not kind.is_float:
-        return convert(b, value, kind, key) if kind.is_bool else value
-    value = convert(b, value, kind, wide(kind))
-    zero = b.constant(wide(kind).compute, 0)
-    bits = b.bitcast(add(b, value, zero, wide(kind)), key.compute)
-    largest = b.constant(key.compute, 2 ** (key.bits - 1) - 1)
-    negative = b.compare_integers(bits, "slt", b.constant(key.compute, 0))
-    flipped = b.insert(arith.XOrIOp(bits, largest)).result
-    return b.select(b.is_nan(value), largest, b.select(negative, flipped, bits))
-
-
-def _precedes(b: KernelBuilder, x: SSAValue, y: SSAValue, key: Element, relation: str) -> SSAValue:
-    return b.compare_integers(x, ("s" if key.signed else "u") + relation, y)
-
-
-class RowSorter:
-    """Sorts rows of one length, of which every thread has one at a time."""
-
-    def __init__(self, ctx: KernelContext, length: int, kind: Element, *, ascending: bool):
-        self.ctx, self.length, self.kind, self.ascending = ctx, length, kind, ascending
-        self.keys = ctx.private_scratch(key_element(kind), row_major((max(length, 1),)))
-        self.order = ctx.private_scratch(INDEX, row_major((max(2 * length, 1),)))
-        self.passes = max(length - 1, 0).bit_length()
-
-    def sort(self, value_at: Callable[[Index], SSAValue]) -> None:
-        """Orders the elements that `value_at` gives; then `number` tells which one is where."""
-        b, length, key = self.ctx.b, self.length, self.keys.element
-        with b.loop(0, length) as i:
-            value = order_key(b, value_at(i), self.kind)
-            self._store(self.keys, i, value if self.ascending else b.negate(value))
-            self._store(self.order, i, b.index(i))
-        if self.passes == 0:
-            return
-
-        def merge(_: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            width, source, target = state
-
-            def step(k: Index, runs: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                # The rest of a run, the rest of the one behind it, and where each ends.
-                begins = b.compare_index(k, "eq", runs[3])
-                middle = b.index(b.smaller(b.add(k, width), length))
-                end = b.index(b.smaller(b.add(middle, width), length))
-                fresh = (b.index(k), middle, middle, end)
-                pairs = zip(fresh, runs, strict=True)
-                left, right, middle, end = (b.select(begins, new, old) for new, old in pairs)
-                one, other = self._at(source, left), self._at(source, right)
-                ordered = _precedes(b, self._key(one), self._key(other), key, "le")
-                exhausted = b.compare_index(right, "sge", end)
-                rest = b.compare_index(left, "slt", middle)
-                first = b.both(rest, b.either(exhausted, ordered))
-                self._store(self.order, b.add(target, k), b.select(first, one, other))
-                moved = b.select(first, b.index(b.add(left, 1)), left)
-                behind = b.select(first, right, b.index(b.add(right, 1)))
-                return moved, behind, middle, end
-
-            b.fold(0, length, 1, [b.index(0)] * 4, step)
-            return b.index(b.mul(width, 2)), target, source
-
-        b.fold(0, self.passes, 1, [b.index(1), b.index(0), b.index(length)], merge)
-
-    def number(self, place: Index) -> SSAValue:
-        """The number of the element that comes to a place."""
-        offset = self.length * (self.passes % 2)
-        return self._load(self.order, self.ctx.b.add(place, offset))
-
-    def key(self, number: Index) -> SSAValue:
-        """The key of an element."""
-        return self._load(self.keys, number)
-
-    def _key(self, number: SSAValue) -> SSAValue:
-        return self._load(self.keys, number)
-
-    def _at(self, start: SSAValue, place: SSAValue) -> SSAValue:
-        """A number of the buffer's half; that of the last place for those behind it."""
-        b = self.ctx.b
-        return self._load(self.order, b.add(start, b.smaller(place, self.length - 1)))
-
-    def _load(self, buffer: Buffer, offset: Index) -> SSAValue:
-        return self.ctx.b.load(buffer.pointer, offset, buffer.element, 1)
-
-    def _store(self, buffer: Buffer, offset: Index, value: SSAValue) -> None:
-        self.ctx.b.store(buffer.pointer, offset, buffer.element, value)
 
 
 def _sorted_rows(
@@ -142,7 +41,8 @@ def _sorted_rows(
     """
     shape = shape_of(data)
     outer = [dim for d, dim in enumerate(shape) if d != axis]
-    sorter = RowSorter(ctx, shape[axis], element_of(data), ascending=ascending)
+    kind, key = element_of(data), order_key if ascending else descending_key
+    sorter = Sorter(ctx, shape[axis], kind)
 
     def row(task: Coords) -> None:
         coords = task if outer else ()
@@ -153,7 +53,7 @@ def _sorted_rows(
         def value_at(i: Index) -> SSAValue:
             return ctx.ev.get((data, 0), at(shape, full(i)))
 
-        sorter.sort(value_at)
+        sorter.sort(shape[axis], lambda i: key(ctx.b, value_at(i), kind))
         with ctx.b.loop(0, count) as i:
             number = sorter.number(i)
             use(full(i), number, value_at(number))
@@ -215,7 +115,7 @@ def _searchsorted(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             middle = b.index(b.div(b.add(low, high), 2))
             place = at(sequence, (*row, b.smaller(middle, length - 1)))
             key = order_key(b, ctx.ev.get((op.sorted_sequence, 0), place), kind)
-            before = _precedes(b, key, wanted, key_element(kind), relation)
+            before = precedes(b, key, wanted, key_element(kind), relation)
             above = b.both(before, b.compare_index(low, "slt", high))
             return (
                 b.select(above, b.index(b.add(middle, 1)), low),
@@ -235,7 +135,7 @@ def _unique(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     fields = [ctx.ev.buffers[op.result, i] for i in range(4 + bool(op.return_counts.value.data))]
     unique, indices, inverse, total = fields[:4]
     counts = fields[4:]
-    sorter = RowSorter(ctx, length, kind, ascending=True)
+    sorter = Sorter(ctx, length, kind)
     # Of each group of equal elements: its number in the result. Of each element: its group.
     rank = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
     group = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
@@ -285,7 +185,7 @@ def _unique(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
     def everything(_: Coords) -> None:
         clear()
-        sorter.sort(element_at)
+        sorter.sort(length, lambda i: order_key(b, element_at(i), kind))
         (found,) = b.fold(0, length, 1, [b.index(0)], collect)
         rank_groups()
         b.store(total.pointer, 0, I32, convert(b, found, INDEX, I32))

@@ -3,6 +3,7 @@
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.upsampling import Upsampling3DOp, UpsamplingFamilyOp, UpsamplingOp
 from xrelay.lowering.axis_order import AxisOrder
@@ -18,6 +19,8 @@ COUNT = element(i64)
 
 def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, UpsamplingFamilyOp)
+    if isinstance(op, UpsamplingOp) and op.is_cubic:
+        raise DiagnosticException(f"{op.name}: 'method' is \"bicubic\", which legalize replaces")
     b, order = ev.b, AxisOrder(op.IMAGE_LAYOUT, op.data_layout)
     old = order.canonical(shape_of(op.data))[2:]
     new = order.canonical(position.shape)[2:]

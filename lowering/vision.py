@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects import vision
-from xrelay.lowering.argsort import descending, order_scratch
+from xrelay.lowering.argsort import Sorter, score_key
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert
@@ -149,7 +149,7 @@ class _Suppression:
         self.threshold = convert(self.b, threshold, element_of(op.iou_threshold), self.kind)
         zero = self.b.constant(self.kind.compute, 0.0)
         self.suppresses = self.b.compare_floats(zero, "olt", self.threshold)
-        self.order = order_scratch(ctx, self.shape[1])
+        self.sorter = Sorter(ctx, self.shape[1], self.kind)
         self.chosen = ctx.private_scratch(INDEX, row_major((max(self.shape[1], 1),)))
 
     def choose(self, image: Index) -> None:
@@ -167,18 +167,13 @@ class _Suppression:
     def _suppress(self, image: Index, count: SSAValue) -> None:
         b, op = self.b, self.op
         score, top_k = op.score_index.value.data, op.top_k.value.data
-        order = descending(
-            b,
-            lambda row: self.rows.number(image, row, score),
-            self.kind,
-            count,
-            self.shape[1],
-            self.order,
+        self.sorter.sort(
+            count, lambda row: score_key(b, self.rows.number(image, row, score), self.kind)
         )
         zero = b.constant(self.kind.compute, 0.0)
 
         def step(place: Index, kept: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            row = b.load(order.pointer, place, INDEX, 1)
+            row = self.sorter.number(place)
             if top_k > 0:
                 row = b.select(b.compare_index(place, "slt", top_k), row, b.index(-1))
             inside = b.index(b.larger(row, 0))
@@ -325,7 +320,7 @@ def _all_class_non_max_suppression(ctx: KernelContext, op: Operation, sink: Sink
     threshold, least = single(ctx, op.iou_threshold), single(ctx, op.score_threshold)
     stated = single(ctx, op.max_output_boxes_per_class)
     most = convert(b, stated, element_of(op.max_output_boxes_per_class), INDEX)
-    order_memory = order_scratch(ctx, count)
+    sorter = Sorter(ctx, count, kind)
     # For each class of each image, the boxes that are chosen, and how many they are.
     found = ctx.scratch(INDEX, row_major((max(batch * classes * count, 1),)))
     counts = ctx.scratch(INDEX, row_major((max(batch * classes, 1),)))
@@ -338,10 +333,10 @@ def _all_class_non_max_suppression(ctx: KernelContext, op: Operation, sink: Sink
         def score(box: Index) -> SSAValue:
             return b.load(scores.pointer, b.add(first, box), kind, 1)
 
-        order = descending(b, score, kind, count, count, order_memory)
+        sorter.sort(count, lambda box: score_key(b, score(box), kind))
 
         def step(place: Index, chosen: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            box = b.load(order.pointer, place, INDEX, 1)
+            box = sorter.number(place)
             own = boxes.box(image, box, 0)
 
             def rival(before: Index, overlaps: Sequence[SSAValue]) -> Sequence[SSAValue]:

@@ -28,7 +28,10 @@ from xrelay.lowering.position import at
 
 @dataclass(frozen=True)
 class Window:
-    """The geometry of a sliding window: a number for each spatial axis, the last one horizontal."""
+    """
+    The geometry of a sliding window: a number for each spatial axis, the last one horizontal. Along
+    an axis where it takes one place the stride counts as 1: no image is longer for its sake.
+    """
 
     taps: tuple[int, ...]
     strides: tuple[int, ...]
@@ -36,6 +39,11 @@ class Window:
     pads: Pads
     positions: tuple[int, ...]
     """How many places it takes."""
+
+    def __post_init__(self) -> None:
+        moves = zip(self.strides, self.positions, strict=True)
+        strides = tuple(stride if places > 1 else 1 for stride, places in moves)
+        object.__setattr__(self, "strides", strides)
 
     @property
     def axes(self) -> int:
@@ -67,6 +75,8 @@ COUNT = element(i64)
 """The element type in which the elements of windows are counted."""
 UNROLLED_TAPS = 9
 """Rows and windows of at most this many taps are unrolled; code for larger ones has loops."""
+UNROLLED_PHASES = 8
+"""Up to this many groups the columns of a row are sorted by a loop for each, which stores in order."""
 
 
 def fold_taps(
@@ -216,13 +226,19 @@ def _copy_rows(
         n, c, *line = indices
         shifted = [b.add(place, pad) for place, pad in zip(line, before[:-1], strict=True)]
         start = b.flatten((n, c, *shifted, 0), buffer.shape)
+        columns = min(width, max(0, extent[-1] - left))
         if phases == 1:
-            columns = min(width, max(0, extent[-1] - left))
             ctx.vectors(
                 columns,
                 lanes,
                 lambda x, count: copy((*indices, x), b.add(b.add(start, left), x), count),
             )
+            return
+        if phases > UNROLLED_PHASES:
+            with b.loop(0, columns) as x:
+                place = b.add(x, left)
+                sorted_place = b.add(b.mul(b.mod(place, phases), sorted_row), b.div(place, phases))
+                copy((*indices, x), b.add(start, sorted_place), 1)
             return
         for phase in range(phases):
             # Columns x = q * phases + phase - left of the image, as far as they exist.

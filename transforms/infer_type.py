@@ -16,6 +16,7 @@ through a `tensor.cast` to the type that it had.
 Source: Relay's InferType.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -69,36 +70,60 @@ class TypeInference:
             for function in module.walk()
             if isinstance(function, func.FuncOp)
         }
-        self.changed = True
+        self.changed = False
 
     def run(self) -> None:
-        """Goes through all functions until nothing becomes more precise: calls carry results."""
-        while self.changed:
-            self.changed = False
-            for function in self.functions.values():
-                if not function.is_declaration:
-                    for block in function.body.blocks:
-                        self.sweep(block)
-                    self.state_results(function)
+        """
+        Goes through all functions, and once more through those that call one whose results became
+        more precise, until none does.
+        """
+        callers = self.callers()
+        pending = deque(self.functions)
+        waiting = set(pending)
+        while pending:
+            name = pending.popleft()
+            waiting.remove(name)
+            function = self.functions[name]
+            self.changed = not function.is_declaration
+            while self.changed:
+                self.changed = False
+                for block in function.body.blocks:
+                    self.sweep(block)
+            if self.state_results(function):
+                again = [caller for caller in callers.get(name, {}) if caller not in waiting]
+                pending.extend(again)
+                waiting.update(again)
 
-    def state_results(self, function: func.FuncOp) -> None:
-        """The type of a function has the types of what it returns."""
+    def callers(self) -> dict[str, dict[str, None]]:
+        """The functions that call each function, in order."""
+        callers: dict[str, dict[str, None]] = {}
+        for name, function in self.functions.items():
+            for op in function.walk():
+                if isinstance(op, func.CallOp):
+                    callers.setdefault(op.callee.string_value(), {})[name] = None
+        return callers
+
+    def state_results(self, function: func.FuncOp) -> bool:
+        """
+        The type of a function has the types of what it returns. Returns whether it changes.
+        """
         last = None if function.body.blocks.last is None else function.body.blocks.last.last_op
         if not isinstance(last, func.ReturnOp):
-            return
+            return False
         inputs = function.function_type.inputs.data
         type_ = FunctionType.from_lists(inputs, last.arguments.types)
-        if type_ != function.function_type:
-            for stated, found in zip(
-                function.function_type.outputs.data, last.arguments.types, strict=False
-            ):
-                if refined(stated, found) is None:
-                    raise PassFailedException(
-                        f"function @{function.sym_name.data}: result type is {stated}, the body "
-                        f"returns {found}"
-                    )
-            function.function_type = type_
-            self.changed = True
+        if type_ == function.function_type:
+            return False
+        for stated, found in zip(
+            function.function_type.outputs.data, last.arguments.types, strict=False
+        ):
+            if refined(stated, found) is None:
+                raise PassFailedException(
+                    f"function @{function.sym_name.data}: result type is {stated}, the body "
+                    f"returns {found}"
+                )
+        function.function_type = type_
+        return True
 
     def sweep(self, block: Block) -> None:
         """Infers the types in a block from its first operation to its last."""

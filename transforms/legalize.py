@@ -5,6 +5,7 @@
     relay.nn.cross_entropy %x, %y            sum(log(x) * y) / -N; with logits without the log
     relay.nn.nll_loss %p, %t, %w             gather_nd and take by the classes, where, sum
     relay.nn.contrib_dense_pack %x, %w       transpose and reshape of the weight, relay.nn.dense
+    relay.nn.upsampling, bicubic             relay.image.resize2d
     relay.nn.conv1d_transpose, …3d_…         relay.nn.conv2d_transpose, dilate and relay.nn.conv3d
     relay.nn.contrib_*_winograd_* …          products with the matrices of Winograd's algorithm
     relay.nn.bitserial_conv2d, …_dense       the bits as integers, relay.nn.conv2d, relay.nn.dense
@@ -50,7 +51,8 @@ from xrelay.dialects.reduction import SumOp
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.transform import GatherNDOp, TakeOp, TransposeOp, WhereOp
 from xrelay.dialects.unary import LogOp, NegativeOp, SqrtOp
-from xrelay.transforms.emitting import cast, narrowed, reshaped, widened
+from xrelay.dialects.upsampling import UpsamplingOp
+from xrelay.transforms.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.legalize_bits import BITS_RULES
 from xrelay.transforms.legalize_transposed import TRANSPOSED_RULES
 from xrelay.transforms.legalize_winograd import WINOGRAD_RULES
@@ -105,6 +107,16 @@ def _dense_pack(op: ContribDensePackOp, emit: Emitter) -> SSAValue:
     return emit(DenseOp(op.data, weight, out_dtype=op.out_dtype))
 
 
+def _upsampling(op: UpsamplingOp, emit: Emitter) -> SSAValue | None:
+    if not op.is_cubic:
+        return None
+    layout, canonical = op.data_layout, op.IMAGE_LAYOUT
+    lengths = layout.lengths(shape_of(op.result))
+    image = relaid(emit, op.data, layout, canonical)
+    resized = emit(op.resize(image, [lengths[name] for name in "HW"]))
+    return relaid(emit, resized, canonical, layout)
+
+
 RULES: dict[type[Operation], LegalRule] = {
     L2NormalizeOp: _l2_normalize,
     CrossEntropyOp: _cross_entropy,
@@ -116,13 +128,15 @@ RULES: dict[type[Operation], LegalRule] = {
     **BITS_RULES,
 }
 """What replaces each operator that has no kernels."""
+PARTIAL_RULES: dict[type[Operation], LegalRule] = {UpsamplingOp: _upsampling}
+"""What replaces some uses of operators that have kernels for the others."""
 
 
 class Legalize(RewritePattern):
     """Replaces an operator that has a rule."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        rule = RULES.get(type(op))
+        rule = RULES.get(type(op)) or PARTIAL_RULES.get(type(op))
         if rule is None or belongs_to_backend(op):
             return
         if all(has_static_type(value) for value in (*op.operands, *op.results)):

@@ -107,14 +107,23 @@ def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
     if op.interpolates:
         if data.dtype.kind in "iub":
             raise NotExpressible(f"ONNX leaves open how {data.dtype} is rounded")
-        inputs = data, None, None, graph.integers(targets)
-        data = graph.node("Resize", *inputs, mode="linear", coordinate_transformation_mode=op.mode)
+        cubic = isinstance(op, upsampling.UpsamplingOp) and op.is_cubic
+        data = graph.node(
+            "Resize",
+            data,
+            None,
+            None,
+            graph.integers(targets),
+            mode="cubic" if cubic else "linear",
+            cubic_coeff_a=-0.5,
+            coordinate_transformation_mode=op.mode,
+        )
     elif op.mode == "asymmetric":
         data = _repeated(graph, data, shape, targets)
     else:
         corners = op.mode == "align_corners"
         for axis, (length, target) in enumerate(zip(shape, targets, strict=True)):
-            if length == target and (corners or length == target):
+            if length == target:
                 continue
             step, start, unit = op.place_factors(length, target)
             numbers = np.arange(target, dtype=np.int64) * step + start

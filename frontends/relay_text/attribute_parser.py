@@ -25,8 +25,10 @@ class AttributeParser:
             raise cursor.error(f"attribute '{name}' is given twice", position)
         attrs[name] = AttrText(run(self.value()), position)
 
-    def value(self) -> Step[AttrValue]:
+    def value(self, nesting: int = 0) -> Step[AttrValue]:
+        """The value of an attribute, within `nesting` lists."""
         cursor = self.cursor
+        cursor.limit_nesting(nesting, "lists")
         kind, text, position = (
             cursor.kinds[cursor.index],
             cursor.texts[cursor.index],
@@ -51,7 +53,7 @@ class AttributeParser:
             end = ")" if text == "(" else "]"
             values: list[AttrValue] = []
             while not cursor.accept(end):
-                values.append((yield self.value()))
+                values.append((yield self.value(nesting + 1)))
                 if not cursor.at(end):
                     cursor.expect(",")
             return values

@@ -47,7 +47,7 @@ from xrelay.dialects.functional import (
     InstantiateOp,
     LetOp,
 )
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.type_relations import joined, tells
 from xrelay.dialects.unary import CastOp
 from xrelay.frontends.relay_text import literals
@@ -336,6 +336,13 @@ class BodyImporter:
         args, region = self._values(call.args), self.regions.pop(function)
         if len(args) != len(function.params):
             raise self._wrong_count(call, len(function.params))
+        for param, arg, stated in zip(function.params, args, region.block.args, strict=True):
+            if not compatible(stated.type, arg.type):
+                raise self.error(
+                    call.position,
+                    f"parameter %{param.name} is stated as {written(stated.type)}, its argument is "
+                    f"{written(arg.type)}",
+                )
         attributes = self.attributes(function.attrs)
         result = cast(YieldOp, region.block.last_op).value.type
         self._check_result(function, result)

@@ -4,6 +4,7 @@ from typing import NoReturn
 
 from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.literals import INT64, int64
+from xrelay.frontends.relay_text.syntax import MOST_NESTED
 from xrelay.frontends.relay_text.tokens import Kind, Tokens
 
 
@@ -32,6 +33,11 @@ class Cursor:
         raise self.error(
             f"found {'the end of the text' if end else repr(found)}, expected {expected}"
         )
+
+    def limit_nesting(self, nesting: int, what: str) -> None:
+        """Refuses what the IR holds as nested attributes when it nests too deep here."""
+        if nesting > MOST_NESTED:
+            raise self.error(f"{what} nest more than {MOST_NESTED} deep")
 
     def at(self, text: str) -> bool:
         """Whether the next token is this punctuation or keyword."""

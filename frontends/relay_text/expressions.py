@@ -449,8 +449,10 @@ class ExpressionParser:
             raise cursor.error("found a match without clauses", position)
         return self._with_stated(Match(position, data, clauses, complete))
 
-    def _pattern(self, depth: int) -> Step[Pattern]:
+    def _pattern(self, depth: int, nesting: int = 0) -> Step[Pattern]:
+        """A pattern within `nesting` others, in the innermost of `depth` functions."""
         cursor = self.cursor
+        cursor.limit_nesting(nesting, "patterns")
         position = cursor.position
         if cursor.kinds[cursor.index] is Kind.LOCAL:
             variable = yield self._parameter(depth)
@@ -464,7 +466,7 @@ class ExpressionParser:
         fields: list[Pattern] = []
         if cursor.accept("("):
             while not cursor.accept(")"):
-                fields.append((yield self._pattern(depth)))
+                fields.append((yield self._pattern(depth, nesting + 1)))
                 if not cursor.at(")"):
                     cursor.expect(",")
         return Pattern(position, name=name, fields=tuple(fields))

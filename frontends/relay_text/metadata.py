@@ -40,7 +40,7 @@ from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
 from xrelay.frontends.relay_text.literals import INT64, WIDTHS, int64
 from xrelay.frontends.relay_text.object_graph import Node, read_graph
-from xrelay.frontends.relay_text.syntax import Constant, MetaRef
+from xrelay.frontends.relay_text.syntax import MOST_NESTED, Constant, MetaRef
 from xrelay.frontends.relay_text.types import element_type_name, element_type_named
 
 MAGIC = 0xDD5E40F096B4A13F
@@ -58,10 +58,6 @@ PLAIN_FIELDS = frozenset(
     }
 )
 """Fields of objects that hold a number, not the index of an object."""
-
-
-MOST_NESTED = 64
-"""How deep objects may refer to objects."""
 
 
 class Metadata:

@@ -14,6 +14,9 @@ from xdsl.ir import Attribute
 
 from xrelay.frontends.relay_text.types import Type
 
+MOST_NESTED = 64
+"""How deep lists in attributes, patterns, and objects of the metadata section may nest."""
+
 
 class Expr:
     """An expression; `position` is where it begins in the text."""

@@ -1,11 +1,17 @@
 """Programs that were compiled wrongly once."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from graphs import LEGALIZATION, Graph
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 import xrelay
-from xrelay.compiler import context, parse_program
+from xrelay.compiler import context, parse_program, run_passes
+from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv3DOp
+from xrelay.dialects.pool import AvgPool2DOp, MaxPool1DOp, MaxPool2DOp
 from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.target import TARGETS
@@ -83,3 +89,54 @@ def test_implementations_do_not_depend_on_threads(channels: int, size: int) -> N
         names = [name for step in lowered.steps for name in step.implementations]
         chosen.add(tuple(names))
     assert len(chosen) == 1
+
+
+HUGE = 1 << 62
+LONE_PLACES: dict[str, Callable[[Graph], Operation]] = {
+    "line": lambda g: MaxPool1DOp(
+        g.input(g.small("float32", 1, 3, 7)), [2], strides=[HUGE], ceil_mode=True
+    ),
+    "image": lambda g: AvgPool2DOp(
+        g.input(g.small("float32", 1, 3, 7, 9)), [3, 1], strides=[HUGE, 1], dilation=[1, HUGE]
+    ),
+    "blocks": lambda g: MaxPool2DOp(
+        g.input(g.small("float32", 1, 1, 7, 9, 16)), [2, 2], strides=[HUGE, HUGE], layout="NCHW16c"
+    ),
+    "convolution": lambda g: Conv2DOp(
+        g.input(g.small("float32", 1, 3, 7, 9)),
+        g.input(g.small("float32", 4, 3, 2, 1)),
+        strides=[1, 3],
+        dilation=[1, HUGE],
+    ),
+    "convolution of one place": lambda g: Conv2DOp(
+        g.input(g.small("float32", 1, 3, 7, 9)),
+        g.input(g.small("float32", 16, 3, 2, 9)),
+        strides=[HUGE, HUGE],
+    ),
+    "volume": lambda g: Conv3DOp(
+        g.input(g.small("float32", 1, 2, 3, 4, 5)),
+        g.input(g.small("float32", 3, 2, 3, 2, 5)),
+        strides=[HUGE, 2, HUGE],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONE_PLACES)
+def test_strides_do_not_matter_along_axes_with_one_place(name: str) -> None:
+    """Nor does the dilation of windows of one tap."""
+    graph = Graph()
+    graph.show(LONE_PLACES[name](graph))
+    graph.check("x86-64")
+
+
+def test_long_strides_make_little_code() -> None:
+    """A loop for each column modulo the stride would be hundreds of loops."""
+    graph = Graph()
+    x = graph.input(graph.small("float32", 1, 2, 2100))
+    graph.show(MaxPool1DOp(x, [300], strides=[260]))
+    graph.show(Conv1DOp(x, graph.input(graph.small("float32", 3, 2, 250)), strides=[260]))
+    graph.check("x86-64", threads=2)
+    module = graph.module().clone()
+    run_passes(module, LEGALIZATION)
+    lowered = lower_function(entry_function(module), KernelOptions(TARGETS["x86-64"]))
+    assert sum(1 for _ in lowered.module.walk()) < 1000

@@ -526,8 +526,9 @@ def resized(g: Graph) -> None:
         g.show(op)
     half = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "rounding_method": "floor"}
     g.show(image.Resize2DOp(x, (7, 3), method=image.NEAREST, **half))
-    for scales in ((2, 3), (1.5, 0.6)):
+    for scales, method in product(((2, 3), (1.5, 0.6)), ("bilinear", "bicubic")):
         g.show(upsampling.UpsamplingOp(x, *scales))
+        g.show(upsampling.UpsamplingOp(x, *scales, method=method, align_corners=True), 40)
 
 
 @EXPORTED.case(sampling.GridSampleOp, regions.RoiAlignOp)

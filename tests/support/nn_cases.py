@@ -145,8 +145,9 @@ def upsampled_images(g: Graph, dtype: str) -> None:
         for corners in (False, True):
             options: dict[str, Any] = {"layout": layout, "align_corners": corners}
             g.show(upsampling.UpsamplingOp(g.input(x), 2.0, 1.5, **options), BITS)
-            op = upsampling.UpsamplingOp(g.input(y), 1.5, 3.0, method="bilinear", **options)
-            g.show(op, 4)
+            for method in ("bilinear", "bicubic"):
+                op = upsampling.UpsamplingOp(g.input(y), 1.5, 3.0, method=method, **options)
+                g.show(op, 4)
 
 
 @cases(

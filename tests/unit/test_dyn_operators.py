@@ -139,6 +139,12 @@ def test_values_and_indices():
     assert isinstance(dyn_select.DynTopkOp(*block.args).result.type, TupleType)
 
 
+def test_results_that_no_array_holds():
+    shape = np.array([1 << 40, 1 << 40])
+    with pytest.raises(InterpretationError, match=f"tensor<{1 << 40}x{1 << 40}xf32>, which is too"):
+        evaluate(lambda v: dyn.DynZerosOp(v, f32), shape)
+
+
 def test_constants_of_which_the_text_names_the_bytes():
     # More numbers than are printed inline are a blob.
     widths = np.arange(18).reshape(9, 2)

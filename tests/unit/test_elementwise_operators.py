@@ -141,6 +141,8 @@ def test_fixed_point_multiply_rounds():
     same(found, np.array([2, -2, 750000000, 1610612735], np.int32))
     found = evaluate(lambda v: bits.FixedPointMultiplyOp(v, 3 << 29, -3), x)
     same(found, np.array([0, 0, 93750000, 201326592], np.int32))
+    found = evaluate(lambda v: bits.FixedPointMultiplyOp(v, 3 << 29, 0), np.array(3, np.int32))
+    same(found, np.array(2, np.int32))
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)

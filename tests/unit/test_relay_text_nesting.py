@@ -65,6 +65,19 @@ def test_a_missing_end_is_found_below_everything():
         read_relay_text(main("(" * DEPTH + "%x"))
 
 
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("nn.pad(%x, 0f, pad_width=" + "[" * DEPTH + "]" * DEPTH + ")", "lists"),
+        ("fn (A=" + "[" * DEPTH + "]" * DEPTH + ") { %x }", "lists"),
+        ("match? (%x) { " + "(" * DEPTH + "%y" + ",)" * DEPTH + " => %y }", "patterns"),
+    ],
+)
+def test_what_attributes_hold_nests_a_little(body: str, what: str):
+    with pytest.raises(RelayTextError, match=f"{what} nest more than 64 deep"):
+        read_relay_text(main(body))
+
+
 def lets(module: ModuleOp) -> int:
     return sum(isinstance(op, LetOp) for op in module.walk())
 

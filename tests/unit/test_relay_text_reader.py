@@ -157,6 +157,7 @@ def test_nan():
         ("let %y = (fn () { %y }, 1); %y", "%y is used in its own value, which is no function"),
         ("@f(%x)", "the module has no function @f"),
         ("@main(%x, %x)", "2 arguments are given, expected 1"),
+        ("fn (%y: Tensor[(2, 4), float32], Primitive=1) { exp(%y) }(%x)", "1:42: parameter %y is stated as Tensor[(2, 4), float32], its argument is Tensor[(2, 3), float32]"),
         ("let %f = exp; %x", "operator exp is used as a value, call it"),
         ("fn (%y) { %y }", "the type of parameter %y is not known, state it"),
         ("fn (%y: int32, %y: int32) { %y }", "parameter %y is named twice"),

@@ -16,6 +16,7 @@ from operator_oracles import (
     full_shapes,
     reference,
     run_settings,
+    runtime,
     same,
     sample,
     seeds,
@@ -122,6 +123,18 @@ def test_stft(onesided: bool, size: int, hop: int, samples: int):
     k = np.arange(expected.shape[1])[:, None] * np.arange(size - 2) / (size - 2)
     other = np.einsum("kn,bmn->bkm", np.exp(-2j * np.pi * k), frames[..., : size - 2] * short)
     close(found, np.stack([other.real, other.imag], -1), 1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("onesided", [True, False])
+@pytest.mark.parametrize(("size", "hop", "samples"), [(8, 3, 30), (16, 16, 50), (12, 5, 12)])
+def test_stft_is_that_of_onnx(onesided: bool, size: int, hop: int, samples: int):
+    rng = np.random.default_rng(4)
+    x, window = rng.standard_normal((2, samples)), rng.uniform(0, 1, size)
+    found = evaluate(lambda *v: stft.StftOp(*v, size, hop, size, onesided=onesided), x, window)
+    inputs = x[..., None], np.array(hop), window, np.array(size)
+    # ONNX has frames before frequencies.
+    expected = runtime("STFT", *inputs, onesided=int(onesided)).transpose(0, 2, 1, 3)
+    close(found, expected, 1e-9, 1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64], ids=str)

@@ -108,6 +108,9 @@ POOLS = {
     "bilinear": lambda v, layout: upsampling.UpsamplingOp(
         v, 1.5, 2, layout=layout, method="bilinear"
     ),
+    "bicubic": lambda v, layout: upsampling.UpsamplingOp(
+        v, 1.5, 2, layout=layout, method="bicubic"
+    ),
 }  # fmt: skip
 
 
@@ -122,7 +125,7 @@ def test_pools_and_upsampling(name: str, seed: int, layout: str):
 
 
 @pytest.mark.parametrize("align_corners", (False, True))
-@pytest.mark.parametrize("method", ("nearest_neighbor", "bilinear"))
+@pytest.mark.parametrize("method", ("nearest_neighbor", "bilinear", "bicubic"))
 def test_upsampling_is_resizing(method: str, align_corners: bool):
     x = sample(5, (1, 2, 5, 7))
     found = evaluate(
@@ -134,7 +137,8 @@ def test_upsampling_is_resizing(method: str, align_corners: bool):
         x,
         None,
         np.array([1, 1, 2, 3], np.float32),
-        mode="linear" if method == "bilinear" else "nearest",
+        mode={"bilinear": "linear", "bicubic": "cubic"}.get(method, "nearest"),
+        cubic_coeff_a=-0.5,
         coordinate_transformation_mode="align_corners" if align_corners else "asymmetric",
         nearest_mode="round_prefer_ceil" if align_corners else "floor",
     )

@@ -534,11 +534,11 @@ func.func @global_avg_pool2d_1(%x: tensor<3x8x8xf32>) {
 
 // -----
 
-// CHECK: 'method' is "bicubic", accepted is "nearest_neighbor" or "bilinear"
+// CHECK: 'method' is "cubic", accepted is "nearest_neighbor" or "bilinear" or "bicubic"
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "upsampling_1"
 func.func @upsampling_1(%x: tensor<1x3x8x8xf32>) {
-  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, method = "bicubic"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+  %0 = relay.nn.upsampling %x {scale_h = 1.0 : f64, scale_w = 1.0 : f64, method = "cubic"} : (tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
   func.return
 }
 
@@ -810,7 +810,7 @@ func.func @squeeze_2(%x: tensor<2x3xf32>) {
 
 // -----
 
-// CHECK: 'num_newaxis' is -1, expected at least 0
+// CHECK: 'num_newaxis' is -1, accepted range is [0, 64]
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "expand_dims_1"
 func.func @expand_dims_1(%x: tensor<2x3xf32>) {
@@ -1084,7 +1084,7 @@ func.func @split_1(%x: tensor<2x3xf32>) {
 
 // -----
 
-// CHECK: 'indices_or_sections' is 0, expected at least 1
+// CHECK: 'indices_or_sections' is 0, accepted range is [1, 1048576]
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "split_2"
 func.func @split_2(%x: tensor<?xf32>) {
@@ -1361,5 +1361,25 @@ func.func @group_norm_1(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>, %g: tensor<3xf
 // CHECK-NEXT: sym_name = "group_norm_2"
 func.func @group_norm_2(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>, %g: tensor<3xf32>) {
   %0 = relay.nn.group_norm %x, %c, %g {num_groups = 2 : i64} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'num_newaxis' is 9223372036854775807, accepted range is [0, 64]
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "too_many_axes"
+func.func @too_many_axes(%x: tensor<2xf32>) {
+  %0 = relay.expand_dims %x {axis = 0 : i64, num_newaxis = 9223372036854775807 : i64} : (tensor<2xf32>) -> tensor<1x2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'indices_or_sections' is 9223372036854775807, accepted range is [1, 1048576]
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "too_many_parts"
+func.func @too_many_parts(%x: tensor<0x2xf32>) {
+  %0 = relay.split %x {indices_or_sections = 9223372036854775807 : i64} : (tensor<0x2xf32>) -> tuple<tensor<0x2xf32>>
   func.return
 }

@@ -361,11 +361,31 @@ func.func @space_to_batch_1(%x0: tensor<4x3xf32>) {
 
 // -----
 
-// CHECK: 'block_shape' [2] is for 1 axes after the first one, 'data' has 0
+// CHECK: 'block_shape' [2] is for 1 axes after the first one, 'data' is tensor<4xf32>
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "space_to_batch_2"
 func.func @space_to_batch_2(%x0: tensor<4xf32>) {
   %0 = relay.nn.space_to_batch_nd %x0 {block_shape = array<i64: 2>, paddings = [array<i64: 0, 0>]} : (tensor<4xf32>) -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'block_shape' [] is for 0 axes after the first one, 'data' is tensor<f32>
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "space_to_batch_3"
+func.func @space_to_batch_3(%x0: tensor<f32>) {
+  %0 = relay.nn.space_to_batch_nd %x0 {block_shape = array<i64>, paddings = []} : (tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// -----
+
+// CHECK: 'block_shape' [2] is for 1 axes after the first one, 'data' is tensor<f32>
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "batch_to_space_of_scalar"
+func.func @batch_to_space_of_scalar(%x0: tensor<f32>) {
+  %0 = relay.nn.batch_to_space_nd %x0 {block_shape = array<i64: 2>, crops = [array<i64: 0, 0>]} : (tensor<f32>) -> tensor<f32>
   func.return
 }
 

@@ -49,6 +49,13 @@ func.func @no_place_for_corners(%a: tensor<2x8x6xf32>, %b: tensor<2xi32>, %c: te
 // CHECK: 'coord_start' is 3, accepted are 0 to 2
 
 // -----
+func.func @short_rows(%a: tensor<2x8x2xf32>, %b: tensor<2xi32>, %c: tensor<2x8xi32>, %d: tensor<i32>, %e: tensor<f32>) {
+  %0 = "relay.vision.non_max_suppression"(%a, %b, %c, %d, %e) : (tensor<2x8x2xf32>, tensor<2xi32>, tensor<2x8xi32>, tensor<i32>, tensor<f32>) -> tuple<>
+  func.return
+}
+// CHECK: 'data' is tensor<2x8x2xf32>, expected rows of at least 4 numbers
+
+// -----
 func.func @real_size(%a: tensor<2x8x6xf32>, %b: tensor<2xi32>, %c: tensor<2x8xi32>, %d: tensor<f32>, %e: tensor<f32>) {
   %0 = "relay.vision.non_max_suppression"(%a, %b, %c, %d, %e) : (tensor<2x8x6xf32>, tensor<2xi32>, tensor<2x8xi32>, tensor<f32>, tensor<f32>) -> tuple<>
   func.return

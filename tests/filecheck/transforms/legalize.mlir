@@ -15,6 +15,25 @@ func.func @normalized(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %0 : tensor<2x3xf32>
 }
 
+// CHECK-LABEL: func.func @cubic(%x: tensor<1x3x5x2xf32>) -> tensor<1x6x5x2xf32> {
+// CHECK-NEXT: [[V1:%.*]] = relay.layout_transform %x {src_layout = "NHWC", dst_layout = "NCHW"} : (tensor<1x3x5x2xf32>) -> tensor<1x2x3x5xf32>
+// CHECK-NEXT: [[V2:%.*]] = relay.image.resize2d [[V1]] {size = array<i64: 6, 5>, method = "cubic", coordinate_transformation_mode = "asymmetric"} : (tensor<1x2x3x5xf32>) -> tensor<1x2x6x5xf32>
+// CHECK-NEXT: [[V3:%.*]] = relay.layout_transform [[V2]] {src_layout = "NCHW", dst_layout = "NHWC"} : (tensor<1x2x6x5xf32>) -> tensor<1x6x5x2xf32>
+// CHECK-NEXT: func.return [[V3]] : tensor<1x6x5x2xf32>
+// CHECK-NEXT: }
+func.func @cubic(%x: tensor<1x3x5x2xf32>) -> tensor<1x6x5x2xf32> {
+  %0 = relay.nn.upsampling %x {scale_h = 2.0 : f64, scale_w = 1.0 : f64, layout = "NHWC", method = "bicubic"} : (tensor<1x3x5x2xf32>) -> tensor<1x6x5x2xf32>
+  return %0 : tensor<1x6x5x2xf32>
+}
+
+// Interpolation between neighbours has kernels.
+// CHECK-LABEL: func.func @keep_linear
+// CHECK-NEXT: relay.nn.upsampling
+func.func @keep_linear(%x: tensor<1x2x3x5xf32>) -> tensor<1x2x6x5xf32> {
+  %0 = relay.nn.upsampling %x {scale_h = 2.0 : f64, scale_w = 1.0 : f64, method = "bilinear"} : (tensor<1x2x3x5xf32>) -> tensor<1x2x6x5xf32>
+  return %0 : tensor<1x2x6x5xf32>
+}
+
 // Halves are computed with in f32.
 // CHECK-LABEL: func.func @entropy(%x: tensor<2x3xf16>, %y: tensor<2x3xf16>) -> tensor<f16> {
 // CHECK-NEXT: [[V1:%.*]] = relay.cast %x {dtype = f32} : (tensor<2x3xf16>) -> tensor<2x3xf32>
