@@ -19,6 +19,7 @@ from xrelay.backends.base import (
 )
 from xrelay.backends.onnx_engine import OnnxEngine
 from xrelay.backends.regions import static_tensors
+from xrelay.dialects.reduction import MeanOp
 
 EXACT_DTYPES = frozenset({"bool", "float16", "float32", "int32"})
 INDICES = "int64"
@@ -47,6 +48,8 @@ class OpenVinoBackend(OnnxEngine):
         known = EXACT_DTYPES if INDICES in made else {*EXACT_DTYPES, INDICES}
         for dtype in sorted((given | made) - known):
             return No(f"{dtype} is not computed as such by the engine")
+        if isinstance(op, MeanOp) and "int32" in given:
+            return No("the engine rounds the mean of integers down, not towards zero")
         return Yes()
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
