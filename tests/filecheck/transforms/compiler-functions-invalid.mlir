@@ -15,5 +15,5 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // ENTRY: 'entry-functions' has nobody, the module has main
 // INLINE: 'functions' has main, functions with Compiler are none
-// TABLE: 'targets' has nobody, which has no patterns
+// TABLE: 'targets' has 'nobody', which has no patterns
 // CAPTURE: relay.add %e in a function for compiler 'a' uses a parameter from outside of the function
