@@ -2,14 +2,14 @@
 Fusion plans as data: what a program decides today, to be read, compared, changed and applied.
 
     {"format": "xrelay fusion plan 1", "options": {…}, "blocks": [
-      {"function": "main", "block": 0,
+      {"function": "main", "block": 1,
        "groups": [{"members": [{"index": 2, "op": "relay.nn.conv2d", "name": "conv1"}, …],
                    "outputs": [4], "copies": [], "anchor": 2, "kind": "out_ewise_fusable"}, …],
        "values": [{"index": 2, "kind": "out_ewise_fusable", "uses": [[3, "elemwise"]],
                    "post_dominator": 4, "path_kind": "elemwise", "group": 0, "refusal": null}, …]}]}
 
 `block` is the place of a block among those that fusion plans, `index` the place of an operation in
-its block. Only `block` and the `index` of members, and of copies if there are any, are needed to
+its block; 0 is the block of the module. Only `format`, `block` and the `index` of members, and of copies if there are any, are needed to
 apply a plan; `function`, `op` are checked if they are there, the rest is for people and tools.
 """
 

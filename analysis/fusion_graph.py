@@ -159,7 +159,10 @@ def _kind(op: Operation) -> OpPatternKind:
 
 def _replaced_kind(op: Operation, kind: OpPatternKind) -> tuple[OpPatternKind, Refusal | None]:
     if not may_fuse(op):
-        raise PassFailedException(f"{op.name} has no kind to change: it never shares a kernel")
+        raise PassFailedException(
+            f"{op.name} has no kind that can be another: it is no operator with a kernel and one "
+            "result (rules 4 to 9)"
+        )
     return kind, Refusal(6, f"{op.name} is taken as opaque") if kind is OPAQUE else None
 
 

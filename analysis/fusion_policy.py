@@ -57,12 +57,6 @@ def plan_of_groups(
     for number, (members, copies) in enumerate(groups):
         outputs = tuple(op for op in members if not _stays_inside(op, {number}, homes))
         where = f"the group that ends in {described(members[-1])}"
-        if len(outputs) > 1 and not multi_output:
-            names = ", ".join(described(op) for op in outputs[:4])
-            raise PassFailedException(
-                f"{where} has {len(outputs)} operations that others use ({names}), expected one "
-                "(or the option multi-output=true)"
-            )
         kinds = [nodes[op].kind for op in members if not isinstance(op, ConstantOp)]
         anchors = [op for op in members if nodes[op].kind is OUT_EWISE_FUSABLE]
         group = FusionGroup(
@@ -85,6 +79,13 @@ def plan_of_groups(
     in_order = tuple(group_of[op] for op in nodes if group_of[op].root is op)
     plan = FusionPlan(block, FusionOptions(), nodes, in_order, group_of)
     groups_in_order(plan)
+    for group in made:
+        if len(group.outputs) > 1 and not multi_output:
+            names = ", ".join(described(op) for op in group.outputs[:4])
+            raise PassFailedException(
+                f"the group that ends in {described(group.root)} has {len(group.outputs)} operations "
+                f"that others use ({names}), expected one (or the option multi-output=true)"
+            )
     return plan
 
 

@@ -159,7 +159,8 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         "--why",
         nargs=2,
         metavar=("A", "B"),
-        help="say which rule keeps two operations apart: names of values or ONNX nodes, or #NUMBER",
+        help="say which rule keeps two operations apart: names of values or ONNX nodes, or "
+        "#NUMBER, in a function @F: as @F:NAME",
     )
     parser.add_argument(
         "--what-if",

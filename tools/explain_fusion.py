@@ -32,22 +32,24 @@ from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
 KINDS = {kind.label: kind for kind in OpPatternKind if kind is not OpPatternKind.TUPLE}
 """The kinds that an operator may have, by name."""
+SIBLINGS = 42
+"""The rule by which groups join that no value connects."""
 
 
 def explain_decisions(
     console: Console, module: ModuleOp, options: FusionOptions, args: argparse.Namespace
 ) -> None:
-    """Answers --why and --what-if, and writes the file of --plan-json."""
+    """Answers --why and --what-if, and writes the file of --plan-json, with what --what-if supposes."""
     plans = [plan_fusion(block, options) for block in fusion_blocks(module)]
-    if args.plan_json is not None:
-        text = json.dumps(plan_data(plans), indent=1)
-        write_files({Path(args.plan_json): f"{text}\n".encode()})
     supposed = plans
     if args.what_if:
         kinds = supposed_kinds(plans, args.what_if, Path(args.model))
         supposed = [plan_fusion(plan.block, options, _within(plan, kinds)) for plan in plans]
         for before, after in zip(plans, supposed, strict=True):
             print_changes(console, before, after)
+    if args.plan_json is not None:
+        text = json.dumps(plan_data(supposed), indent=1)
+        write_files({Path(args.plan_json): f"{text}\n".encode()})
     if args.why is not None:
         first, last = args.why
         print_why(console, supposed, first, last, Path(args.model))
@@ -85,8 +87,20 @@ def onnx_aliases(model: Path) -> dict[str, str]:
 def find(plans: Sequence[FusionPlan], name: str, model: Path) -> tuple[FusionPlan, Operation]:
     """
     The operation that `name` stands for: a number (#7, of the first block that has it, and operators
-    at all), the name of a value, or that of an ONNX node, of which it is the last operation.
+    at all), the name of a value, or that of an ONNX node, of which it is the last operation. With a
+    function in front (@main:#7) it is one of that function.
     """
+    function, _, local = name.rpartition(":") if name.startswith("@") else ("", "", name)
+    if function:
+        symbols = [function_name(plan.block) for plan in plans]
+        if function[1:] not in symbols:
+            known_symbols = ", ".join(f"@{each}" for each in dict.fromkeys(symbols) if each)
+            raise CommandFailed(
+                f"'{name}' is in no function of the program, expected one of {known_symbols}",
+                BAD_INPUT,
+            )
+        plans = [plan for plan in plans if function_name(plan.block) == function[1:]]
+        name = local
     wanted = name.removeprefix("%")
     known: dict[str, tuple[FusionPlan, Operation]] = {}
     # Blocks without operators, as that of the module, which has functions, come last.
@@ -190,7 +204,8 @@ def supposed_kinds(
         for op in ops or [find(plans, name, model)[1]]:
             if not may_fuse(op):
                 raise PassFailedException(
-                    f"--what-if: {op.name} has no kind to change: it never shares a kernel"
+                    f"--what-if: {op.name} has no kind that can be another: it is no operator with "
+                    "a kernel and one result (rules 4 to 9)"
                 )
             found[op] = KINDS[kind]
     return found
@@ -209,6 +224,10 @@ def print_changes(console: Console, before: FusionPlan, after: FusionPlan) -> No
     if not (old or new or any(group.fused for group in before.groups)):
         return
     counts = [sum(group.fused for group in plan.groups) for plan in (before, after)]
+    joins = [
+        {(each.node.op, each.into.op): each for each in plan.joins if each.rule == SIBLINGS}
+        for plan in (before, after)
+    ]
     where = function_name(before.block) or "block"
     console.print(Text(f"{where}: {counts[0]} fused functions become {counts[1]}"))
     for pair in sorted(
@@ -222,3 +241,13 @@ def print_changes(console: Console, before: FusionPlan, after: FusionPlan) -> No
             console.print(Text(f"  - {edge} do not fuse: {now}"))
         elif was.rule != now.rule:
             console.print(Text(f"  ~ {edge}: {now} (before: {was})"))
+    # Siblings are groups without a border between them.
+    for pair in sorted(
+        joins[0].keys() ^ joins[1].keys(),
+        key=lambda each: tuple(before.nodes[op].index for op in each),
+    ):
+        names = " and ".join(label(before, op) for op in pair)
+        if pair in joins[1]:
+            console.print(Text(f"  + {names} are siblings: rule {SIBLINGS}"))
+        else:
+            console.print(Text(f"  - {names} are no siblings any more (before: rule {SIBLINGS})"))

@@ -3,14 +3,16 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipelineCallbackType
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -72,6 +74,8 @@ class XRelayOptMain(xDSLOptMain):
             super().setup_pipeline()
         except (ValueError, ArgSpecParseError) as error:
             raise CommandFailed(f"-p is '{self.args.passes}': {error}", BAD_INPUT) from error
+        if not self.args.verify_diagnostics:
+            self.pipeline = replace(self.pipeline, callback=naming_passes(self.pipeline.callback))
         self.check_target()
 
     def check_target(self) -> None:
@@ -145,6 +149,27 @@ class XRelayOptMain(xDSLOptMain):
                 from xrelay.runtime.weights import weights_path, write_weights
 
                 write_weights(weights_path(output), self.weights)
+
+
+def naming_passes(check: PassPipelineCallbackType | None) -> PassPipelineCallbackType:
+    """A callback between passes whose diagnostics name the pass that made the program invalid."""
+
+    def callback(
+        previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
+    ) -> None:
+        if check is None:
+            return
+        try:
+            check(previous, module, following)
+        except (DiagnosticException, VerifyException) as error:
+            if previous is None:
+                raise
+            raise CommandFailed(
+                f"pass '{previous.name}' leaves a program that is not valid: {str(error).strip()}",
+                FAILED,
+            ) from error
+
+    return callback
 
 
 def main(argv: Sequence[str] | None = None) -> int:

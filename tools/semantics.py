@@ -42,6 +42,9 @@ KINDS: Mapping[str, Callable[[np.random.Generator, Sequence[int]], Array]] = {
     "small whole numbers": lambda rng, shape: np.asarray(rng.integers(-3, 4, shape), float),
     "zeros of both signs": lambda rng, shape: rng.choice([0.0, -0.0], shape),
     "equal numbers": lambda rng, shape: np.full(shape, -1.5),
+    "positive numbers of different magnitudes": lambda rng, shape: (
+        rng.uniform(0.1, 1, shape) * 10.0 ** rng.integers(-3, 2)
+    ),
 }
 """What floating-point inputs are filled with."""
 
@@ -176,6 +179,8 @@ class SemanticsCheck:
         self.types: dict[str, FunctionType] = {}
         """Of the functions that are checked and that the program still has."""
         self.results: dict[Case, Results] = {}
+        self.finite: dict[tuple[str, int], bool] = {}
+        """Of each result of a function that passes changed, whether some case has a finite element."""
         self.passes = 0
         self.ended = ""
         self.skipped: list[str] = []
@@ -249,6 +254,9 @@ class SemanticsCheck:
         origin = [i for i, value in enumerate(found) for _ in leaves(value)]
         pairs = zip(leaves(found), leaves(expected), strict=True)
         for number, (array, wanted) in enumerate(pairs):
+            result = (case.function, number)
+            is_finite = not array.size or bool(np.isfinite(wanted.astype(np.float64)).any())
+            self.finite[result] = self.finite.get(result, False) or is_finite
             if is_same(array, wanted):
                 continue
             difference = largest_difference(array, wanted)
@@ -288,6 +296,11 @@ class SemanticsCheck:
         if self.ended:
             lines.append(f"later passes are not checked: {self.ended}")
         lines.extend(f"not checked: {reason}" for reason in self.skipped)
+        lines.extend(
+            f"not checked: result {number} of @{name} is NaN or infinite on all inputs"
+            for (name, number), is_finite in self.finite.items()
+            if not is_finite
+        )
         return "\n".join(lines)
 
 

@@ -62,7 +62,7 @@ class ApplyFusionPlanPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.file is None:
+        if not self.file:
             link_params, plans = self.link_params, self._plans(_marked_groups(op))
         else:
             try:

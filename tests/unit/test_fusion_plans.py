@@ -106,7 +106,7 @@ def test_another_kind_changes_decisions() -> None:
     assert border is not None and border.refusal.rule == 6
     end = block.last_op
     assert end is not None
-    with pytest.raises(PassFailedException, match="has no kind to change"):
+    with pytest.raises(PassFailedException, match="has no kind that can be another"):
         plan_fusion(block, FusionOptions(), {end: OpPatternKind.ELEMWISE})
 
 
@@ -264,6 +264,8 @@ def test_groups_that_need_each_other() -> None:
         policy(parse(), "ds", multi_output=True)
     with pytest.raises(PassFailedException, match="comes back to it"):
         policy(parse(), "dt", "ra", "s", multi_output=True)
+    with pytest.raises(PassFailedException, match="comes back to it"):
+        policy(parse(), "ds", "r")  # Several outputs would not help.
 
 
 def test_several_outputs_mean_the_same() -> None:
@@ -323,8 +325,39 @@ def test_explain_what_if(cmd: Command, tmp_path: Path) -> None:
     result = cmd(*raw, "--what-if", "nn.softmax=elemwise")
     assert result.out.splitlines()[0] == "main: 2 fused functions become 1"
     assert "+ nn.relu #1 -> nn.softmax #2 fuse (before: rule 21" in result.out
+    supposed, plan_file = ("--what-if", "nn.softmax=elemwise"), tmp_path / "plan.json"
+    cmd(*raw, *supposed, "--plan-json", plan_file)
+    (block,) = json.loads(plan_file.read_text())["blocks"]
+    assert len(block["groups"]) == 1
+    assert "nn.relu #1 and nn.softmax #2 are fused" in cmd(*raw, *supposed, "--why", "r", "s").out
     cmd(*raw, "--what-if", "s=fast").refused("gives 's' the kind 'fast', expected one of elemwise")
     cmd(*raw, "--what-if", "s").refused("expected OP=KIND")
+
+
+def test_explain_what_if_of_siblings(cmd: Command, tmp_path: Path) -> None:
+    file = tmp_path / "p.mlir"
+    file.write_text(
+        f"func.func @main(%x: {T}, %y: {T}) -> ({T}, {T}) {{"
+        f"  %a = relay.add %x, %y : ({T}, {T}) -> {T}"
+        f"  %m = relay.multiply %x, %y : ({T}, {T}) -> {T}"
+        f"  func.return %a, %m : {T}, {T} }}"
+    )
+    out = cmd("explain", file, "--no-simplify", "--what-if", "add=opaque").out
+    assert "- add #0 and multiply #1 are no siblings any more (before: rule 42)" in out
+
+
+def test_explain_names_functions(cmd: Command, tmp_path: Path) -> None:
+    file = tmp_path / "p.mlir"
+    file.write_text(PROGRAM + PROGRAM.replace("@main", "@other").replace("tanh", "exp"))
+    raw = ("explain", file, "--no-simplify")
+    assert "tanh #3" in cmd(*raw, "--why", "t", "a").out
+    assert "exp #3" in cmd(*raw, "--why", "@other:t", "@other:#4").out
+    assert "rule 34" in cmd(*raw, "--why", "@other:t", "@main:a").out
+    out = cmd(*raw, "--what-if", "@other:s=elemwise").out
+    assert "main: 2 fused functions become 2\nother: 2 fused functions become 1" in out
+    cmd(*raw, "--why", "@third:t", "a").refused(
+        "in no function of the program, expected one of @main"
+    )
 
 
 def test_explain_writes_a_plan(cmd: Command, tmp_path: Path) -> None:

@@ -392,13 +392,37 @@ def test_statistics(opt_cmd: Command) -> None:
     }
 
 
+@pytest.mark.parametrize("options", [(), ("--timing",)], ids=str)
 def test_verification_between_passes_stays_on(
-    opt_cmd: Command, path: Path, monkeypatch: pytest.MonkeyPatch
+    opt_cmd: Command, path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
+    """It names the pass, with instruments and without."""
+
     def damage(self: RightPass, ctx: Context, op: ModuleOp) -> None:
         (relu,) = [each for each in op.walk() if isinstance(each, ReluOp)]
         relu.operands = []
 
     monkeypatch.setattr(RightPass, "apply", damage)
-    result = opt_cmd(path, "-p", "right,fold-constant", "--timing")
+    result = opt_cmd(path, "-p", "right,fold-constant", *options)
     assert result.code == FAILED
+    assert "pass 'right' leaves a program that is not valid: " in result.err
+
+
+def test_a_result_that_tells_nothing(opt_cmd: Command, tmp_path: Path) -> None:
+    """The square root of a negative number is NaN, whatever a pass does."""
+    path = tmp_path / "nan.mlir"
+    path.write_text(
+        f"func.func @main(%x: {T}, %y: {T}) -> ({T}, {T}) {{\n"
+        f"  %c = relay.constant dense<-1.0> : tensor<f32>\n"
+        f"  %0 = relay.nn.relu %x : ({T}) -> {T}\n"
+        f"  %a = relay.abs %0 : ({T}) -> {T}\n"
+        f"  %1 = relay.subtract %c, %a : (tensor<f32>, {T}) -> {T}\n"
+        f"  %2 = relay.sqrt %1 : ({T}) -> {T}\n"
+        f"  %3 = relay.add %x, %y : ({T}, {T}) -> {T}\n"
+        f"  return %3, %2 : {T}, {T}\n}}\n"
+    )
+    result = opt_cmd(path, "-p", "wrong-relu", "--verify-semantics")
+    assert result.code == 0
+    assert result.err.splitlines()[1:] == [
+        "not checked: result 1 of @main is NaN or infinite on all inputs"
+    ]
