@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FusionGroup:
     """Operations that stay together."""
 
@@ -87,6 +87,9 @@ class FusionGroup:
     copies: tuple[Operation, ...] = ()
     """Operations of other groups that this one computes again (rule 41), in program order."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {', '.join(op.name for op in self.members)}>"
+
 
 class Boundary(NamedTuple):
     """A value that goes from one group to another."""
@@ -98,8 +101,13 @@ class Boundary(NamedTuple):
     refusal: Refusal
     """Why the producer is not in the consumer's group."""
 
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.producer.name} -> {self.consumer.name}: {self.refusal}>"
+        )
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FusionPlan:
     """The groups of one block, with the facts that led to them."""
 
@@ -117,6 +125,10 @@ class FusionPlan:
     """What the sweeps did, in order; none in a plan that somebody else made."""
     joins: tuple[Join, ...] = ()
     """What the rules beyond Relay's did then, in order."""
+
+    def __repr__(self) -> str:
+        fused = sum(group.fused for group in self.groups)
+        return f"<{type(self).__name__} of {len(self.nodes)} operations with {fused} fused groups>"
 
     @cached_property
     def holders(self) -> dict[Operation, dict[FusionGroup, None]]:
@@ -187,7 +199,8 @@ class FusionPlan:
         op = value if isinstance(value, Operation) else value.owner
         if isinstance(op, Operation) and op in self.nodes:
             return op
-        raise ValueError(f"no operation of the block of the plan: {value}")
+        name = op.name if isinstance(op, Operation) else "a block argument"
+        raise ValueError(f"expected an operation of the block of the plan, found {name}")
 
     def _way(self, first: Operation, last: Operation) -> list[Operation]:
         """A shortest way along uses, ends included; empty when there is none."""

@@ -78,7 +78,7 @@ def test_why_a_pair_is_apart() -> None:
     apart = decided.why_not_fused(ops["d"].results[0], ops["t"])
     assert apart is not None
     assert apart.refusal.rule == 19
-    with pytest.raises(ValueError, match="no operation of the block"):
+    with pytest.raises(ValueError, match="expected an operation of the block of the plan, found"):
         decided.why_not_fused(function(module).body.block.args[0], ops["a"])
 
 
@@ -94,6 +94,17 @@ def test_every_border_of_the_light_models_names_a_rule(name: str) -> None:
     # Nothing is refused within a group.
     for op, node in decided.nodes.items():
         assert (node.refusal is None) == (decided.group_of[op].root is not op)
+
+
+def test_answers_are_short_in_a_console() -> None:
+    module = parse()
+    ops, found = named(module), plan(function(module))
+    assert repr(found) == "<FusionPlan of 6 operations with 2 fused groups>"
+    assert repr(found.group_of[ops["d"]]) == "<FusionGroup of relay.nn.dense, relay.nn.relu>"
+    assert repr(found.why_not_fused(ops["r"], ops["s"])) == (
+        "<Boundary relay.nn.relu -> relay.nn.softmax: rule 21: the path to relay.nn.softmax is "
+        "out_ewise_fusable>"
+    )
 
 
 def test_another_kind_changes_decisions() -> None:
