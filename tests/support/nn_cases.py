@@ -145,9 +145,10 @@ def upsampled_images(g: Graph, dtype: str) -> None:
         for corners in (False, True):
             options: dict[str, Any] = {"layout": layout, "align_corners": corners}
             g.show(upsampling.UpsamplingOp(g.input(x), 2.0, 1.5, **options), BITS)
-            for method in ("bilinear", "bicubic"):
+            # Engines compute the places that 16 weights depend on in f32.
+            for method, tolerance in (("bilinear", 4), ("bicubic", 32)):
                 op = upsampling.UpsamplingOp(g.input(y), 1.5, 3.0, method=method, **options)
-                g.show(op, 4)
+                g.show(op, tolerance)
 
 
 @cases(
