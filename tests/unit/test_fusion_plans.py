@@ -20,7 +20,14 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
-from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
+from xrelay.analysis.fusion import (
+    FusionOptions,
+    FusionPlan,
+    fusion_blocks,
+    may_fuse,
+    plan,
+    plan_fusion,
+)
 from xrelay.analysis.fusion_file import FORMAT, plan_data
 from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
 from xrelay.dialects.core import FusedOp
@@ -94,6 +101,24 @@ def test_every_border_of_the_light_models_names_a_rule(name: str) -> None:
     # Nothing is refused within a group.
     for op, node in decided.nodes.items():
         assert (node.refusal is None) == (decided.group_of[op].root is not op)
+
+
+@pytest.mark.parametrize("name", LIGHT_MODELS)
+def test_another_kind_of_the_culprit_changes_its_borders(name: str) -> None:
+    """What was in the way is not any more when it is elementwise; something else may be."""
+    block = function(import_model(light_model(name, None))).body.block
+    decided = plan_fusion(block, FusionOptions())
+    for border in decided.boundaries[:40]:
+        culprit = border.refusal.culprit
+        if culprit is None or not may_fuse(culprit):
+            continue
+        supposed = plan_fusion(block, FusionOptions(), {culprit: OpPatternKind.ELEMWISE})
+        pair = (border.producer, border.consumer)
+        after = [each.refusal for each in supposed.boundaries if each[:2] == pair]
+        assert all(
+            each.culprit is not culprit or each.sentence != border.refusal.sentence
+            for each in after
+        )
 
 
 def test_answers_are_short_in_a_console() -> None:
