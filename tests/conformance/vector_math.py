@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
-from float_errors import ORACLES, errors
+from float_errors import ORACLES, errors, unreached
 from vector_functions import FUNCTIONS, compiled, targets_here
 
 CHUNK = 1 << 15
@@ -37,6 +37,7 @@ def measure(name: str) -> None:
             bits = found.tobytes()
             if bits not in known:
                 where, sizes = errors(found, exact)
+                sizes = np.where(unreached(name, found, exact)[where], np.inf, sizes)
                 j = int(np.argmax(sizes)) if len(where) else 0
                 known[bits] = (float(sizes[j]), x[where[j]]) if len(where) else (0.0, x[0])
             worst[i] = max(worst[i], known[bits])
