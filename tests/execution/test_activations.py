@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from activations import ACTIVATIONS, ROWS, Activation, largest_error, model, numbers, rows
+from evaluation import onnx_model, reference
 from float_errors import ORACLES, errors, unreached
 from graphs import Graph
 from onnx.reference import ReferenceEvaluator
@@ -85,3 +86,15 @@ def test_special_values_are_those_of_the_reference(target: str):
         np.testing.assert_allclose(result, other, 1e-6, err_msg=activation.label)
         zero = result == 0
         assert (np.signbit(result) == np.signbit(other))[zero].all(), activation.label
+
+
+@pytest.mark.parametrize("op", ["LayerNormalization", "RMSNormalization"])
+def test_normalization_of_infinite_and_huge_numbers(op: str, target: str):
+    limit = np.finfo(np.float32).max
+    firsts = [np.inf, -np.inf, np.nan, limit, 1e20, 1e-40]
+    x = np.array([[first, 0, 1, -0.0] for first in firsts], np.float32)
+    scale = np.ones(4, np.float32)
+    inputs = {"x0": x, "x1": scale}
+    proto = onnx_model(op, [x, scale], opset=23)
+    (found,) = compile_model(proto, target=target, cache=False).run(inputs).values()
+    np.testing.assert_allclose(found, reference(op, x, scale, opset=23), 1e-6)
