@@ -1,6 +1,6 @@
 """
 The largest error of each f32 function of one argument over all 2**32 inputs, and of the operators that
-use them (`activations`) on all f16 numbers and on every 101st f32 number.
+use them (`activations`) on all f16 numbers and on every 101st f32 number, in rows on every 1009th.
 
     python tests/conformance/vector_math.py [function | activations ...]
 
@@ -28,8 +28,8 @@ from xrelay.cached import compile_model
 CHUNK = 1 << 15
 """Small enough for arrays to stay in the cache."""
 
-STEP = 101
-"""One of so many f32 numbers is tried with activations."""
+STEP, STEP_OF_ROWS = 101, 1009
+"""One of so many f32 numbers is tried with activations, and in rows."""
 
 
 def measure(name: str) -> None:
@@ -57,7 +57,7 @@ def measure(name: str) -> None:
 
 def measure_activations(table: Sequence[Activation], dtype: Any) -> None:
     """Prints a line for each operator and target."""
-    targets, x = targets_here(), numbers(dtype, STEP)
+    targets, x = targets_here(), numbers(dtype, STEP_OF_ROWS if table is ROWS else STEP)
     chunk = 1 << 18
     x = np.concatenate([x, np.ones(-len(x) % chunk, dtype)]) if len(x) > chunk else x
     parts = [x[start : start + chunk] for start in range(0, len(x), chunk)]
