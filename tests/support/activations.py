@@ -134,8 +134,8 @@ def _distance(x: Array, _: float) -> Any:
 
 ROWS = (
     Activation("Softmax", softmax, 2.5, 0.51, 4, _distance),
-    Activation("LogSoftmax", log_softmax, 1.5, 0.51, 4, _unit),
-    Activation("ReduceLogSumExp", log_sum, 1.0, 0.8, 2, _unit, inputs=("x", "axes")),
+    Activation("LogSoftmax", log_softmax, 1.7, 0.51, 4, _unit),
+    Activation("ReduceLogSumExp", log_sum, 1.1, 0.8, 2, _unit, inputs=("x", "axes")),
 )
 """Those on rows."""
 

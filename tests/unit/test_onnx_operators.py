@@ -170,6 +170,16 @@ def test_prelu():
     check("PRelu", [floats(2, 3, 4), floats(3, 1)])
 
 
+def test_parametric_relu_uses_slopes_below_zero_only():
+    x = np.array([-0.0, 0, 1, -1, -2, np.inf, np.nan, -np.inf], np.float32)
+    slopes = np.array([3, np.inf, np.nan, np.inf, -0.5, np.inf, 1, 2], np.float32)
+    model = one_node("PRelu", [x, slopes], opset=16)
+    (found,) = by_import(model, [x, slopes])
+    (expected,) = by_onnxruntime(model, [x, slopes])
+    np.testing.assert_array_equal(found, expected)
+    assert np.signbit(found[0])
+
+
 LIMITS = [np.array(-0.5, np.float32), np.array(0.25, np.float32)]
 
 
