@@ -165,6 +165,13 @@ class Node:
             raise OnnxImportError(f"attribute '{name}' is missing")
         return default
 
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """An integer attribute that is 0 or 1. Engines do not agree on what others mean."""
+        number = self.integer(name, int(default))
+        if number not in (0, 1):
+            raise OnnxImportError(f"attribute '{name}' is {number}, expected 0 or 1")
+        return bool(number)
+
     def integers(self, name: str) -> list[int] | None:
         """A list of integers, None when absent."""
         attribute = self._attribute(name, AttributeProto.INTS)

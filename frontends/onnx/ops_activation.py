@@ -8,6 +8,7 @@ from xrelay.dialects.binary import (
     AddOp,
     DivideOp,
     GreaterOp,
+    LessOp,
     MinimumOp,
     MultiplyOp,
     SubtractOp,
@@ -76,8 +77,9 @@ def selu(node: Node) -> SSAValue:
 def parametric_relu(node: Node) -> SSAValue:
     """PRelu: slope * x below 0, x above; the slopes broadcast."""
     data, slope = node.input(0), node.input(1)
-    below = node.emit(MultiplyOp(slope, node.emit(MinimumOp(data, node.scalar(0, data)))))
-    return node.emit(AddOp(node.emit(ReluOp(data)), below))
+    # No sum of two parts: 0 times an infinite slope is NaN.
+    below = node.emit(LessOp(data, node.scalar(0, data)))
+    return node.emit(WhereOp(below, node.emit(MultiplyOp(slope, data)), data))
 
 
 def thresholded_relu(node: Node) -> SSAValue:

@@ -34,7 +34,7 @@ from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
 
 def triangle(node: Node) -> SSAValue:
     """Trilu: the upper or the lower triangle of matrices; `k` may be computed."""
-    upper = bool(node.integer("upper", 1))
+    upper = node.flag("upper", default=True)
     k = node.input_as_scalar(1) if node.has_input(1) else node.constant(np.array(0, np.int64))
     return node.emit(TriluOp(node.input(0), k, upper=upper))
 
@@ -53,7 +53,7 @@ def top(node: Node) -> list[SSAValue]:
 
 
 def _top(node: Node, k: int) -> list[SSAValue]:
-    axis, largest = node.integer("axis", -1), bool(node.integer("largest", 1))
+    axis, largest = node.integer("axis", -1), node.flag("largest", default=True)
     node.ignore("sorted")  # without it the order is left open
     data = node.input(0)
     if k == 0:  # which is all elements in Relay
@@ -208,7 +208,7 @@ def accumulation(op: type[CumsumOp] | type[CumprodOp]) -> Converter:
     """Converts CumSum or CumProd along a constant axis, from its start or its end."""
 
     def convert(node: Node) -> SSAValue:
-        exclusive, reverse = bool(node.integer("exclusive", 0)), bool(node.integer("reverse", 0))
+        exclusive, reverse = node.flag("exclusive"), node.flag("reverse")
         axes = node.known_integers(1, "axis")
         if len(axes) != 1:
             raise OnnxImportError(f"input 1 ('axis') is {axes}, expected one number")

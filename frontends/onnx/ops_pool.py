@@ -54,7 +54,7 @@ def max_pool(node: Node) -> SSAValue:
             strides=window.strides,
             dilation=window.dilations,
             padding=window.padding(image, kernel),
-            ceil_mode=bool(node.integer("ceil_mode", 0)),
+            ceil_mode=node.flag("ceil_mode"),
         )
     )
 
@@ -69,8 +69,8 @@ def average_pool(node: Node) -> SSAValue:
             strides=window.strides,
             dilation=window.dilations,
             padding=window.padding(image, kernel),
-            ceil_mode=bool(node.integer("ceil_mode", 0)),
-            count_include_pad=bool(node.integer("count_include_pad", 0)),
+            ceil_mode=node.flag("ceil_mode"),
+            count_include_pad=node.flag("count_include_pad"),
         )
     )
 
@@ -81,7 +81,7 @@ def norm_pool(node: Node) -> SSAValue:
     window is one of as many elements.
     """
     kernel, window, image = _pool(node)
-    p, ceil_mode = _order(node), bool(node.integer("ceil_mode", 0))
+    p, ceil_mode = _order(node), node.flag("ceil_mode")
     axes = len(kernel)
     pads = window.padding(image, kernel)
     widths = [(0, 0), (0, 0)]

@@ -62,8 +62,8 @@ def resize(node: Node) -> SSAValue:
         node.string("coordinate_transformation_mode", "half_pixel"),
         node.string("nearest_mode", "round_prefer_floor"),
         node.real("cubic_coeff_a", -0.75),
-        bool(node.integer("antialias", 0)),
-        bool(node.integer("exclude_outside", 0)),
+        node.flag("antialias"),
+        node.flag("exclude_outside"),
         node.real("extrapolation_value", 0.0),
     )
     policy = node.string("keep_aspect_ratio_policy", "stretch")

@@ -38,7 +38,7 @@ def grid_sample(node: Node) -> SSAValue:
     """GridSample; the coordinates are the last axis of the grid."""
     mode = node.string("mode", "linear" if node.opset >= 20 else "bilinear")
     padding_mode = node.string("padding_mode", "zeros")
-    align_corners = bool(node.integer("align_corners", 0))
+    align_corners = node.flag("align_corners")
     data, grid = node.input(0), node.input(1)
     rank = len(node.shape_of(grid))
     grid = node.emit(TransposeOp(grid, (0, rank - 1, *range(1, rank - 1))))

@@ -40,7 +40,7 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
     The transform of the real and imaginary parts along the last axis, for the first half of the
     frequencies with `onesided`; the inverse of that half is real.
     """
-    inverse, onesided = bool(node.integer("inverse", 0)), bool(node.integer("onesided", 0))
+    inverse, onesided = node.flag("inverse"), node.flag("onesided")
     data = node.input(0)
     shape = node.shape_of(data)
     axis = normalize_axis(axis, len(shape))
@@ -119,7 +119,7 @@ def joined_parts(node: Node, parts: Sequence[SSAValue]) -> SSAValue:
 
 def short_time_fourier_transform(node: Node) -> SSAValue:
     """STFT of real signals with a constant step and length of frames."""
-    onesided = bool(node.integer("onesided", 1))
+    onesided = node.flag("onesided", default=True)
     signal = node.input(0)
     shape = node.shape_of(signal)
     if len(shape) != 2 and (len(shape) != 3 or shape[2] != 1):
@@ -149,7 +149,7 @@ def window(weights: Sequence[float]) -> Converter:
     """Converts a window that is a sum of cosines to a constant."""
 
     def convert(node: Node) -> SSAValue:
-        periodic = bool(node.integer("periodic", 1))
+        periodic = node.flag("periodic", default=True)
         code = node.integer("output_datatype", TensorProto.FLOAT)
         dtype = numpy_type(element_type_of(code, "attribute 'output_datatype'"))
         sizes = node.known_lengths(0, "size")
