@@ -190,7 +190,7 @@ def _cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
 
 def modulo(node: Node) -> SSAValue:
     """Mod: the sign of the divisor, with `fmod` that of the dividend."""
-    fmod = node.integer("fmod", 0)
+    fmod = node.flag("fmod")
     lhs, rhs = node.input(0), node.input(1)
     if fmod:
         return node.emit(ModOp(lhs, rhs))
@@ -255,20 +255,37 @@ def clip_by_attributes(node: Node) -> SSAValue:
     return node.emit(ClipOp(node.input(0), low, high))
 
 
+def _finite_range(node: Node, data: SSAValue) -> tuple[float, float]:
+    """The least and the largest finite number of the type of a value: the limits of Clip."""
+    dtype = node.element_dtype(data)
+    largest = float(np.nextafter(np.array(inf, dtype), np.array(0, dtype)))
+    return -largest, largest
+
+
 def clip_by_inputs(node: Node) -> SSAValue:
-    """Clip to optional scalar inputs: `relay.clip` for floats when those are constants."""
+    """
+    Clip to optional scalar inputs: `relay.clip` for floats when those are constants. Absent ones are
+    the limits of the type, which infinite elements exceed.
+    """
     data = node.input(0)
-    if not (node.has_input(1) or node.has_input(2)):
-        return data
-    low = node.known_scalar(1) if node.has_input(1) else -inf
-    high = node.known_scalar(2) if node.has_input(2) else inf
-    if is_float(node.element_type(data)) and low is not None and high is not None:
-        return node.emit(ClipOp(data, low, high))
-    if node.has_input(1):
-        data = node.emit(MaximumOp(data, node.input_as_scalar(1)))
-    if node.has_input(2):
-        data = node.emit(MinimumOp(data, node.input_as_scalar(2)))
-    return data
+    limits = [node.input_as_scalar(index) if node.has_input(index) else None for index in (1, 2)]
+    if is_float(node.element_type(data)):
+        ends = [
+            end if limit is None else node.known_scalar(index)
+            for index, (limit, end) in enumerate(
+                zip(limits, _finite_range(node, data), strict=True), start=1
+            )
+        ]
+        if ends[0] is not None and ends[1] is not None:
+            return node.emit(ClipOp(data, ends[0], ends[1]))
+        limits = [
+            node.scalar(end, data) if limit is None and end is not None else limit
+            for limit, end in zip(limits, ends, strict=True)
+        ]
+    low, high = limits
+    if low is not None:
+        data = node.emit(MaximumOp(data, low))
+    return data if high is None else node.emit(MinimumOp(data, high))
 
 
 def is_nan(node: Node) -> SSAValue:
@@ -279,8 +296,8 @@ def is_nan(node: Node) -> SSAValue:
 
 def is_infinite(node: Node) -> SSAValue:
     """IsInf: of one sign, or of both."""
-    negative = bool(node.integer("detect_negative", 1))
-    positive = bool(node.integer("detect_positive", 1))
+    negative = node.flag("detect_negative", default=True)
+    positive = node.flag("detect_positive", default=True)
     data = node.input(0)
     if negative and positive:
         return node.emit(IsInfOp(data))

@@ -24,7 +24,6 @@ FUNCTION_CONVERTERS: ConverterTable = {
     "Attention": {23: function_body},
     "CausalConvWithState": {27: function_body},
     "CenterCropPad": {18: with_constant(1, "shape")},
-    "DynamicQuantizeLinear": {11: function_body},
     "LinearAttention": {27: function_body},
     # Operator set 13 changed nothing but types.
     "MeanVarianceNormalization": {9: partial(function_body, version=13), 13: function_body},

@@ -133,7 +133,7 @@ def recurrent(
         backwards = _DIRECTIONS.get(node.string("direction", "forward"))
         if backwards is None:
             raise OnnxImportError(f"'direction' is \"{node.string('direction', '')}\"")
-        batch_first = bool(node.integer("layout", 0))
+        batch_first = node.flag("layout")
         data = node.input(0)
         initial = [node.optional(index) for index in range(5, 5 + states)]
         if batch_first:

@@ -41,7 +41,7 @@ def axes_by_attribute(reduce: Reduce) -> Converter:
     """Converts a reduction whose axes are an attribute."""
 
     def convert(node: Node) -> SSAValue:
-        axes, keepdims = node.integers("axes"), bool(node.integer("keepdims", 1))
+        axes, keepdims = node.integers("axes"), node.flag("keepdims", default=True)
         return reduce(node, node.input(0), axes or None, keepdims)
 
     return convert
@@ -51,8 +51,8 @@ def axes_by_input(reduce: Reduce) -> Converter:
     """Converts a reduction whose axes are an optional input; without axes it may do nothing."""
 
     def convert(node: Node) -> SSAValue:
-        keepdims = bool(node.integer("keepdims", 1))
-        nothing = node.integer("noop_with_empty_axes", 0)
+        keepdims = node.flag("keepdims", default=True)
+        nothing = node.flag("noop_with_empty_axes")
         axes = node.known_integers(1, "axes") if node.has_input(1) else []
         if not axes and nothing:
             return reduce(node, node.input(0), [], keepdims)
@@ -155,8 +155,8 @@ def extreme_index(op: type[ArgmaxOp] | type[ArgminOp]) -> Converter:
     """Converts ArgMax or ArgMin."""
 
     def convert(node: Node) -> SSAValue:
-        axis, keepdims = node.integer("axis", 0), bool(node.integer("keepdims", 1))
-        last = bool(node.integer("select_last_index", 0))
+        axis, keepdims = node.integer("axis", 0), node.flag("keepdims", default=True)
+        last = node.flag("select_last_index")
         index = op(node.input(0), [axis], keepdims=keepdims, select_last_index=last)
         return node.emit(CastOp(node.emit(index), i64))
 
