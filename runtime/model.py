@@ -185,8 +185,6 @@ def load(path: str | Path) -> Model:
     Raises ModelError for anything else.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ModelError(f"no file '{path}'")
     library = LoadedLibrary(path)
     signature = Signature.from_json(library.metadata)
     constants = library.address(f"{signature.name}_constants")
