@@ -1,6 +1,7 @@
 """What a compiled model takes, returns and needs: the data that travels with its machine code."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from math import prod
 from typing import Any, TypeVar, cast
@@ -28,6 +29,11 @@ class TensorSpec:
 
     def __str__(self) -> str:
         return f"'{self.name}' {self.dtype}{list(self.shape)}"
+
+
+def listed(specs: Sequence[TensorSpec]) -> str:
+    """Tensors in messages."""
+    return ", ".join(map(str, specs)) or "none"
 
 
 @dataclass(frozen=True)
