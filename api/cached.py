@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 from xrelay.collector import collector_paused
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
+from xrelay.runtime.arguments import check_callable, flag_argument, path_argument
 from xrelay.runtime.cache import ObjectCache, object_cache
 from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
@@ -123,14 +124,18 @@ def compile_model(
     Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
     mend.
     """
-    records = tuning if isinstance(tuning, TuningRecords) else read_records(Path(tuning))
-    options = CompileOptions(threads, target, profile, winograd, records)
+    if not isinstance(tuning, TuningRecords):
+        tuning = read_records(path_argument("tuning", tuning, OptionError))
+    options = CompileOptions(threads, target, profile, winograd, tuning)
+    flag_argument("cache", cache, OptionError)
+    flag_argument("fallback", fallback, OptionError)
+    check_callable("progress", progress, OptionError)
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
-        raise CompileError(
+        raise OptionError(
             f"shapes is a {type(given).__name__}, expected a mapping from inputs to their dimensions"
         )
-    if backends:
+    if not isinstance(cast(object, backends), Sequence) or backends:
         from xrelay.partitioned import compile_partitioned
 
         return compile_partitioned(

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from xrelay.runtime.arguments import number_argument, path_argument
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Executor
@@ -22,6 +23,9 @@ from xrelay.runtime.memory import addresses, check_apart, checked_addresses, con
 from xrelay.runtime.signature import Signature, TensorSpec, listed
 
 Array = npt.NDArray[Any]
+
+MAX_RUNS = 1_000_000
+"""Of one profile, whose times are kept in memory."""
 
 
 class Model:
@@ -51,6 +55,10 @@ class Model:
         keep_alive = address, code.constants
         constants: int = code.constants.ctypes.data
         return Model(code.signature, address, constants, keep_alive, code)
+
+    def __repr__(self) -> str:
+        code = "" if self._code is None else f", {len(self._code.object)} of code"
+        return f"<xrelay.Model {self.signature}{code}>"
 
     @cached_property
     def missing_features(self) -> tuple[str, ...]:
@@ -97,6 +105,7 @@ class Model:
         """
         if not self.signature.profiled:
             raise ModelError(f"model '{self.signature.name}' is not compiled for profiling")
+        runs = number_argument("runs", runs, 1, MAX_RUNS, ModelError)
         arrays, outputs = self._prepare(inputs)
         stamps = np.zeros((runs, len(self.signature.steps) + 1), np.int64)
         reads, writes = addresses(arrays), addresses(outputs.values())
@@ -136,7 +145,8 @@ class Model:
 
         Raises ModelError when the suffix is unknown or the place cannot be written.
         """
-        self._require_code("cannot be saved again").save(Path(path))
+        code = self._require_code("cannot be saved again")
+        code.save(path_argument("path", path, ModelError))
 
     def _require_code(self, consequence: str) -> ModelCode:
         if self._code is None:
@@ -167,7 +177,7 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     for spec in specs:
         try:
             array = np.asarray(inputs[spec.name])
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ModelError(f"input '{spec.name}' is no array: {error}") from error
         if array.dtype != spec.dtype or array.shape != spec.shape:
             found = f"{array.dtype}{list(array.shape)}"
@@ -190,8 +200,7 @@ def load(path: str | Path) -> Model:
 
     Raises ModelError for anything else.
     """
-    path = Path(path)
-    library = LoadedLibrary(path)
+    library = LoadedLibrary(path_argument("path", path, ModelError))
     signature = Signature.from_json(library.metadata)
     constants = library.address(f"{signature.name}_constants")
     return Model(signature, library.address, constants, (library,), None)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from xrelay.runtime.arguments import check_callable
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.memory import contiguous
@@ -94,6 +95,11 @@ class PartitionedModel:
         self._idle: deque[npt.NDArray[np.uint8]] = deque()
         """Workspaces that no run uses."""
 
+    def __repr__(self) -> str:
+        engines = ", ".join(dict.fromkeys(step.backend for step in self.steps)) or "none"
+        steps = f"{len(self.steps)} step{'s' * (len(self.steps) != 1)} on {engines}"
+        return f"<xrelay.PartitionedModel {self.signature}, {steps}>"
+
     def run(
         self,
         inputs: Mapping[str, npt.ArrayLike],
@@ -107,6 +113,8 @@ class PartitionedModel:
         Raises ModelError that names the input, what was found and what is expected, and when an
         engine fails.
         """
+        if after_step is not None:
+            check_callable("after_step", after_step, ModelError)
         arrays: dict[int, Array] = dict(self._constants)
         arrays.update(zip(self._inputs, check_inputs(self.signature.inputs, inputs), strict=True))
         given = frozenset(arrays)

@@ -70,6 +70,15 @@ class Signature:
     profiled: bool = False
     """Whether the code notes when each step ends."""
 
+    def __str__(self) -> str:
+        """The interface in one line."""
+        threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
+        sizes = f"{self.constant_bytes} bytes of constants, {self.workspace_bytes} of workspace"
+        return (
+            f"'{self.name}': {listed(self.inputs)} -> {listed(self.outputs)}, "
+            f"for {self.target}, {threads}, {sizes}"
+        )
+
     @property
     def has_team(self) -> bool:
         """Whether the code has functions that make and use teams of threads."""

@@ -8,6 +8,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.runtime.arguments import path_argument
 from xrelay.runtime.reading import read_source
 
 
@@ -18,7 +19,7 @@ def load_model(path: str | Path) -> ModelProto:
     Raises OnnxImportError when the file cannot be read, is not an ONNX model, is cut off, or
     holds an empty graph.
     """
-    path = Path(path)
+    path = path_argument("the path of the model", path, OnnxImportError)
     try:
         content = read_source(path)
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -427,6 +428,23 @@ def test_odd_signatures(model_of: MakeModel) -> None:
     assert outputs["u"] is not outputs["v"]
 
 
+def test_models_say_what_they_are(pairs: xrelay.Model, model_of: MakeModel) -> None:
+    signature, code = pairs.signature, pairs._code
+    assert code is not None
+    assert repr(pairs) == (
+        "<xrelay.Model 'graph': 'x' float32[4], 'w' int64[4] -> 'y' float32[4], 'z' int64[4], "
+        f"for {signature.target}, 1 thread, 0 bytes of constants, {signature.workspace_bytes} of "
+        f"workspace, {len(code.object)} of code>"
+    )
+    nodes = [helper.make_node("Neg", ["x"], ["y"])]
+    proto = model_of(nodes, {"x": (np.float32, [4])}, ["y"])
+    parts = xrelay.compile(proto, backends=["numpy"], threads=2, target="x86-64-v3")
+    assert repr(parts) == (
+        "<xrelay.PartitionedModel 'graph': 'x' float32[4] -> 'y' float32[4], for x86-64-v3, "
+        "2 threads, 0 bytes of constants, 0 of workspace, 1 step on numpy>"
+    )
+
+
 # -- save and load ------------------------------------------------------------------------------
 
 
@@ -562,8 +580,94 @@ def test_modules_survive_the_pipeline(folder: Path) -> None:
         ({"threads": True}, "threads is True, expected a whole number"),
         ({"target": "armv8"}, "unknown target 'armv8', known targets are native, x86-64"),
         ({"shapes": [1, 3]}, "shapes is a list, expected a mapping"),
+        ({"shapes": {"x": {1, 3}}}, "shapes= gives input 'x' {1, 3}, expected a list of whole"),
+        ({"shapes": {"x": 5}}, "shapes= gives input 'x' 5, expected a list of whole numbers"),
+        ({"target": 5}, "unknown target 5, known targets are native"),
+        ({"cache": "no"}, "cache is 'no', expected True or False"),
+        ({"fallback": 1}, "fallback is 1, expected True or False"),
+        ({"profile": None}, "profile is None, expected True or False"),
+        ({"winograd": np.zeros(3)}, "winograd is array([0., 0., 0.]), expected True or False"),
+        ({"tuning": 5}, "tuning is 5, expected the path of a file"),
+        ({"tuning": None}, "tuning is None, expected the path of a file"),
+        ({"tuning": "a\0b"}, "tuning is 'a\\x00b', which no file can be called"),
+        ({"tuning": "\ud800"}, "which no file can be called"),
+        ({"tuning": "x" * 5000}, "File name too long"),
+        ({"tuning": "/dev/zero"}, "cannot read '/dev/zero': it is a device"),
+        ({"progress": None}, "progress is None, expected a function"),
+        ({"backends": 5}, "the backends are 5, expected a list"),
+        ({"backends": None}, "the backends are None, expected a list"),
+        ({"backends": np.zeros(2)}, "expected a list of names and of Backend objects"),
     ],
 )
 def test_arguments_of_other_types(folder: Path, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(xrelay.CompileError, match=message):
+    with pytest.raises(DiagnosticException, match=re.escape(message)):
         xrelay.compile(folder / "conv.onnx", **arguments)
+
+
+def test_numbers_of_numpy_are_numbers(folder: Path) -> None:
+    threads: Any = np.int64(2)
+    model = xrelay.compile(folder / "conv.onnx", threads=threads)
+    model.save(folder / "conv.o")
+    assert model.signature.threads == 2
+
+
+NO_PATHS: list[tuple[Any, str]] = [
+    (5, " is 5, expected the path of a file"),
+    (None, " is None, expected the path of a file"),
+    (b"model.so", " is b'model.so', expected the path of a file"),
+    ("a\0b.so", "which no file can be called: it has a NUL character"),
+    (Path("a\0b.so"), "which no file can be called: it has a NUL character"),
+    ("\ud800.so", "which no file can be called: 'utf-8' codec can't encode"),
+    ("x" * 5000 + ".so", "File name too long"),
+]
+
+
+@pytest.mark.parametrize(("path", "message"), NO_PATHS, ids=lambda value: repr(value)[:20])
+def test_paths_that_are_none(pairs: xrelay.Model, path: Any, message: str) -> None:
+    from xrelay.frontends.onnx import import_model, load_model
+
+    functions: list[Callable[[Any], object]] = [xrelay.load, load_model, import_model]
+    functions += [pairs.save] * (shutil.which("cc") is not None)
+    for function in functions:
+        with pytest.raises(DiagnosticException, match=re.escape(message)):
+            function(path)
+
+
+@pytest.mark.parametrize(
+    "model", [5, None, b"bytes", "", "a\0b", "\ud800", "x" * 5000, [], np.zeros(2)]
+)
+@pytest.mark.parametrize("cache", [False, True])
+def test_models_that_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any, cache: bool
+) -> None:
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    with pytest.raises(
+        DiagnosticException, match="the model is a|cannot read model|is no file|called"
+    ):
+        xrelay.compile(model, cache=cache)
+
+
+@pytest.mark.parametrize("runs", [0, -1, 2**70, 1.5, "3", True, None, np.zeros(2)])
+def test_numbers_of_runs_that_are_none(model_of: MakeModel, runs: Any) -> None:
+    nodes = [helper.make_node("Neg", ["x"], ["y"])]
+    model = xrelay.compile(model_of(nodes, {"x": (np.float32, [4])}, ["y"]), profile=True)
+    with pytest.raises(
+        xrelay.ModelError, match="^runs is .*, expected (a whole number|1 to 1000000)"
+    ):
+        model.profile({"x": np.zeros(4, np.float32)}, runs)
+
+
+def test_what_export_does_not_take(folder: Path) -> None:
+    from xrelay.frontends.onnx import OnnxExportError, export_model
+
+    module, _ = read_model(folder / "conv.onnx")
+    cases: list[tuple[Any, Any, Any, str]] = [
+        (5, "name", None, "the program is 5, expected a FuncOp or a ModuleOp"),
+        (module, None, None, "the name is None, expected a str"),
+        (module, "\ud800", None, "which is no text"),
+        (module, "name", "file", "external is 'file', expected ExternalWeights"),
+    ]
+    for program, name, external, message in cases:
+        with pytest.raises(OnnxExportError, match=message):
+            export_model(program, name, external=external)

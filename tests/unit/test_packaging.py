@@ -13,6 +13,8 @@ from zipfile import ZipFile
 
 import pytest
 
+import xrelay
+
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
@@ -92,7 +94,7 @@ def test_types_are_linked() -> None:
 
 
 def test_version_has_one_source() -> None:
-    assert version("xrelay") == PROJECT["project"]["version"]
+    assert version("xrelay") == xrelay.__version__ == PROJECT["project"]["version"]
 
 
 # -- the wheel ----------------------------------------------------------------------------------
