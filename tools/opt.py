@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from inspect import signature
+from io import BytesIO
 from pathlib import Path
 from typing import IO, cast
 
@@ -19,6 +20,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from xrelay.collector import collector_paused
 from xrelay.compiler import parse_program, parse_relay, supplied_weights
 from xrelay.runtime.files import whole_file
+from xrelay.runtime.reading import read_source
 from xrelay.tools import instruments
 from xrelay.tools.deep import with_deep_stack
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
@@ -88,6 +90,12 @@ class XRelayOptMain(xDSLOptMain):
             cast(Callable[[], type[Target]], entry)().from_spec(spec)
         except ValueError as error:
             raise CommandFailed(f"-t is '{self.args.target}': {error}", BAD_INPUT) from error
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        path = self.args.input_file
+        if path is None:
+            return super().get_input_stream()
+        return BytesIO(read_source(path)), Path(path).suffix.removeprefix(".")
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:

@@ -11,6 +11,7 @@ The walks keep their own stacks, so that deep models need no recursion.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 from xdsl.dialects.builtin import (
@@ -32,6 +33,7 @@ from xrelay.frontends.onnx.names import identifier
 from xrelay.frontends.onnx.node import Body, Builder
 from xrelay.frontends.onnx.scope import Scope, Surroundings, default_domain
 from xrelay.frontends.onnx.tensors import element_type_of
+from xrelay.runtime.arguments import path_argument
 
 
 def import_model(
@@ -51,13 +53,19 @@ def import_model(
     Raises OnnxImportError when the model is broken or not supported; one error lists all nodes
     that are not supported.
     """
+    if shapes is not None and not isinstance(cast(object, shapes), Mapping):
+        what = f"shapes is a {type(shapes).__name__}"
+        raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
+    if base_dir is not None:
+        base_dir = path_argument("base_dir", base_dir, OnnxImportError)
     if isinstance(model, ModelProto):
         title = f"model '{model.graph.name}'" if model.graph.name else "the model"
         check_model(model, title)
     else:
-        title = f"model '{model}'"
-        base_dir = Path(model).parent if base_dir is None else base_dir
-        model = load_model(model)
+        path = path_argument("the model, no onnx.ModelProto,", model, OnnxImportError)
+        title = f"model '{path}'"
+        base_dir = path.parent if base_dir is None else base_dir
+        model = load_model(path)
     try:
         return _Importer(model, base_dir).run(shapes or {})
     except OnnxImportError as error:

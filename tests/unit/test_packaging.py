@@ -13,6 +13,8 @@ from zipfile import ZipFile
 
 import pytest
 
+import xrelay
+
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
@@ -57,9 +59,9 @@ BELOW: dict[str, tuple[str, ...]] = {
     "dialects": (),
     "interpreters": ("dialects",),
     "analysis": ("dialects", "interpreters"),
-    "transforms": ("dialects", "interpreters", "analysis"),
-    "frontends": ("dialects",),
-    "lowering": ("dialects", "analysis"),
+    "transforms": ("dialects", "interpreters", "analysis", "runtime"),
+    "frontends": ("dialects", "runtime"),
+    "lowering": ("dialects", "analysis", "runtime"),
     "runtime": (),
     "backends": ("dialects", "interpreters", "analysis", "frontends", "runtime"),
 }
@@ -92,7 +94,7 @@ def test_types_are_linked() -> None:
 
 
 def test_version_has_one_source() -> None:
-    assert version("xrelay") == PROJECT["project"]["version"]
+    assert version("xrelay") == xrelay.__version__ == PROJECT["project"]["version"]
 
 
 # -- the wheel ----------------------------------------------------------------------------------
