@@ -345,7 +345,8 @@ def tensor_spec(port: Port) -> TensorSpec:
 
 def step_spec(step: Step) -> StepSpec:
     """A step as the run time describes it."""
-    return StepSpec(step.name, step.flops, step.bytes, ", ".join(step.implementations))
+    how = ", ".join(step.implementations)
+    return StepSpec(step.name, step.flops, step.bytes, how, step.nodes)
 
 
 def compile_code(

@@ -9,7 +9,7 @@ import numpy as np
 
 from xrelay.runtime.errors import ModelError
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class StepSpec:
     """Bytes of the tensors that it reads and writes, each counted once."""
     implementation: str = ""
     """How operators with several implementations are computed."""
+    nodes: tuple[str, ...] = ()
+    """The nodes of the ONNX model that it computes, by name; none for other models."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,10 @@ class Signature:
                 data["target"],
                 tuple(data["features"]),
                 int(data["threads"]),
-                tuple(StepSpec(str(n), int(f), int(b), str(i)) for n, f, b, i in data["steps"]),
+                tuple(
+                    StepSpec(str(name), int(flops), int(size), str(how), tuple(map(str, nodes)))
+                    for name, flops, size, how, nodes in data["steps"]
+                ),
                 bool(data["profiled"]),
             )
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
