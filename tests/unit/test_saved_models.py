@@ -13,6 +13,7 @@ from xdsl.ir import Block, Region
 
 import xrelay
 from xrelay.dialects.unary import ElementwiseUnaryOp, NegativeOp, ReluOp
+from xrelay.runtime.signature import FORMAT_VERSION
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -48,7 +49,7 @@ def library(folder: Path, source: str) -> Path:
 
 
 METADATA = (
-    '{"format": 2, "threads": 1, "steps": [], "profiled": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
+    f'{{"format": {FORMAT_VERSION}, "threads": 1, "steps": [], "profiled": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
     '"workspace_bytes": 0, "constant_bytes": 0}'
 )
 
