@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.target import NATIVE, TARGETS
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 from xrelay.runtime.support import MAX_THREADS
@@ -24,6 +24,11 @@ def silent(stage: str) -> None:
     del stage
 
 
+def _require_whole_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise CompileError(f"{name} is {value!r}, expected a whole number")
+
+
 @dataclass(frozen=True)
 class CompileOptions:
     """What the machine code of a model depends on, beside the model and its shapes."""
@@ -38,11 +43,15 @@ class CompileOptions:
     """Whether convolutions may use Winograd's algorithm: fewer operations, more rounding errors."""
     tuning: TuningRecords = NO_RECORDS
     """What was measured; decides between implementations before priorities and estimates do."""
+    limits: Limits = DEFAULT_LIMITS
+    """How large the program may become."""
 
     def __post_init__(self) -> None:
-        threads = cast(object, self.threads)
-        if isinstance(threads, bool) or not isinstance(threads, int):
-            raise CompileError(f"threads is {threads!r}, expected a whole number")
+        _require_whole_number("threads", self.threads)
+        for name, limit in vars(self.limits).items():
+            _require_whole_number(name, limit)
+            if limit < 1:
+                raise CompileError(f"{name} is {limit}, expected at least 1")
         if not 1 <= self.threads <= MAX_THREADS:
             raise CompileError(f"threads is {self.threads}, expected 1 to {MAX_THREADS}")
         if self.target not in (NATIVE, *TARGETS):
