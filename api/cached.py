@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from xrelay.collector import collector_paused
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
@@ -75,6 +76,8 @@ class CompileArguments(TypedDict, total=False):
     profile: bool
     winograd: bool
     tuning: str | Path | TuningRecords
+    max_nodes: int
+    max_bytes: int
     progress: Progress
 
 
@@ -106,6 +109,8 @@ def compile_model(
     profile: bool = False,
     winograd: bool = True,
     tuning: str | Path | TuningRecords = NO_RECORDS,
+    max_nodes: int = DEFAULT_LIMITS.max_nodes,
+    max_bytes: int = DEFAULT_LIMITS.max_bytes,
     progress: Progress = silent,
 ) -> Model | PartitionedModel:
     """
@@ -117,6 +122,7 @@ def compile_model(
     "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
+    `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
 
     `backends` names engines that run what they support of the model, the preferred one first;
     xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
@@ -126,7 +132,8 @@ def compile_model(
     """
     if not isinstance(tuning, TuningRecords):
         tuning = read_records(path_argument("tuning", tuning, OptionError))
-    options = CompileOptions(threads, target, profile, winograd, tuning)
+    limits = Limits(max_nodes, max_bytes)
+    options = CompileOptions(threads, target, profile, winograd, tuning, limits)
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
@@ -148,7 +155,7 @@ def compile_model(
         from xrelay.compiler import compile_code, read_model
 
         progress("read the model")
-        return compile_code(*read_model(model, shapes), options, progress)
+        return compile_code(*read_model(model, shapes, options.limits), options, progress)
 
     return load_or_compile(place, compiled, progress)
 
@@ -250,7 +257,7 @@ def cache_place(
     facts = (
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),
-        *(_processor(options), _compiler_digest()),
+        *(options.limits, _processor(options), _compiler_digest()),
     )
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
 

@@ -20,8 +20,10 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
+from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
@@ -65,15 +67,38 @@ def context() -> Context:
 
 @collector_paused()
 def read_model(
-    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
     which is copied.
 
-    Raises DiagnosticException that says what is wrong with the file.
+    Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`.
     """
+    module, name = _module_of(model, shapes, limits)
+    excess = limits.nodes_excess(expanded_total(module))
+    if excess is not None:
+        raise CompileError(f"with each call expanded the program has {excess}")
+    require_limits(module, limits)
+    return module, name
+
+
+def require_limits(module: ModuleOp, limits: Limits) -> None:
+    """Raises CompileError for a module that is too large."""
+    for excess, what in (
+        (limits.nodes_excess(operation_total(module)), "the program has"),
+        (limits.bytes_excess(constant_bytes(module)), "the constants of the program have"),
+    ):
+        if excess is not None:
+            raise CompileError(f"{what} {excess}")
+
+
+def _module_of(
+    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None, limits: Limits
+) -> tuple[ModuleOp, str]:
     if isinstance(model, ModuleOp):
         try:
             model.verify()
@@ -97,7 +122,7 @@ def read_model(
         )
     from xrelay.frontends.onnx import import_model
 
-    return import_model(model, shapes=shapes), name
+    return import_model(model, shapes=shapes, limits=limits), name
 
 
 def read_mlir(path: Path) -> ModuleOp:
@@ -249,18 +274,25 @@ def relay_passes(target: str, threads: int = 1) -> tuple[ModulePass, ...]:
     return (*preparation(target), FuseCompositesPass(target, threads), FuseOpsPass(rules="cpu"))
 
 
-def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:
-    """Runs passes on a module, in place."""
+def run_passes(
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    progress: Progress = silent,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Runs passes on a module, in place. Raises CompileError when it outgrows `limits`."""
     ctx = context()
     for each in passes:
         progress(each.name)
         each.apply(ctx, module)
+        require_limits(module, limits)
 
 
 @collector_paused()
 def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
     """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
-    run_passes(module, relay_passes(options.target, options.threads), progress)
+    passes = relay_passes(options.target, options.threads)
+    run_passes(module, passes, progress, options.limits)
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(function, kernel_options(options), profile=options.profile)
@@ -284,7 +316,7 @@ def build(
     """
     from xdsl.backend.llvm.convert import convert_module as to_llvmlite
 
-    require_memory(program)
+    require_memory(program, options.limits)
     progress("convert to LLVM")
     target = named_target(options.target)
     symbol = symbol_name(name)
@@ -353,7 +385,8 @@ def tensor_spec(port: Port) -> TensorSpec:
 
 def step_spec(step: Step) -> StepSpec:
     """A step as the run time describes it."""
-    return StepSpec(step.name, step.flops, step.bytes, ", ".join(step.implementations))
+    how = ", ".join(step.implementations)
+    return StepSpec(step.name, step.flops, step.bytes, how, step.nodes)
 
 
 def compile_code(

@@ -1,23 +1,22 @@
 """How much memory a program takes: checked where it is known, before any is allocated."""
 
-from xrelay.dialects.shapes import MOST_ELEMENTS
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.control_flow import described
 from xrelay.lowering.program import Program
 from xrelay.options import CompileError
 
 
-def require_memory(program: Program, most: int = MOST_ELEMENTS) -> None:
+def require_memory(program: Program, limits: Limits = DEFAULT_LIMITS) -> None:
     """
-    Raises CompileError when the constants and the workspace of a program take more than `most`
-    bytes, by default more than processors address; it names the step with the largest share.
+    Raises CompileError when the constants and the workspace of a program take more bytes than
+    `limits` allows; it names the step with the largest share.
     """
-    needed = program.constant_bytes + program.workspace_bytes
-    if needed <= most:
-        return
-    raise CompileError(
-        f"the program takes {needed} bytes of memory, {program.constant_bytes} of them for "
-        f"constants, the limit is {most}{largest_share(program)}"
-    )
+    excess = limits.bytes_excess(program.constant_bytes + program.workspace_bytes)
+    if excess is not None:
+        raise CompileError(
+            f"constants and workspace of the program take {excess}; {program.constant_bytes} are "
+            f"for constants{largest_share(program)}"
+        )
 
 
 def largest_share(program: Program) -> str:

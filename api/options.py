@@ -7,6 +7,7 @@ from typing import cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.target import NATIVE, TARGETS
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 from xrelay.runtime.arguments import flag_argument, number_argument
@@ -44,6 +45,8 @@ class CompileOptions:
     """Whether convolutions may use Winograd's algorithm: fewer operations, more rounding errors."""
     tuning: TuningRecords = NO_RECORDS
     """What was measured; decides between implementations before priorities and estimates do."""
+    limits: Limits = DEFAULT_LIMITS
+    """How large the program may become."""
 
     def __post_init__(self) -> None:
         threads = number_argument("threads", self.threads, 1, MAX_THREADS, OptionError)
@@ -56,3 +59,5 @@ class CompileOptions:
         flag_argument("winograd", self.winograd, OptionError)
         if not isinstance(cast(object, self.tuning), TuningRecords):
             raise OptionError(f"tuning is {shown(self.tuning)}, expected TuningRecords")
+        for name, limit in vars(self.limits).items():
+            number_argument(name, limit, 1, None, OptionError)

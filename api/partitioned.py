@@ -372,7 +372,7 @@ def compile_partitioned(
     """
     found = find_backends(backends)
     progress("read the model")
-    module, name = read_model(model, shapes)
+    module, name = read_model(model, shapes, options.limits)
     require_weights(module)
     partition(module, found, progress)
     return compile_partition(

@@ -29,16 +29,17 @@ def path_argument(name: str, value: object, refusal: Refusal) -> Path:
     return Path(text)
 
 
-def number_argument(name: str, value: object, low: int, high: int, refusal: Refusal) -> int:
-    """A whole number, of Python's or of NumPy's, from `low` to `high`."""
+def number_argument(name: str, value: object, low: int, high: int | None, refusal: Refusal) -> int:
+    """A whole number, of Python's or of NumPy's, from `low` to `high`, if there is a highest."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise refusal(f"{name} is {shown(value)}, expected a whole number")
     try:
         number = index(value)
     except TypeError:  # An array of several numbers, for one
         raise refusal(f"{name} is {shown(value)}, expected a whole number") from None
-    if not low <= number <= high:
-        raise refusal(f"{name} is {shown(number)}, expected {low} to {high}")
+    if number < low or (high is not None and number > high):
+        expected = f"at least {low}" if high is None else f"{low} to {high}"
+        raise refusal(f"{name} is {shown(number)}, expected {expected}")
     return number
 
 

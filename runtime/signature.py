@@ -11,7 +11,7 @@ import numpy as np
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.support import MAX_THREADS
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class StepSpec:
     """Bytes of the tensors that it reads and writes, each counted once."""
     implementation: str = ""
     """How operators with several implementations are computed."""
+    nodes: tuple[str, ...] = ()
+    """The nodes of the ONNX model that it computes, by name; none for other models."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +227,15 @@ def _step(data: object) -> StepSpec:
     values = cast(list[object], _checked("a step", data, list))
     if len(values) != len(fields(StepSpec)):
         raise _damage(f"a step has {len(values)} entries, expected {len(fields(StepSpec))}")
-    name, flops, size, implementation = values
+    name, flops, size, implementation, nodes = values
     return StepSpec(
         _checked("the name of a step", name, str),
         # Operations of one step are no addresses: there may be more of them.
         _number("the operations of a step", flops, high=2**63),
         _number("the bytes of a step", size, high=2**63),
         _checked("the implementation of a step", implementation, str),
+        tuple(
+            _checked("a node of a step", each, str)
+            for each in cast(list[object], _checked("the nodes of a step", nodes, list))
+        ),
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xrelay.analysis.fusion import FusionOptions
+from xrelay.dialects.limits import Limits
 from xrelay.lowering.target import named_target
 from xrelay.lowering.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
@@ -48,8 +49,10 @@ def fusion_options(args: argparse.Namespace) -> FusionOptions:
 
 
 def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:
-    """The options of --threads, --target, --no-winograd and --tuning."""
+    """The options of --threads, --target, --no-winograd, --tuning, --max-nodes and --max-bytes."""
     records = NO_RECORDS if args.tuning is None else read_records(Path(args.tuning))
-    options = CompileOptions(args.threads, args.target, profile, not args.no_winograd, records)
+    limits = Limits(args.max_nodes, args.max_bytes)
+    winograd = not args.no_winograd
+    options = CompileOptions(args.threads, args.target, profile, winograd, records, limits)
     named_target(options.target)  # Refuses an unknown one.
     return options

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
+from xrelay.dialects.limits import DEFAULT_LIMITS
 from xrelay.tools.errors import FAILED, CommandFailed, run_command
 
 EXAMPLES = """\
@@ -319,6 +320,20 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
         )
     else:
         parser.set_defaults(tuning=None)
+    parser.add_argument(
+        "--max-nodes",
+        type=int,
+        default=DEFAULT_LIMITS.max_nodes,
+        metavar="N",
+        help="refuse models of more operations, calls and loops expanded (default %(default)s)",
+    )
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        default=DEFAULT_LIMITS.max_bytes,
+        metavar="N",
+        help="refuse models of more bytes of constants and workspace (default %(default)s)",
+    )
 
 
 def _add_ops(parser: argparse.ArgumentParser) -> None:

@@ -58,7 +58,7 @@ def compile_file(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(args.model, arguments.shapes(args.shape))
+            module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
             if output.suffix != ".mlir":
                 require_weights(module)
         if output.suffix == ".mlir":

@@ -25,11 +25,13 @@ from xrelay.analysis.fusion import (
     plan_fusion,
 )
 from xrelay.analysis.fusion_file import function_name, plan_data
+from xrelay.dialects.model_names import model_name
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.runtime.files import write_files
 from xrelay.runtime.reading import read_source
 from xrelay.tools.arguments import named_values
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
+from xrelay.tools.tables import shown_names
 
 KINDS = {kind.label: kind for kind in OpPatternKind if kind is not OpPatternKind.TUPLE}
 """The kinds that an operator may have, by name."""
@@ -56,9 +58,15 @@ def explain_decisions(
         print_why(console, supposed, first, last, Path(args.model))
 
 
-def label(plan: FusionPlan, op: Operation) -> str:
-    """An operator as explanations call it: its name and its number in the block."""
+def numbered(plan: FusionPlan, op: Operation) -> str:
+    """The name of an operator and its number in the block."""
     return f"{op.name.removeprefix('relay.')} #{plan.nodes[op].index}"
+
+
+def label(plan: FusionPlan, op: Operation) -> str:
+    """An operator as explanations call it: with the node of the model, where that is known."""
+    name = model_name(op)
+    return numbered(plan, op) + ("" if name is None else f" '{shown_names([name])}'")
 
 
 # Names

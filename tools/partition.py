@@ -46,7 +46,7 @@ def partition_model(args: argparse.Namespace) -> int:
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             progress("read the model")
-            module, name = read_model(Path(args.model), shapes)
+            module, name = read_model(Path(args.model), shapes, options.limits)
             require_weights(module)
         original = module.clone() if args.run else None
         with failing_with(FAILED):

@@ -105,7 +105,9 @@ def _partitioned(args: argparse.Namespace) -> PartitionedModel:
             backends = find_backends(args.backend)
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(Path(args.model), arguments.shapes(args.shape))
+            module, name = read_model(
+                Path(args.model), arguments.shapes(args.shape), options.limits
+            )
             require_weights(module)
         with failing_with(FAILED):
             partition(module, backends, progress)
@@ -126,7 +128,7 @@ def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Prog
 
     with failing_with(BAD_INPUT):
         progress("read the model")
-        module, name = read_model(path, shapes)
+        module, name = read_model(path, shapes, options.limits)
         require_weights(module)
     with failing_with(FAILED):
         return compile_code(module, name, options, progress)

@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import stored_bytes
+from xrelay.dialects.limits import Limits
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
@@ -68,8 +70,10 @@ def require_table(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
 class Builder:
     """Creates operations that are in no block yet, and knows which values are constants."""
 
-    def __init__(self):
+    def __init__(self, limits: Limits):
+        self.limits = limits
         self.created: list[Operation] = []
+        self._constant_bytes = 0
         self._known: dict[SSAValue, Array] = {}
 
     def known(self, value: SSAValue) -> Array | None:
@@ -79,6 +83,10 @@ class Builder:
     def constant(self, array: Array, name: str) -> SSAValue:
         """A new constant."""
         op = constant_of(array)
+        self._constant_bytes += stored_bytes(op.value)
+        excess = self.limits.bytes_excess(self._constant_bytes)
+        if excess is not None:
+            raise OnnxImportError(f"with '{name}' the constants have {excess}")
         self._known[op.result] = array
         return self._created(op, name)
 
@@ -97,6 +105,9 @@ class Builder:
         op.location = NameLoc(StringAttr(name), op.location)
         op.results[0].name_hint = identifier(name)
         self.created.append(op)
+        excess = self.limits.nodes_excess(len(self.created))
+        if excess is not None:
+            raise OnnxImportError(f"with '{name}' the program has {excess}")
         return op.results[0]
 
 

@@ -221,6 +221,8 @@ def test_explain(cmd: Command, folder: Path) -> None:
     assert lines[0] == 'func.func "main": 3 operators in 1 fused function'
     for part in ("group 0", "nn.conv2d", "anchor", "nn.bias_add", "nn.relu", "out_ewise_fusable"):
         assert part in result.out
+    assert "'relu_1' -> tensor<1x8x8x8xf32>" in lines[2]
+    assert lines[3].endswith("[out_ewise_fusable, anchor]  conv_1")
 
 
 def test_explain_gives_the_rule_of_each_border(cmd: Command, folder: Path) -> None:
@@ -440,6 +442,8 @@ def test_profile(cmd: Command, folder: Path, threads: int, monkeypatch: Any) -> 
     steps = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     model = xrelay.compile(folder / "conv.onnx", profile=True)
     assert [event["name"] for event in steps] == [s.name for s in model.signature.steps]
+    assert [event["args"]["nodes"] for event in steps] == [["conv_1", "relu_1"]]
+    assert "conv_1, relu_1" in result.out
     ends = [event["ts"] + event["dur"] for event in steps]
     assert steps[0]["ts"] == 0
     for event, end in zip(steps[1:], ends, strict=False):

@@ -351,7 +351,10 @@ def test_explain_why_knows_onnx_names(cmd: Command, tmp_path: Path) -> None:
     for names in ((first.name, second.name), (first.output[0], second.output[0])):
         result = cmd("explain", file, "--no-simplify", "--why", *names)
         assert (result.code, result.err) == (0, "")
-        assert re.match(r"nn.bias_add #\d+ and nn.relu #\d+ are fused:", result.out)
+        assert re.match(
+            rf"nn.bias_add #\d+ '{first.name}' and nn.relu #\d+ '{second.name}' are fused:",
+            result.out,
+        )
 
 
 def test_explain_what_if(cmd: Command, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from xdsl.context import Context
 
 import xrelay
 from xrelay.compiler import lower
+from xrelay.dialects.limits import Limits
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.node import MAX_TABLE_BYTES
 from xrelay.memory import require_memory
@@ -121,6 +122,6 @@ def test_the_memory_of_a_program():
     node = one_node("MaxPool", [data], kernel_shape=[2, 2], strides=[2, 2])
     program = lower(import_model(node), CompileOptions())
     needed = program.constant_bytes + program.workspace_bytes
-    require_memory(program, needed)
-    with pytest.raises(CompileError, match=rf"takes {needed} bytes .* bytes, is made for relay\."):
-        require_memory(program, needed - 1)
+    require_memory(program, Limits(max_bytes=needed))
+    with pytest.raises(CompileError, match=rf"take {needed} bytes, .* bytes, is made for relay\."):
+        require_memory(program, Limits(max_bytes=needed - 1))

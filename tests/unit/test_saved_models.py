@@ -20,7 +20,7 @@ from xdsl.ir import Block, Region
 import xrelay
 from xrelay.dialects.unary import ElementwiseUnaryOp, NegativeOp, ReluOp
 from xrelay.runtime.seal import SEAL_BYTES, sealed
-from xrelay.runtime.signature import Signature
+from xrelay.runtime.signature import FORMAT_VERSION, Signature
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -84,7 +84,7 @@ def library(folder: Path, source: str) -> Path:
 
 
 METADATA = (
-    '{"format": 2, "threads": 1, "steps": [], "profiled": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
+    f'{{"format": {FORMAT_VERSION}, "threads": 1, "steps": [], "profiled": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
     '"workspace_bytes": 0, "constant_bytes": 0}'
 )
 
@@ -182,7 +182,7 @@ DESCRIPTION: dict[str, Any] = {
     **json.loads(METADATA),
     "inputs": [{"name": "x", "shape": [2, 3], "dtype": "float32"}],
     "outputs": [{"name": "y", "shape": [], "dtype": "bool"}],
-    "steps": [["copy", 0, 24, ""]],
+    "steps": [["copy", 0, 24, "", ["n"]]],
     "features": ["avx"],
 }
 
@@ -222,9 +222,10 @@ INPUT: dict[str, Any] = DESCRIPTION["inputs"][0]
         ({"inputs": [{**INPUT, "shape": [2**40, 2**40]}]}, "the size of 'x' is"),
         ({"inputs": [{**INPUT, "dtype": "object"}]}, "the dtype of 'x' is 'object'"),
         ({"inputs": [{**INPUT, "dtype": "f4,f4"}]}, "the dtype of 'x' is 'f4,f4'"),
-        ({"steps": [["copy", 0, 24]]}, "a step has 3 entries, expected 4"),
-        ({"steps": [["copy", -1, 24, ""]]}, "the operations of a step is -1"),
-        ({"steps": [["copy", 0, 24, None]]}, "the implementation of a step is None"),
+        ({"steps": [["copy", 0, 24]]}, "a step has 3 entries, expected 5"),
+        ({"steps": [["copy", -1, 24, "", []]]}, "the operations of a step is -1"),
+        ({"steps": [["copy", 0, 24, None, []]]}, "the implementation of a step is None"),
+        ({"steps": [["copy", 0, 24, "", [7]]]}, "a node of a step is 7"),
     ],
 )  # fmt: skip
 def test_damaged_descriptions(changes: dict[str, Any], message: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -38,16 +38,12 @@ from xrelay.dialects.core import (
     FusedOp,
     is_dense,
 )
+from xrelay.dialects.model_names import model_name
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.tools.view.graph import Edge, Graph, Node, Operand, Region, Role, Unit
 
 LONGEST_TEXT = 200
 """Characters of an attribute that are shown."""
-
-
-def _model_name(named: Operation | BlockArgument) -> str:
-    """The name in the ONNX model, if there is one."""
-    return named.location.desc.data if isinstance(named.location, NameLoc) else ""
 
 
 def _scalar_text(op: ConstantOp) -> str:
@@ -142,7 +138,7 @@ class _Drawing:
         return node
 
     def input(self, arg: BlockArgument) -> None:
-        name = _model_name(arg) or arg.name_hint or f"argument {arg.index}"
+        name = model_name(arg) or arg.name_hint or f"argument {arg.index}"
         self.sources[arg] = self.add("input", name, [arg.type])
 
     def walk(self, block: Block) -> None:
@@ -207,7 +203,7 @@ class _Drawing:
         constant = isinstance(op, ConstantOp)
         if constant and (fact is None or fact.kind is OpPatternKind.OPAQUE):
             self.sources[op.result] = None
-            name = _model_name(op) or op.result.name_hint
+            name = model_name(op) or op.result.name_hint
             self.texts[op.result] = f"constant {f'{name}: ' if name else ''}{op.result.type}"
             return
         if op.has_trait(IsTerminator):
@@ -220,7 +216,7 @@ class _Drawing:
                 name = _scalar_text(op)
             node = self.add("constant" if constant else "operator", name, op.result_types)
             node.kind = pattern_kind(op) if fact is None else fact.kind
-        node.op, node.fact, node.model_name = op, fact, _model_name(op)
+        node.op, node.fact, node.model_name = op, fact, model_name(op) or ""
         named = {**op.properties, **op.attributes}
         node.attributes.extend((name, attribute_text(value)) for name, value in named.items())
         for result in op.results:
