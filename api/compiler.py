@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
+from xrelay.analysis.verification import verify_program
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
@@ -73,7 +74,7 @@ def read_model(
     """
     if isinstance(model, ModuleOp):
         try:
-            model.verify()
+            verify_program(model)
         except VerifyException as error:
             raise CompileError(f"the module does not verify: {error}") from error
         return model.clone(), "model"
@@ -108,7 +109,7 @@ def read_mlir(path: Path) -> ModuleOp:
     content = read_bytes(path)
     try:
         module = parse_program(content, str(path), context())
-        module.verify()
+        verify_program(module)
         side_file = weights_path(path)
         if side_file.exists():
             attach_weights(module, read_weights(side_file))
@@ -127,7 +128,7 @@ def read_relay(path: Path) -> ModuleOp:
     """
     module = parse_relay(read_bytes(path), str(path))
     try:
-        module.verify()
+        verify_program(module)
     except VerifyException as error:
         raise CompileError(f"'{path}' does not verify: {error}") from error
     except RecursionError as error:
