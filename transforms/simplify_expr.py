@@ -191,8 +191,8 @@ def _split_sum(value: SSAValue) -> tuple[SSAValue, Array] | None:
         bias = known_array(op.bias)
         following = op.data.type.get_num_dims() - op.channel_axis - 1
         return None if bias is None else (op.data, bias.reshape(-1, *[1] * following))
-    if not isinstance(op, AddOp | SubtractOp):
-        return None
+    if not isinstance(op, AddOp | SubtractOp) or op.result.type.element_type == i1:
+        return None  # Truth values have no negative.
     constant = known_array(op.rhs)
     if constant is not None:
         with np.errstate(all="ignore"):
