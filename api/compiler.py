@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 from xdsl.utils.hints import isa
 
 from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
+from xrelay.analysis.verification import verify_program
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
@@ -101,7 +102,7 @@ def _module_of(
 ) -> tuple[ModuleOp, str]:
     if isinstance(model, ModuleOp):
         try:
-            model.verify()
+            verify_program(model)
         except VerifyException as error:
             raise CompileError(f"the module does not verify: {error}") from error
         return model.clone(), "model"
@@ -136,7 +137,7 @@ def read_mlir(path: Path) -> ModuleOp:
     content = read_bytes(path)
     try:
         module = parse_program(content, str(path), context())
-        module.verify()
+        verify_program(module)
         side_file = weights_path(path)
         if os.path.exists(side_file):
             attach_weights(module, read_weights(side_file))
@@ -155,7 +156,7 @@ def read_relay(path: Path) -> ModuleOp:
     """
     module = parse_relay(read_bytes(path), str(path))
     try:
-        module.verify()
+        verify_program(module)
     except VerifyException as error:
         raise CompileError(f"'{path}' does not verify: {error}") from error
     except RecursionError as error:

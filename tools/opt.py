@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from xrelay.analysis.verification import verify_program
 from xrelay.collector import collector_paused
 from xrelay.compiler import parse_program, parse_relay, supplied_weights
 from xrelay.runtime.files import whole_file
@@ -110,7 +111,7 @@ class XRelayOptMain(xDSLOptMain):
     ) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and not self.args.disable_verify:
-            module.verify()
+            verify_program(module)
         return module
 
     def apply_passes(self, prog: ModuleOp) -> None:

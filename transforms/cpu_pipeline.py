@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -101,5 +102,6 @@ class CpuPipelinePass(ModulePass):
     """Elements of f32 in a vector: 16 for AVX-512, 8 for AVX2, 4 for 128-bit vectors."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)
         for step in cpu_pipeline(self.lanes):
             step.apply(ctx, op)

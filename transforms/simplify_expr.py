@@ -39,6 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from xrelay.analysis.constants import number_of
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.binary import (
     AddOp,
@@ -190,8 +191,8 @@ def _split_sum(value: SSAValue) -> tuple[SSAValue, Array] | None:
         bias = known_array(op.bias)
         following = op.data.type.get_num_dims() - op.channel_axis - 1
         return None if bias is None else (op.data, bias.reshape(-1, *[1] * following))
-    if not isinstance(op, AddOp | SubtractOp):
-        return None
+    if not isinstance(op, AddOp | SubtractOp) or op.result.type.element_type == i1:
+        return None  # Truth values have no negative.
     constant = known_array(op.rhs)
     if constant is not None:
         with np.errstate(all="ignore"):
@@ -475,6 +476,7 @@ class SimplifyExprPass(ModulePass):
     """Combine floating-point constants, which changes when intermediate results overflow."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # Operators that use each other could be rewritten for ever.
         options = {
             "": True,
             "ignore_signed_zeros": self.ignore_signed_zeros,

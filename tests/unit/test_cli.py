@@ -521,3 +521,19 @@ def test_markdown_of_ops_names_operands_attributes_and_defaults(cmd: Command) ->
         "| nn.leaky_relu | elemwise | data | alpha = 2.500000e-01 : f64 | yes | on demand "
         "| GRU, LSTM, LeakyRelu, RNN |"
     )
+
+
+def test_run_verifies_programs_of_tuples(cmd: Command, tmp_path: Path) -> None:
+    pair = "tuple<tensor<2xf32>, tuple<tensor<3xf32>>>"
+    path = tmp_path / "pairs.mlir"
+    path.write_text(
+        f"func.func @main(%t: {pair}, %x: tensor<f32>) -> (tensor<2xf32>, {pair}) {{\n"
+        f"  %a = relay.tuple_get_item %t[0] : ({pair}) -> tensor<2xf32>\n"
+        f"  %b = relay.tuple_get_item %t[1] : ({pair}) -> tuple<tensor<3xf32>>\n"
+        "  %c = relay.add %a, %x : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>\n"
+        f"  %d = relay.tuple %c, %b : (tensor<2xf32>, tuple<tensor<3xf32>>) -> {pair}\n"
+        f"  func.return %a, %d : tensor<2xf32>, {pair}\n}}\n"
+    )
+    result = cmd("run", path, "--verify", "--no-cache")
+    assert result.code == 0, result
+    assert result.out.count("agrees with the interpreter") == 3
