@@ -100,6 +100,7 @@ def require_limits(module: ModuleOp, limits: Limits) -> None:
 def _module_of(
     model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None, limits: Limits
 ) -> tuple[ModuleOp, str]:
+    """What `read_model` reads, before calls are counted."""
     if isinstance(model, ModuleOp):
         try:
             verify_program(model)
