@@ -6,7 +6,7 @@ from typing import cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.lowering.target import NATIVE, TARGETS
+from xrelay.lowering.target import NATIVE, TARGETS, unknown_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 from xrelay.runtime.support import MAX_THREADS
 
@@ -46,5 +46,4 @@ class CompileOptions:
         if not 1 <= self.threads <= MAX_THREADS:
             raise CompileError(f"threads is {self.threads}, expected 1 to {MAX_THREADS}")
         if self.target not in (NATIVE, *TARGETS):
-            known = ", ".join((NATIVE, *TARGETS))
-            raise CompileError(f"unknown target '{self.target}', known targets are {known}")
+            raise CompileError(unknown_target(self.target))

@@ -1,14 +1,18 @@
 """Arguments that several commands read in the same way."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from xrelay.analysis.fusion import FusionOptions
-from xrelay.lowering.target import named_target
 from xrelay.lowering.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
+
+if TYPE_CHECKING:
+    from xrelay.analysis.fusion import FusionOptions
 
 
 def named_values(arguments: Sequence[str], option: str, example: str) -> dict[str, str]:
@@ -39,6 +43,9 @@ def shapes(arguments: Sequence[str]) -> dict[str, list[int]]:
 
 def fusion_options(args: argparse.Namespace) -> FusionOptions:
     """The options of --opt-level, --max-depth, --rules and --max-function-args."""
+    # A model from the cache runs without xDSL's IR.
+    from xrelay.analysis.fusion import FusionOptions
+
     return FusionOptions(
         args.opt_level,
         args.max_depth,
@@ -50,6 +57,4 @@ def fusion_options(args: argparse.Namespace) -> FusionOptions:
 def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:
     """The options of --threads, --target, --no-winograd and --tuning."""
     records = NO_RECORDS if args.tuning is None else read_records(Path(args.tuning))
-    options = CompileOptions(args.threads, args.target, profile, not args.no_winograd, records)
-    named_target(options.target)  # Refuses an unknown one.
-    return options
+    return CompileOptions(args.threads, args.target, profile, not args.no_winograd, records)

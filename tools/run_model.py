@@ -14,7 +14,6 @@ from rich.table import Table
 
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
-from xrelay.interpreters.numerics import is_float
 from xrelay.options import CompileOptions, Progress, Shapes
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.files import whole_file
@@ -147,11 +146,14 @@ def read_array(path: Path) -> Array:
 def random_array(spec: TensorSpec, seed: int) -> Array:
     """Seeded random values of a tensor: normal floats, small integers."""
     generator = np.random.default_rng([seed, *spec.name.encode()])
-    if is_float(spec.dtype):
-        return np.asarray(generator.standard_normal(spec.shape)).astype(spec.dtype)
-    if spec.dtype.kind == "b":
-        return np.asarray(generator.integers(0, 2, spec.shape)).astype(spec.dtype)
-    return np.asarray(generator.integers(0, 8, spec.shape)).astype(spec.dtype)
+    match spec.dtype.kind:
+        case "b":
+            values = generator.integers(0, 2, spec.shape)
+        case "i" | "u":
+            values = generator.integers(0, 8, spec.shape)
+        case _:  # Floats; bf16 is of a kind of its own.
+            values = generator.standard_normal(spec.shape)
+    return np.asarray(values).astype(spec.dtype)
 
 
 def complete_inputs(

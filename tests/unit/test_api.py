@@ -57,7 +57,6 @@ HEAVY = ("numpy", "onnx", "llvmlite", "rich", "onnxruntime")
     "code",
     [
         "import xrelay; dir(xrelay)",
-        "import xrelay.tools.cli; xrelay.tools.cli.build_parser()",
         "import xrelay.tools.universe",
         "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=[])",
         "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'fuse-ops'])",

@@ -216,7 +216,7 @@ BAD_PROGRAMS = {
           func.return %0 : tensor<3xf32>
         }
         """,
-        ["'bad.mlir' does not verify: ", "tensor<3xf32>"],
+        ["bad.mlir:2:11", "%0 = relay.nn.relu", "does not verify: ", "tensor<3xf32>"],
     ),
 }
 
