@@ -41,6 +41,19 @@ def shapes(arguments: Sequence[str]) -> dict[str, list[int]]:
     return result
 
 
+def backends(arguments: Sequence[str]) -> list[str]:
+    """
+    The backends given with --backend: NAME,NAME,…, the last of which may have an :ARGUMENT. What
+    follows a colon belongs to the argument, commas and all.
+    """
+    result: list[str] = []
+    for text in arguments:
+        names, colon, argument = text.partition(":")
+        *others, last = names.split(",")
+        result += [*others, f"{last}{colon}{argument}"]
+    return result
+
+
 def fusion_options(args: argparse.Namespace) -> FusionOptions:
     """The options of --opt-level, --max-depth, --rules and --max-function-args."""
     # A model from the cache runs without xDSL's IR.

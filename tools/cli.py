@@ -60,7 +60,8 @@ examples:
 PARTITION_EXAMPLES = """\
 examples:
   xrelay partition model.onnx --backend onnxruntime
-  xrelay partition model.onnx --backend openvino --backend onnxruntime --run
+  xrelay partition model.onnx --backend openvino,onnxruntime --run
+  xrelay partition model.onnx --backend openvino:nn.conv2d,nn.bias_add --backend onnxruntime
   xrelay partition model.onnx --backend simulated:npu.toml --json coverage.json
   xrelay partition model.onnx --backend c -o partitioned.mlir
 """
@@ -277,8 +278,9 @@ def _add_backend_options(parser: argparse.ArgumentParser, *, required: bool) -> 
         action="append",
         default=[],
         required=required,
-        metavar="NAME[:ARGUMENT]",
-        help="an engine that runs what it supports, the preferred one first (repeatable)",
+        metavar="NAME[,NAME…][:ARGUMENT]",
+        help="engines that run what they support, the preferred one first (repeatable); what "
+        "follows a colon, as in openvino:nn.conv2d,nn.bias_add, belongs to the last of them",
     )
     parser.add_argument(
         "--fallback",

@@ -33,6 +33,7 @@ def loaded(modules: tuple[str, ...], program: str, *arguments: object, cache: Pa
         [sys.executable, "-c", PROGRAM + call, ",".join(modules), *map(str, arguments)],
         env={**os.environ, "XRELAY_CACHE_DIR": str(cache), "XRELAY_CACHE_SIZE": "1G"},
         capture_output=True,
+        check=False,
         text=True,
     )
     assert done.returncode == 0, done.stderr
