@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
+from xrelay.analysis.verification import verify_program
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
@@ -73,7 +74,7 @@ def read_model(
     """
     if isinstance(model, ModuleOp):
         try:
-            model.verify()
+            verify_program(model)
         except VerifyException as error:
             raise CompileError(verify_failure(model, error)) from error
         return model.clone(), "model"
@@ -110,7 +111,7 @@ def read_mlir(path: Path) -> ModuleOp:
         places: Places = {}
         module = parse_program(content, str(path), context(), places=places)
         try:
-            module.verify()
+            verify_program(module)
         except VerifyException as error:
             raise CompileError(verify_failure(module, error, places)) from error
         side_file = weights_path(path)
@@ -131,7 +132,7 @@ def read_relay(path: Path) -> ModuleOp:
     """
     module = parse_relay(read_bytes(path), str(path))
     try:
-        module.verify()
+        verify_program(module)
     except VerifyException as error:
         raise CompileError(f"'{path}': {verify_failure(module, error)}") from error
     except RecursionError as error:

@@ -10,6 +10,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
 
+from xrelay.analysis.dominance import DominanceError
+
 MOST_SHOWN = 200
 """Characters of an operation in a message."""
 
@@ -38,6 +40,8 @@ def invalid_operation(
     The operation at which the verifier stopped with `error`, and what it says of that alone; None
     for what no single operation finds.
     """
+    if isinstance(error, DominanceError):
+        return error.operation, error
     # The verifier's own order.
     for op in module.walk(region_first=True):
         try:

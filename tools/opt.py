@@ -142,8 +142,10 @@ class XRelayOptMain(xDSLOptMain):
     ) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and not self.args.disable_verify:
+            from xrelay.analysis.verification import verify_program
+
             try:
-                module.verify()
+                verify_program(module)
             except VerifyException as error:
                 if self.args.verify_diagnostics:
                     raise

@@ -26,9 +26,11 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.fusion import FusionPlan, fusion_blocks
 from xrelay.analysis.fusion_file import groups_of_data, linked_params
-from xrelay.analysis.fusion_policy import GroupMembers, described, plan_of_groups
+from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
+from xrelay.analysis.names import described
 from xrelay.analysis.scopes import has_flag
 from xrelay.transforms.outline_groups import outline_groups
 
@@ -62,6 +64,7 @@ class ApplyFusionPlanPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # No order of the groups suits operators that use each other.
         if not self.file:
             link_params, plans = self.link_params, self._plans(_marked_groups(op))
         else:

@@ -8,8 +8,11 @@ a transformer.
 
 from dataclasses import dataclass
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -101,3 +104,7 @@ class CpuPipelinePass(PassSequence):
 
     def steps(self) -> tuple[ModulePass, ...]:
         return cpu_pipeline(self.lanes)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)
+        super().apply(ctx, op)

@@ -35,6 +35,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
@@ -194,6 +195,7 @@ class FoldConstantPass(ModulePass):
     """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # What becomes a field of a tuple may not be the operand of that tuple.
         patterns: list[RewritePattern] = [
             FoldOperator(self.max_bytes, self.fold_qnn),
             FoldBranch(),

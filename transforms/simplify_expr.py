@@ -39,6 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from xrelay.analysis.constants import number_of
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.binary import (
     AddOp,
@@ -473,6 +474,7 @@ class SimplifyExprPass(ModulePass):
     """Combine floating-point constants, which changes when intermediate results overflow."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # Operators that use each other could be rewritten for ever.
         options = {
             "": True,
             "ignore_signed_zeros": self.ignore_signed_zeros,
