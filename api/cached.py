@@ -25,9 +25,18 @@ from xrelay.collector import collector_paused
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
-from xrelay.runtime.cache import ObjectCache, file_digest, object_cache
+from xrelay.runtime.cache import ObjectCache, object_cache
 from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
+from xrelay.runtime.reading import (
+    MAX_SOURCE_BYTES,
+    LocationError,
+    digest_of,
+    open_beside,
+    open_regular,
+    size_of,
+)
+from xrelay.runtime.weights import weights_path
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -169,7 +178,21 @@ class CachePlace:
     def load(self, progress: Progress = silent) -> ModelCode | None:
         """The compiled model, if it is there."""
         progress("look into the cache")
-        return self.cache.load(self.key, self.path.parent if self.path else None)
+        return self.cache.load(self.key, self.digest)
+
+    def digest(self, name: str) -> str | None:
+        """The digest of a file beside the model; None when the compiler would not read it either."""
+        if self.path is None:
+            return None
+        try:
+            if name == weights_path(self.path).name:
+                file = open_regular(self.path.parent / name)
+            else:
+                file = open_beside(self.path.parent, name)
+            with file:
+                return digest_of(file, size_of(file))
+        except (OSError, LocationError):
+            return None
 
     def dependencies(self) -> dict[str, str | None] | None:
         """The digests of the files beside the model, by name; None when it cannot be read."""
@@ -180,7 +203,7 @@ class CachePlace:
         except (OSError, ValueError) as error:
             logger.info("cannot read %s: %s", self.path, error)
             return None
-        return {name: file_digest(self.path.parent / name) for name in names}
+        return {name: self.digest(name) for name in names}
 
     def store(self, code: ModelCode, before: dict[str, str | None] | None) -> None:
         """Keeps the compiled model, unless its files have changed since `before`."""
@@ -207,7 +230,7 @@ def cache_place(
     path = Path(model) if isinstance(model, str | Path) else None
     changed = _changed(path)
     if path is not None:
-        digest, name = file_digest(path), path.name
+        digest, name = _model_digest(path), path.name
     elif type(model).__name__ == "ModelProto":
         proto = cast("ModelProto", model)
         digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
@@ -227,6 +250,16 @@ def cache_place(
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
 
 
+def _model_digest(path: Path) -> str | None:
+    """The digest of a model's file; None for what is no such file, which the compiler refuses."""
+    try:
+        with open_regular(path) as file:
+            size = size_of(file)
+            return digest_of(file, size) if size <= MAX_SOURCE_BYTES else None
+    except OSError:
+        return None
+
+
 def _processor(options: CompileOptions) -> Target:
     """The description of the processor, without LLVM where it is known already."""
     return named_target(
@@ -238,7 +271,7 @@ def _changed(path: Path | None) -> int | None:
     """When a file was changed last, in nanoseconds; None for no file."""
     try:
         return None if path is None else path.stat().st_mtime_ns
-    except OSError:
+    except (OSError, ValueError):  # ValueError for a name that no file can have.
         return None
 
 
@@ -255,10 +288,10 @@ def _side_files(path: Path) -> Iterator[str]:
     if path.suffix == ".relay":
         return
     if path.suffix == ".mlir":
-        yield f"{path.name}.weights.npz"
+        yield weights_path(path).name
         return
     with (
-        path.open("rb") as file,
+        open_regular(path) as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
     ):
         for match in _LOCATION.finditer(content):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,6 +43,7 @@ from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
+from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
@@ -115,7 +117,7 @@ def read_mlir(path: Path) -> ModuleOp:
         except VerifyException as error:
             raise CompileError(verify_failure(module, error, places)) from error
         side_file = weights_path(path)
-        if side_file.exists():
+        if os.path.exists(side_file):
             attach_weights(module, read_weights(side_file))
     except ParseError as error:
         raise CompileError(str(error).strip()) from error
@@ -154,7 +156,7 @@ def parse_relay(content: bytes, name: str) -> ModuleOp:
 def read_bytes(path: Path) -> bytes:
     """The content of a file; raises CompileError when it cannot be read."""
     try:
-        return path.read_bytes()
+        return read_source(path)
     except OSError as error:
         raise CompileError(f"cannot read '{path}': {error.strerror}") from error
 

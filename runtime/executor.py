@@ -6,7 +6,6 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +33,9 @@ def aligned_bytes(size: int) -> npt.NDArray[np.uint8]:
     return block[start : start + size]
 
 
-def address_table(arrays: Sequence[npt.NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
-    """The addresses of arrays, as C code takes them."""
-    return (_Pointer * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
+def address_table(addresses: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
+    """Addresses as C code takes them."""
+    return (_Pointer * max(1, len(addresses)))(*addresses)
 
 
 @dataclass(frozen=True)
@@ -79,12 +78,12 @@ class Executor:
 
     def run(
         self,
-        inputs: Sequence[npt.NDArray[Any]],
-        outputs: Sequence[npt.NDArray[Any]],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
         stamps: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """
-        Runs the code once. `stamps`, one more than there are steps, get the nanoseconds of the
+        Runs the code once, on what lies at some addresses. `stamps`, one more than there are steps, get the nanoseconds of the
         monotonic clock at the start and after each step; only a model that is compiled for
         profiling writes them.
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import aligned_bytes
+from xrelay.runtime.memory import contiguous
 from xrelay.runtime.model import check_inputs
 from xrelay.runtime.signature import Signature, TensorSpec
 
@@ -89,7 +90,7 @@ class PartitionedModel:
         self.steps = tuple(steps)
         """The regions in the order in which they run."""
         self._inputs, self._outputs, self._slots = tuple(inputs), tuple(outputs), tuple(slots)
-        self._constants = dict(constants)
+        self._constants = {slot: contiguous(array) for slot, array in constants.items()}
         self._idle: deque[npt.NDArray[np.uint8]] = deque()
         """Workspaces that no run uses."""
 
@@ -190,6 +191,5 @@ def _checked(
         others = (*reads, *(each for each in writes if each is not write), *found)
         if any(np.may_share_memory(array, other) for other in others):
             array = array.copy()
-        # `ascontiguousarray` gives arrays of rank 0 an axis.
-        found.append(np.ascontiguousarray(array).reshape(write.shape))
+        found.append(contiguous(array))
     return found

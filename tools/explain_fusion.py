@@ -27,6 +27,7 @@ from xrelay.analysis.fusion_file import function_name, plan_data
 from xrelay.analysis.suggestions import did_you_mean
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.runtime.files import write_files
+from xrelay.runtime.reading import read_source
 from xrelay.tools.arguments import named_values
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
@@ -80,7 +81,7 @@ def onnx_aliases(model: Path) -> dict[str, str]:
         return {}
     from onnx import ModelProto  # Needed for some names only.
 
-    nodes = ModelProto.FromString(model.read_bytes()).graph.node
+    nodes = ModelProto.FromString(read_source(model)).graph.node
     return {value: node.name for node in nodes if node.name for value in node.output}
 
 

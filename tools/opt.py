@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from inspect import signature
+from io import BytesIO
 from pathlib import Path
 from typing import IO, cast
 
@@ -21,6 +22,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from xrelay.analysis.suggestions import did_you_mean
 from xrelay.collector import collector_paused
 from xrelay.runtime.files import whole_file
+from xrelay.runtime.reading import read_source
 from xrelay.tools.deep import with_deep_stack
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
 from xrelay.tools.weights import keep_weights
@@ -128,6 +130,12 @@ class XRelayOptMain(xDSLOptMain):
             cast(Callable[[], type[Target]], entry)().from_spec(spec)
         except ValueError as error:
             raise CommandFailed(f"-t is '{self.args.target}': {error}", BAD_INPUT) from error
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        path = self.args.input_file
+        if path is None:
+            return super().get_input_stream()
+        return BytesIO(read_source(path)), Path(path).suffix.removeprefix(".")
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:

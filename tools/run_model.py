@@ -19,6 +19,7 @@ from xrelay.runtime.code import ModelCode
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.reading import open_regular
 from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -137,7 +138,7 @@ def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Prog
 
 def read_array(path: Path) -> Array:
     """The array in a .npy file."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         try:
             return np.lib.format.read_array(file, allow_pickle=False)
         except (OSError, MemoryError):

@@ -32,6 +32,7 @@ from xrelay.analysis.fusion_file import groups_of_data, linked_params
 from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
 from xrelay.analysis.names import described
 from xrelay.analysis.scopes import has_flag
+from xrelay.runtime.reading import read_source
 from xrelay.transforms.outline_groups import outline_groups
 
 GROUP = "relay.fusion_group"
@@ -92,7 +93,7 @@ class ApplyFusionPlanPass(ModulePass):
 
 def _read(file: Path) -> object:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(read_source(file).decode())
     except OSError as error:
         raise PassFailedException(str(error.strerror)) from error
     except ValueError as error:

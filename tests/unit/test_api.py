@@ -275,6 +275,111 @@ def test_inputs_in_any_memory_order(conv: xrelay.Model) -> None:
         np.testing.assert_array_equal(conv.run({"x": array})["y"], expected)
 
 
+@pytest.fixture(scope="module")
+def pairs(model_of: MakeModel) -> xrelay.Model:
+    """y = -x and z = -w for four numbers each, w of another dtype."""
+    nodes = [helper.make_node("Neg", ["x"], ["y"]), helper.make_node("Neg", ["w"], ["z"])]
+    inputs = {"x": (np.float32, [4]), "w": (np.int64, [4])}
+    return xrelay.compile(model_of(nodes, inputs, ["y", "z"]))
+
+
+Buffers = tuple[list[Any], list[Any]]
+
+
+def buffers() -> Buffers:
+    """Inputs and outputs for `pairs`."""
+    return (
+        [np.arange(4, dtype=np.float32), np.arange(4)],
+        [np.zeros(4, np.float32), np.zeros(4, np.int64)],
+    )
+
+
+def test_run_into_arrays_of_the_caller(pairs: xrelay.Model) -> None:
+    inputs, outputs = buffers()
+    for array in inputs:
+        array.flags.writeable = False
+    pairs.run_into(inputs, outputs)
+    assert [array.tolist() for array in outputs] == [[0, -1, -2, -3]] * 2
+    # Right beside one another in memory, outputs and inputs mixed, is not shared.
+    block = np.zeros(12, np.int64)
+    block[:4] = range(4)
+    halves = block[4:8].view(np.float32)
+    halves[:4] = range(4)
+    pairs.run_into((halves[:4], block[:4]), (halves[4:], block[8:]))
+    assert halves.tolist() == [0, 1, 2, 3, 0, -1, -2, -3]
+    assert block[8:].tolist() == [0, -1, -2, -3]
+
+
+def at_odd_address(size: int) -> Any:
+    return np.zeros(4 * size + 1, np.uint8)[1:].view(np.float32)
+
+
+def read_only(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+BLOCK = np.zeros(8, np.int64)
+FLOATS = BLOCK.view(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i, o: (i[:1], o), "1 inputs are given, expected 'x' float32[4], 'w' int64[4]"),
+        (lambda i, o: (i, []), "0 outputs are given, expected 'y' float32[4], 'z' int64[4]"),
+        (lambda i, o: (i, [*o, o[0]]), "3 outputs are given"),
+        (lambda i, o: (i[0], o), "the inputs are a ndarray, expected a list of 'x' float32[4]"),
+        (lambda i, o: (i, {"y": o}), "the outputs are a dict, expected a list of 'y' float32[4]"),
+        (lambda i, o: (None, o), "the inputs are a NoneType"),
+        (lambda i, o: ([[1.0] * 4, i[1]], o), "input 'x' is a list, expected the array 'x'"),
+        (lambda i, o: (i, [o[0], None]), "output 'z' is a NoneType, expected the array 'z'"),
+        (lambda i, o: (i, [o[0][:3], o[1]]), "output 'y' is float32[3], expected 'y' float32[4]"),
+        (lambda i, o: (i, o[::-1]), "output 'y' is int64[4], expected 'y' float32[4]"),
+        (lambda i, o: ([i[0][:2], i[1]], o), "input 'x' is float32[2], expected 'x' float32[4]"),
+        (lambda i, o: ([i[0].reshape(4, 1), i[1]], o), "input 'x' is float32[4, 1], expected"),
+        (lambda i, o: ([i[0].astype(">f4"), i[1]], o), "input 'x' is >f4[4], expected"),
+        (
+            lambda i, o: ([np.zeros(8, np.float32)[::2], i[1]], o),
+            "input 'x' is not C-contiguous: its strides are [8]",
+        ),
+        (lambda i, o: ([i[0][::-1], i[1]], o), "input 'x' is not C-contiguous"),
+        (
+            lambda i, o: ([np.broadcast_to(i[0][:1], 4), i[1]], o),
+            "input 'x' is not C-contiguous: its strides are [0]",
+        ),
+        (lambda i, o: (i, [np.zeros(8, np.float32)[::2], o[1]]), "output 'y' is not C-contiguous"),
+        (lambda i, o: ([at_odd_address(4), i[1]], o), "expected a multiple of 4"),
+        (lambda i, o: (i, [at_odd_address(4), o[1]]), "output 'y' is not aligned"),
+        (lambda i, o: (i, [read_only(o[0]), o[1]]), "output 'y' is read-only"),
+        (lambda i, o: (i, [i[0], o[1]]), "input 'x' and output 'y' share memory"),
+        (lambda i, o: (i, [FLOATS[4:8], BLOCK[3:7]]), "output 'y' and output 'z' share memory"),
+        (lambda i, o: (i, [FLOATS[2:6], BLOCK[:4]]), "output 'y' and output 'z' share memory"),
+        (lambda i, o: ([i[0], BLOCK[:4]], [FLOATS[7:11], o[1]]), "'w' and output 'y' share memory"),
+        (lambda i, o: ([FLOATS[3:7], i[1]], [o[0], BLOCK[3:7]]), "'x' and output 'z' share memory"),
+    ],
+)  # fmt: skip
+def test_run_into_wrong_arrays(
+    pairs: xrelay.Model, change: Callable[[list[Any], list[Any]], Buffers], message: str
+) -> None:
+    inputs, outputs = change(*buffers())
+    with pytest.raises(xrelay.ModelError) as error:
+        pairs.run_into(inputs, outputs)
+    assert message in str(error.value)
+
+
+def test_inputs_may_share_memory_and_empty_arrays_any(model_of: MakeModel) -> None:
+    nodes = [
+        helper.make_node("Add", ["a", "b"], ["c"]),
+        helper.make_node("Relu", ["e"], ["f"]),
+    ]
+    inputs = {name: (np.float32, [2]) for name in "ab"}
+    model = xrelay.compile(model_of(nodes, {**inputs, "e": (np.float32, [0])}, ["c", "f"]))
+    x, y = np.array([1, 2], np.float32), np.zeros(2, np.float32)
+    model.run_into([x, x, x[1:1]], [y, y[1:1]])
+    assert y.tolist() == [2, 4]
+
+
 def test_outputs_are_new_arrays(conv: xrelay.Model) -> None:
     first = conv.run({"x": random_x(1, 3, 8, 8, seed=1)})["y"]
     copy = first.copy()
@@ -374,7 +479,11 @@ def test_bad_places_to_save(conv: xrelay.Model, folder: Path, name: str, message
 
 def test_bad_files_to_load(folder: Path) -> None:
     (folder / "text.so").write_text("text")
-    for name, message in (("absent.so", "no file"), ("text.so", "not a library"), (".", "no file")):
+    for name, message in (
+        ("absent.so", "absent.so': No such file or directory"),
+        ("text.so", "text.so' does not end with a checksum of xrelay's"),
+        (".", "': Is a directory"),
+    ):
         with pytest.raises(xrelay.ModelError, match=message):
             xrelay.load(folder / name)
 

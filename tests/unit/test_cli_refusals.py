@@ -498,7 +498,7 @@ def test_library_that_is_no_model(cmd: Command, inside: Path) -> None:
     assert CC is not None
     (inside / "empty.c").write_text("int nothing;\n")
     subprocess.run([CC, "-shared", "-o", "other.so", "empty.c"], cwd=inside, check=True)
-    cmd("run", "other.so").refused("other.so is not a model saved by xrelay")
+    cmd("run", "other.so").refused("'other.so' does not end with a checksum of xrelay's")
 
 
 @needs_cc
@@ -514,9 +514,9 @@ def test_library_that_is_cut_off(cmd: Command, inside: Path) -> None:
 def test_library_that_is_none(cmd: Command, inside: Path) -> None:
     (inside / "text.so").write_text("no library")
     (inside / "folder.so").mkdir()
-    cmd("run", "text.so").refused("text.so is not a library that can be loaded")
-    cmd("run", "absent.so").refused("no file 'absent.so'")
-    cmd("run", "folder.so").refused("no file 'folder.so'")
+    cmd("run", "text.so").refused("'text.so' does not end with a checksum of xrelay's")
+    cmd("run", "absent.so").refused("cannot load 'absent.so': No such file or directory")
+    cmd("run", "folder.so").refused("cannot load 'folder.so': Is a directory")
 
 
 @pytest.mark.parametrize(

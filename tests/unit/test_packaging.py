@@ -57,9 +57,9 @@ BELOW: dict[str, tuple[str, ...]] = {
     "dialects": (),
     "interpreters": ("dialects",),
     "analysis": ("dialects", "interpreters"),
-    "transforms": ("dialects", "interpreters", "analysis"),
-    "frontends": ("dialects",),
-    "lowering": ("dialects", "analysis"),
+    "transforms": ("dialects", "interpreters", "analysis", "runtime"),
+    "frontends": ("dialects", "runtime"),
+    "lowering": ("dialects", "analysis", "runtime"),
     "runtime": (),
     "backends": ("dialects", "interpreters", "analysis", "frontends", "runtime"),
 }
