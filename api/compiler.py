@@ -15,7 +15,6 @@ from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
 from xdsl.ir import Attribute
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
@@ -42,6 +41,7 @@ from xrelay.lowering.target import NATIVE, named_target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.places import PlacedParser, Places, verify_failure
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.machine import Machine
@@ -105,7 +105,7 @@ def _module_of(
         try:
             verify_program(model)
         except VerifyException as error:
-            raise CompileError(f"the module does not verify: {error}") from error
+            raise CompileError(verify_failure(model, error)) from error
         return model.clone(), "model"
     if isinstance(model, str | Path):
         path = Path(model)
@@ -137,8 +137,12 @@ def read_mlir(path: Path) -> ModuleOp:
 
     content = read_bytes(path)
     try:
-        module = parse_program(content, str(path), context())
-        verify_program(module)
+        places: Places = {}
+        module = parse_program(content, str(path), context(), places=places)
+        try:
+            verify_program(module)
+        except VerifyException as error:
+            raise CompileError(verify_failure(module, error, places)) from error
         side_file = weights_path(path)
         if os.path.exists(side_file):
             attach_weights(module, read_weights(side_file))
@@ -159,7 +163,7 @@ def read_relay(path: Path) -> ModuleOp:
     try:
         verify_program(module)
     except VerifyException as error:
-        raise CompileError(f"'{path}' does not verify: {error}") from error
+        raise CompileError(f"'{path}': {verify_failure(module, error)}") from error
     except RecursionError as error:
         raise CompileError(f"'{path}' nests too deeply") from error
     return module
@@ -193,10 +197,15 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def parse_program(
-    content: bytes, name: str, ctx: Context, *, implicit_module: bool = True
+    content: bytes,
+    name: str,
+    ctx: Context,
+    *,
+    implicit_module: bool = True,
+    places: Places | None = None,
 ) -> ModuleOp:
     """
-    The module in a text that may be damaged.
+    The module in a text that may be damaged. `places` gets to know where its operations stand.
 
     Raises ParseError or VerifyException as the parser does, CompileError where that would raise
     something else or would not end.
@@ -204,7 +213,8 @@ def parse_program(
     text = decoded(content, name)
     check_strings(text, name)
     try:
-        return Parser(ctx, text, name).parse_module(implicit_module)
+        parser = PlacedParser(ctx, text, name, {} if places is None else places)
+        return parser.parse_module(implicit_module)
     except (ParseError, DiagnosticException):
         raise
     except Exception as error:

@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.target import NATIVE, TARGETS
+from xrelay.lowering.target import NATIVE, TARGETS, unknown_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
 from xrelay.runtime.arguments import flag_argument, number_argument
 from xrelay.runtime.support import MAX_THREADS
@@ -51,10 +51,12 @@ class CompileOptions:
     def __post_init__(self) -> None:
         threads = number_argument("threads", self.threads, 1, MAX_THREADS, OptionError)
         object.__setattr__(self, "threads", threads)  # NumPy's numbers have no JSON.
-        target, known = cast(object, self.target), (NATIVE, *TARGETS)
-        if not isinstance(target, str) or target not in known:
-            what = f"'{target}'" if isinstance(target, str) else shown(target)
-            raise OptionError(f"unknown target {what}, known targets are {', '.join(known)}")
+        target = cast(object, self.target)
+        known = (NATIVE, *TARGETS)
+        if not isinstance(target, str):
+            raise OptionError(f"target is {shown(target)}, expected one of {', '.join(known)}")
+        if target not in known:
+            raise OptionError(unknown_target(target))
         flag_argument("profile", self.profile, OptionError)
         flag_argument("winograd", self.winograd, OptionError)
         if not isinstance(cast(object, self.tuning), TuningRecords):

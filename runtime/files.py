@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from errno import EISDIR
+from errno import EISDIR, ENXIO
 from pathlib import Path
 
 
@@ -53,6 +53,27 @@ def check_writable(path: Path) -> None:
 
 
 @contextmanager
+def _pipe_with_reader(place: Path, path: Path) -> Generator[None]:
+    """
+    Holds a pipe open that is to be written to; does nothing for devices.
+
+    Raises OSError that names `path` when nobody reads the pipe: to open it would wait for ever.
+    """
+    if not place.is_fifo():
+        yield
+        return
+    try:
+        handle = os.open(place, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        reason = "nobody reads this pipe" if error.errno == ENXIO else error.strerror
+        raise OSError(error.errno, reason, str(path)) from None
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
 def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
     """
     An empty temporary file beside `path` that takes its place when the block ends, and is removed
@@ -63,7 +84,8 @@ def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
     """
     place, temporary = _temporary_beside(path, private=private)
     if temporary is None:
-        yield place
+        with _pipe_with_reader(place, path):
+            yield place
         return
     try:
         yield temporary

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
+from xrelay.analysis.suggestions import did_you_mean
 from xrelay.compiler import (
     compile_code,
     lower,
@@ -48,7 +49,9 @@ def compile_file(args: argparse.Namespace) -> int:
     stages = RELAY_STAGES if output.suffix == ".onnx" else STAGES
     if args.emit_after not in (None, *stages):
         raise CommandFailed(
-            f"--emit-after is '{args.emit_after}', expected {', '.join(stages)}", BAD_INPUT
+            f"--emit-after is '{args.emit_after}', expected {', '.join(stages)}"
+            f"{did_you_mean(args.emit_after, stages)}",
+            BAD_INPUT,
         )
     if not output.parent.is_dir():
         raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)

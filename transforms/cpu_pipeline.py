@@ -27,6 +27,7 @@ from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
 from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
+from xrelay.transforms.pass_sequence import PassSequence
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -93,7 +94,7 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
 
 
 @dataclass(frozen=True)
-class CpuPipelinePass(ModulePass):
+class CpuPipelinePass(PassSequence):
     """Prepares a module for code generation."""
 
     name = "cpu-pipeline"
@@ -101,7 +102,9 @@ class CpuPipelinePass(ModulePass):
     lanes: int = 16
     """Elements of f32 in a vector: 16 for AVX-512, 8 for AVX2, 4 for 128-bit vectors."""
 
+    def steps(self) -> tuple[ModulePass, ...]:
+        return cpu_pipeline(self.lanes)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_dominance(op)
-        for step in cpu_pipeline(self.lanes):
-            step.apply(ctx, op)
+        super().apply(ctx, op)

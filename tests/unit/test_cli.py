@@ -20,7 +20,7 @@ from onnx import ModelProto, helper
 
 import xrelay
 from xrelay.runtime.signature import TensorSpec
-from xrelay.tools import cli, compile_model, verify
+from xrelay.tools import arguments, cli, compile_model, verify
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.run_model import random_array
 
@@ -99,10 +99,34 @@ def test_reader_that_leaves_early_is_no_error(folder: Path) -> None:
 # -- run --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a,b", "c"], ["a", "b", "c"]),
+        (["a:nn.conv2d,nn.bias_add", "b"], ["a:nn.conv2d,nn.bias_add", "b"]),
+        (["a,b:nn.conv2d,nn.bias_add"], ["a", "b:nn.conv2d,nn.bias_add"]),
+        (["simulated:a:b.toml"], ["simulated:a:b.toml"]),
+        (["a,"], ["a", ""]),
+    ],
+)
+def test_lists_of_backends(given: list[str], expected: list[str]) -> None:
+    assert arguments.backends(given) == expected
+
+
+def test_run_with_several_backends(cmd: Command, folder: Path) -> None:
+    result = cmd("run", folder / "conv.onnx", "--backend", "numpy,c")
+    assert result.code == 0
+    assert "later ones are faster)" in result.out
+    result = cmd("partition", folder / "conv.onnx", "--backend", "nump,c")
+    result.refused("there is no backend 'nump'", "; did you mean 'numpy'?")
+
+
 def test_run_with_random_inputs(cmd: Command, folder: Path) -> None:
     result = cmd("run", folder / "conv.onnx")
     assert (result.code, result.err) == (0, "")
     assert "[1, 8, 8, 8]" in result.out
+    assert re.search(r"^first run: .* --profile measures them", result.out, re.MULTILINE)
     again, other = (cmd("run", folder / "conv.onnx", "--seed", seed) for seed in (0, 1))
     rows = [
         next(line for line in each.out.splitlines() if "[1, 8, 8, 8]" in line)
@@ -483,6 +507,7 @@ def test_ops_of_some_names(cmd: Command) -> None:
     assert all(name.startswith("dyn.") for name in names("dyn.*"))
     assert names("dyn.*", "--unsupported") == []
     cmd("ops", "nn.conv2d", "nn.frob*").refused("no operator is called 'nn.frob*'")
+    cmd("ops", "nn.conv2").refused("no operator is called 'nn.conv2'; did you mean 'nn.conv2d'?")
 
 
 def test_ops_in_a_terminal_is_a_table(cmd: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 Bad input of `xrelay` gets a sentence and an exit code, never a traceback, and leaves nothing behind.
 """
 
+import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -216,7 +218,7 @@ BAD_PROGRAMS = {
           func.return %0 : tensor<3xf32>
         }
         """,
-        ["'bad.mlir' does not verify: ", "tensor<3xf32>"],
+        ["bad.mlir:2:11", "%0 = relay.nn.relu", "does not verify: ", "tensor<3xf32>"],
     ),
 }
 
@@ -449,6 +451,45 @@ class Test_Unwritable:
         result = cmd("compile", "conv.onnx", "-o", f"out.{suffix}")
         result.refused("Is a directory")
         assert files(inside) == before
+
+
+OUTPUTS = {
+    "compile": ["compile", "add.mlir", "-o", "{}.mlir"],
+    "explain": ["explain", "add.mlir", "--plan-json", "{}.json"],
+    "view": ["view", "add.mlir", "-o", "{}.dot"],
+    "partition": ["partition", "add.mlir", "--backend", "numpy", "--json", "{}.json"],
+}
+
+
+@pytest.mark.parametrize("action", OUTPUTS)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("x" * 5000, "File name too long"),
+        ("add.mlir/x", "add.mlir"),
+        ("pipe", "nobody reads this pipe"),
+        ("directory", "directory"),
+    ],
+)
+def test_output_that_is_no_file(
+    cmd: Command, inside: Path, files: Snapshot, action: str, name: str, reason: str
+) -> None:
+    for suffix in ("mlir", "json", "dot"):
+        os.mkfifo(inside / f"pipe.{suffix}")
+        (inside / f"directory.{suffix}").mkdir()
+    before = files(inside)
+    result = cmd(*(word.format(name) for word in OUTPUTS[action]))
+    assert result.code == BAD_INPUT
+    assert result.err.count("\n") == 1 and reason in result.err
+    assert files(inside) == before
+
+
+def test_output_into_a_pipe(cmd: Command, inside: Path) -> None:
+    os.mkfifo(inside / "pipe.json")
+    with open(os.open(inside / "pipe.json", os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        # The text is shorter than what a pipe holds.
+        assert cmd("explain", "add.mlir", "--plan-json", "pipe.json").code == 0
+        assert json.load(reader)["blocks"]
 
 
 def test_failed_compile_keeps_the_old_output(cmd: Command, inside: Path, program: str) -> None:

@@ -337,7 +337,7 @@ def test_explain_why(cmd: Command, tmp_path: Path) -> None:
     ):
         assert part in result.out, result.out
     assert "are fused:" in cmd(*raw, "--why", "%d", "#1").out
-    cmd(*raw, "--why", "dd", "a").refused("there is no value or node 'dd'; close are d")
+    cmd(*raw, "--why", "dd", "a").refused("there is no value or node 'dd' (", "; did you mean 'd'?")
     cmd(*raw, "--why", "x", "a").refused("'x' is a parameter of the function")
 
 
@@ -371,6 +371,9 @@ def test_explain_what_if(cmd: Command, tmp_path: Path) -> None:
     assert "nn.relu #1 and nn.softmax #2 are fused" in cmd(*raw, *supposed, "--why", "r", "s").out
     cmd(*raw, "--what-if", "s=fast").refused("gives 's' the kind 'fast', expected one of elemwise")
     cmd(*raw, "--what-if", "s").refused("expected OP=KIND")
+    cmd(*raw, "--what-if", "s=Elementwise").refused("; did you mean 'elemwise'?")
+    cmd(*raw, "--what-if", "nn.sofmax=elemwise").refused("; did you mean 'nn.softmax'")
+    cmd(*raw, "--rules", "extendet").refused("; did you mean 'extended'?")
 
 
 def test_explain_what_if_of_siblings(cmd: Command, tmp_path: Path) -> None:

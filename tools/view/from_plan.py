@@ -67,7 +67,7 @@ def attribute_text(value: Attribute) -> str:
 
 
 def graphs(module: ModuleOp, options: FusionOptions) -> list[Graph]:
-    """The graphs of a module that have operators, in program order."""
+    """The graphs of a module that have operators, also in regions inside, in program order."""
     plans = {block: plan_fusion(block, options) for block in fusion_blocks(module)}
     compiled = {
         op.sym_name.data: op
@@ -84,9 +84,27 @@ def graphs(module: ModuleOp, options: FusionOptions) -> list[Graph]:
         if isinstance(op, CalledBodyOp) or op in called:
             continue
         for block in (block for region in op.regions for block in region.blocks):
-            if any(isinstance(child, RelayOp | CalledBodyOp) for child in block.ops):
+            if _has_operators(block):
                 result.append(_Drawing(block, plans, compiled).graph)
     return result
+
+
+def _has_operators(block: Block) -> bool:
+    """Whether a block computes something; the functions of a module compute nothing themselves."""
+    inside = not isinstance(block.parent_op(), ModuleOp)
+    return any(
+        isinstance(op, RelayOp | CalledBodyOp)
+        for child in block.ops
+        for op in (child.walk() if inside else (child,))
+    )
+
+
+def _is_main(block: Block) -> bool:
+    """Whether a program begins with this block."""
+    op = block.parent_op()
+    return (
+        isinstance(op, func.FuncOp) and op.sym_name.data == "main" and op.body.first_block is block
+    )
 
 
 def _title(block: Block) -> str:
@@ -116,7 +134,7 @@ class _Drawing:
     ):
         self.plans = plans
         self.compiled = compiled
-        self.graph = Graph(_title(block), plans.get(block))
+        self.graph = Graph(_title(block), plans.get(block), _is_main(block))
         self.sources: dict[SSAValue, Node | None] = {}
         """The node that computes a value; None for constants that are not drawn."""
         self.texts: dict[SSAValue, str] = {}
