@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TupleType, i1
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
@@ -401,6 +403,32 @@ def step_spec(step: Step) -> StepSpec:
     return StepSpec(step.name, step.flops, step.bytes, how, step.nodes)
 
 
+CALLS_PER_TUPLE = 8
+"""Calls that go into each other for every level of a type of tuples in tuples, at most."""
+
+
+def check_tuples(module: ModuleOp) -> None:
+    """Raises CompileError for a value whose type nests deeper than Python lets calls go."""
+    most = sys.getrecursionlimit() // CALLS_PER_TUPLE
+    for function in module.walk():
+        if not isinstance(function, func.FuncOp):
+            continue
+        types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
+        results = (result.type for op in function.walk() for result in op.results)
+        # By identity: comparing types recurses as well.
+        level = {id(each): each for each in chain(types, results) if isinstance(each, TupleType)}
+        for _ in range(most):
+            fields = (field for each in level.values() for field in each.types.data)
+            level = {id(each): each for each in fields if isinstance(each, TupleType)}
+            if not level:
+                break
+        else:
+            raise CompileError(
+                f"function '{function.sym_name.data}' has tuples in tuples, more than {most} levels "
+                "deep: Python's recursion limit allows no more"
+            )
+
+
 def compile_code(
     module: ModuleOp, name: str, options: CompileOptions, progress: Progress = silent
 ) -> ModelCode:
@@ -409,4 +437,5 @@ def compile_code(
 
     Raises DiagnosticException for what has no code.
     """
+    check_tuples(module)
     return build(lower(module, options, progress), name, options, progress)

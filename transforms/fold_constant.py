@@ -140,7 +140,7 @@ def field_of_tuple(op: TupleGetItemOp, rewriter: PatternRewriter) -> bool:
             properties=dict(device.properties),
             location=device.location,
         )
-        rewriter.insert_op(wrapped)
+        rewriter.insert(wrapped)
         value = wrapped.result
     sources = tuple(op.operands)
     rewriter.replace(op, (), (value,))

@@ -18,7 +18,7 @@ from onnx_models import (
 )
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.ops_control import MAX_ROUNDS
+from xrelay.frontends.onnx.ops_control import MAX_OPERATIONS, MAX_ROUNDS
 
 SAMPLES = Samples(13)
 floats = SAMPLES.floats
@@ -191,6 +191,25 @@ def test_loops_that_are_not_unrolled():
     inputs = [typed("n", dtype=TensorProto.INT64)]
     with pytest.raises(OnnxImportError, match=r"input 0 \('M'\) is not a constant"):
         import_model(build([node], inputs, [untyped("y")]))
+
+
+def test_nested_loops_are_refused_before_they_are_unrolled():
+    add = helper.make_node("Add", ["h", "h"], ["hn"])
+    inner = subgraph(
+        [add, helper.make_node("Identity", ["go"], ["on"])], ["i", "go", "h"], ["on", "hn"]
+    )
+    nodes = [
+        helper.make_node("Loop", ["n", "", "h"], ["hn"], "inner", body=inner),
+        helper.make_node("Identity", ["go"], ["on"]),
+    ]
+    outer = subgraph(nodes, ["i", "go", "h"], ["on", "hn"])
+    node = helper.make_node("Loop", ["n", "", "x"], ["y"], "outer", body=outer)
+    rounds = numpy_helper.from_array(np.array(MAX_ROUNDS), "n")
+    message = (
+        rf"outer.*its {MAX_ROUNDS} rounds of \d+ operations make \d+, more than {MAX_OPERATIONS}"
+    )
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(build([node], [typed("x", 2)], [typed("y", 2)], [rounds]))
 
 
 @pytest.mark.parametrize("direction", [0, 1])

@@ -23,7 +23,7 @@ from xrelay.dialects.norm import BatchNormOp, DropoutOp
 from xrelay.dialects.transform import ConcatenateOp, SplitOp
 from xrelay.dialects.unary import ExpOp
 from xrelay.interpreters.arrays import BFLOAT16, constant_op, type_of
-from xrelay.interpreters.numerics import highest, lowest
+from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
@@ -141,8 +141,8 @@ NUMBERS = (np.bool_, np.uint8, np.int8, np.uint64, np.int64, np.float16, BFLOAT1
 def test_algebra_of_all_dtypes(dtype: npt.DTypeLike, last: type[BroadcastBinaryOp]):
     """Two operators with a constant each, on either side: the extremes of the type too."""
     numbers = special_values(dtype)
-    for first in (AddOp, SubtractOp, MultiplyOp):
-        for one, two, left in product(numbers[:3], numbers, (False, True)):
+    for first in (SubtractOp, MultiplyOp):
+        for one, two, left in product(numbers[-2:], numbers[1:], (False, True)):
             block = Block(arg_types=[type_of(numbers)])
             inner, outer = constant_op(np.asarray(one)), constant_op(np.asarray(two))
             made = first(block.args[0], inner)
@@ -155,7 +155,8 @@ def test_algebra_of_all_dtypes(dtype: npt.DTypeLike, last: type[BroadcastBinaryO
                 module.verify()
                 (found,) = interpret(module, [numbers])
             assert found.dtype == expected.dtype
-            np.testing.assert_array_equal(found, expected)
+            exact = np.float64 if is_float(found.dtype) else found.dtype
+            np.testing.assert_array_equal(found.astype(exact), expected.astype(exact))
 
 
 def special_values(dtype: npt.DTypeLike) -> Array:
@@ -163,4 +164,4 @@ def special_values(dtype: npt.DTypeLike) -> Array:
     kind = np.dtype(dtype)
     if kind == np.bool_:
         return np.array([False, True])
-    return np.array([0, 1, 3, highest(kind), lowest(kind)]).astype(kind)
+    return np.array([0, 1, 3, highest(kind), lowest(kind)], kind)
