@@ -2,6 +2,7 @@
 Bad input of `xrelay` gets a sentence and an exit code, never a traceback, and leaves nothing behind.
 """
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -509,6 +510,11 @@ def test_library_that_is_cut_off(cmd: Command, inside: Path) -> None:
     for end in (0, 3, 40, 64, 1000, len(content) // 2, len(content) - 1):
         (inside / "bad.so").write_bytes(content[:end])
         cmd("run", "bad.so").refused("bad.so")
+
+
+def test_a_name_that_the_checker_of_onnx_does_not_take(cmd: Command, inside: Path) -> None:
+    name = os.fsdecode(b"\xff.onnx")
+    cmd("compile", "conv.onnx", "-o", name).refused("ONNX's checker takes UTF-8", code=FAILED)
 
 
 def test_library_that_is_none(cmd: Command, inside: Path) -> None:
