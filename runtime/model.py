@@ -58,7 +58,7 @@ class Model:
 
     def __repr__(self) -> str:
         code = "" if self._code is None else f", {len(self._code.object)} of code"
-        return f"<xrelay.Model {self.signature}{code}>"
+        return f"<Model {self.signature}{code}>"
 
     @cached_property
     def missing_features(self) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ class PartitionedModel:
     def __repr__(self) -> str:
         engines = ", ".join(dict.fromkeys(step.backend for step in self.steps)) or "none"
         steps = f"{len(self.steps)} step{'s' * (len(self.steps) != 1)} on {engines}"
-        return f"<xrelay.PartitionedModel {self.signature}, {steps}>"
+        return f"<PartitionedModel {self.signature}, {steps}>"
 
     def run(
         self,

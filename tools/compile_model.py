@@ -110,6 +110,10 @@ def write_onnx(module: ModuleOp, name: str, path: Path, *, external_data: bool) 
     from xrelay.frontends.onnx import OnnxExportError, export_model
     from xrelay.frontends.onnx.exporter import ExternalWeights
 
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise OnnxExportError(f"cannot write {str(path)!r}: ONNX's checker takes UTF-8") from error
     # The checker looks for the weights beside the model, under the name that this states.
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         written, weights = Path(folder, path.name), Path(folder, f"{path.name}.data")

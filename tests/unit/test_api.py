@@ -431,7 +431,7 @@ def test_models_say_what_they_are(pairs: xrelay.Model, model_of: MakeModel) -> N
     signature, code = pairs.signature, pairs._code
     assert code is not None
     assert repr(pairs) == (
-        "<xrelay.Model 'graph': 'x' float32[4], 'w' int64[4] -> 'y' float32[4], 'z' int64[4], "
+        "<Model 'graph': 'x' float32[4], 'w' int64[4] -> 'y' float32[4], 'z' int64[4], "
         f"for {signature.target}, 1 thread, 0 bytes of constants, {signature.workspace_bytes} of "
         f"workspace, {len(code.object)} of code>"
     )
@@ -439,7 +439,7 @@ def test_models_say_what_they_are(pairs: xrelay.Model, model_of: MakeModel) -> N
     proto = model_of(nodes, {"x": (np.float32, [4])}, ["y"])
     parts = xrelay.compile(proto, backends=["numpy"], threads=2, target="x86-64-v3")
     assert repr(parts) == (
-        "<xrelay.PartitionedModel 'graph': 'x' float32[4] -> 'y' float32[4], for x86-64-v3, "
+        "<PartitionedModel 'graph': 'x' float32[4] -> 'y' float32[4], for x86-64-v3, "
         "2 threads, 0 bytes of constants, 0 of workspace, 1 step on numpy>"
     )
 

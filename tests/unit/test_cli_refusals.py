@@ -552,6 +552,11 @@ def test_library_that_is_cut_off(cmd: Command, inside: Path) -> None:
         cmd("run", "bad.so").refused("bad.so")
 
 
+def test_a_name_that_the_checker_of_onnx_does_not_take(cmd: Command, inside: Path) -> None:
+    name = os.fsdecode(b"\xff.onnx")
+    cmd("compile", "conv.onnx", "-o", name).refused("ONNX's checker takes UTF-8", code=FAILED)
+
+
 def test_library_that_is_none(cmd: Command, inside: Path) -> None:
     (inside / "text.so").write_text("no library")
     (inside / "folder.so").mkdir()
