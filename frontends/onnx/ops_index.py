@@ -266,17 +266,17 @@ def tensor_scatter(node: Node) -> SSAValue:
     """
     mode, axis = node.string("mode", "linear"), node.integer("axis", -2)
     cache, update = node.input(0), node.input(1)
-    shape, new = node.shape_of(cache), node.shape_of(update)
+    shape = node.shape_of(cache)
     axis = normalize_axis(axis, len(shape))
-    if mode not in ("linear", "circular") or axis == 0 or len(new) != len(shape):
-        raise OnnxImportError(
-            f"'mode' is \"{mode}\", 'axis' {axis}, and the shapes are {list(shape)} and {list(new)}"
-        )
+    node.shaped(1, "update", [None if each == axis else dim for each, dim in enumerate(shape)])
+    new = node.shape_of(update)
+    if mode not in ("linear", "circular") or axis == 0:
+        raise OnnxImportError(f"'mode' is \"{mode}\" and 'axis' {axis} of the shape {list(shape)}")
     require_table((2, shape[0], new[axis]), "the array of coordinates of the slices")
     batch, places = np.indices((shape[0], new[axis]))
     rows = node.constant(places)
     if node.has_input(2):
-        start = node.input(2)
+        start = node.shaped(2, "write_indices", (shape[0],))
         start = start if node.element_type(start) == i64 else node.emit(CastOp(start, i64))
         rows = node.emit(AddOp(rows, node.emit(ExpandDimsOp(start, 1))))
     if mode == "circular":

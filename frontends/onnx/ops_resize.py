@@ -73,7 +73,7 @@ def resize(node: Node) -> SSAValue:
         list(range(len(shape))) if stated is None else normalize_axes(stated, len(shape), "axes")
     )
     scales, sizes = (
-        node.known(index, what) if node.has_input(index) else np.zeros(0)
+        _numbers(node, index, what) if node.has_input(index) else np.zeros(0)
         for index, what in ((2, "scales"), (3, "sizes"))
     )
     if (scales.size == 0) == (sizes.size == 0) or max(scales.size, sizes.size) != len(named):
@@ -89,7 +89,7 @@ def resize(node: Node) -> SSAValue:
     for axis, change in zip(named, changes, strict=True):
         axes[axis] = change
     if how.coordinates == CROPPING:
-        regions = node.known(1, "roi").astype(np.float64).reshape(-1)
+        regions = _numbers(node, 1, "roi").astype(np.float64)
         if regions.size != 2 * len(named):
             raise OnnxImportError(
                 f"input 1 ('roi') has {regions.size} elements, expected {2 * len(named)}"
@@ -98,6 +98,12 @@ def resize(node: Node) -> SSAValue:
             start, end = regions[i], regions[len(named) + i]
             axes[axis] = replace(axes[axis], start=float(start), end=float(end))
     return _resized(node, node.input(0), axes, how)
+
+
+def _numbers(node: Node, index: int, what: str) -> Array:
+    """The elements of a constant input of rank 1."""
+    node.shaped(index, what, (None,))
+    return node.known(index, what)
 
 
 def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
@@ -123,7 +129,7 @@ def _by_scale(length: int, scale: float) -> Axis:
 
 def resize_by_scales(node: Node) -> SSAValue:
     """Resize in operator set 10, and Upsample in 9, by an input."""
-    return _by_scales(node, node.known(1, "scales").reshape(-1).tolist())
+    return _by_scales(node, _numbers(node, 1, "scales").tolist())
 
 
 def upsample_by_attribute(node: Node) -> SSAValue:

@@ -66,6 +66,8 @@ def roi_align(node: Node) -> SSAValue:
         )
     data, rois, images = node.input(0), node.input(1), node.input(2)
     require_image(node, data)
+    node.shaped(1, "rois", (None, 4))
+    node.shaped(2, "batch_indices", (node.shape_of(rois)[0],))
     if coordinates == "output_half_pixel":
         numbers = node.emit(CastOp(images, node.element_type(rois)))
         fields = [node.emit(ExpandDimsOp(numbers, 1)), rois]
@@ -152,6 +154,7 @@ def deformable_convolution(node: Node) -> SSAValue:
     image, kernel = spatial(node, data, weight)
     if len(image) != 2:
         raise UnsupportedNode(f"its input has {len(image)} spatial axes: only images are supported")
+    node.shaped(2, "offset", (node.shape_of(data)[0], None, None, None))
     window = Window.of(node)
     top, left, *_ = window.padding(image, kernel)
     groups, parts = node.integer("group", 1), node.integer("offset_group", 1)
@@ -186,7 +189,8 @@ def deformable_convolution(node: Node) -> SSAValue:
     own = reshaped(node, data, (batch * parts, channels // parts, *image))
     found = node.emit(GridSampleOp(own, grid, align_corners=False))
     if node.has_input(4):
-        mask = reshaped(node, node.input(4), (batch * parts, 1, taps * height, width))
+        mask = node.shaped(4, "mask", (batch, parts * taps, height, width))
+        mask = reshaped(node, mask, (batch * parts, 1, taps * height, width))
         found = node.emit(MultiplyOp(found, mask))
     found = reshaped(node, found, (batch, channels * taps, height, width))
     outputs, inputs = node.shape_of(weight)[:2]
@@ -201,7 +205,7 @@ def column_to_image(node: Node) -> SSAValue:
     axes = len(image)
     window = Window.of(node, axes)
     pads = window.padding(image, block)
-    data = node.input(0)
+    data = node.shaped(0, "input", (None, None, None))
     batch, rows, count = node.shape_of(data)
     taps = prod(block)
     padded = [length + pads[i] + pads[axes + i] for i, length in enumerate(image)]
