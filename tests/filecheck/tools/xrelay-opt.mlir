@@ -20,5 +20,5 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 // PASS:      xrelay-opt: error: -p is 'no-such-pass': there is no pass 'no-such-pass'
 // PASS-NOT:  Traceback
 
-// KERNEL:     xrelay-opt: error: relay.exp is not part of kernel IR
+// KERNEL:     xrelay-opt: error: pass 'convert-kernels-to-llvm': relay.exp is not part of kernel IR
 // KERNEL-NOT: Traceback
