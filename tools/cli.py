@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from xrelay.dialects.limits import DEFAULT_LIMITS
-from xrelay.tools.errors import FAILED, CommandFailed, run_command
+from xrelay.tools.errors import FAILED, CommandFailed, check_words, run_command
 
 EXAMPLES = """\
 examples:
@@ -483,7 +483,12 @@ def run_deep(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `xrelay`."""
     args = build_parser().parse_args(argv)
-    return run_command(f"xrelay {args.command}", lambda: run_deep(args))
+
+    def command() -> int:
+        check_words(argv)
+        return run_deep(args)
+
+    return run_command(f"xrelay {args.command}", command)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,14 @@ from xrelay.collector import collector_paused
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.reading import read_source
 from xrelay.tools.deep import with_deep_stack
-from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
+from xrelay.tools.errors import (
+    BAD_INPUT,
+    FAILED,
+    CommandFailed,
+    check_words,
+    failing_with,
+    run_command,
+)
 from xrelay.tools.weights import keep_weights
 from xrelay.transforms.pass_sequence import flattened
 
@@ -113,12 +120,11 @@ class XRelayOptMain(xDSLOptMain):
             raise CommandFailed(message, FAILED) from error
 
     def check_passes(self) -> None:
-        """Raises CommandFailed that names the first pass that there is not."""
+        """Raises ValueError that names the first pass that there is not."""
         for spec in parse_pipeline(self.args.passes):
             if spec.name not in self.available_passes:
-                message = f"there is no pass '{spec.name}'"
                 suggestion = did_you_mean(spec.name, self.available_passes)
-                raise CommandFailed(f"-p: {message}{suggestion}", BAD_INPUT)
+                raise ValueError(f"there is no pass '{spec.name}'{suggestion}")
 
     def check_target(self) -> None:
         """Finds wrong options of the target before anything is read."""
@@ -253,6 +259,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `xrelay-opt`."""
 
     def command() -> int:
+        check_words(argv)
         with failing_with(BAD_INPUT):
             XRelayOptMain(argv).run()
         return 0

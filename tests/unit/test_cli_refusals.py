@@ -484,6 +484,13 @@ def test_output_that_is_no_file(
     assert files(inside) == before
 
 
+def test_names_with_nul(cmd: Command, opt_cmd: Command, inside: Path) -> None:
+    for arguments in OUTPUTS.values():
+        cmd(*(word.format("a\0") for word in arguments)).refused("has a NUL character")
+    cmd("run", "a\0.onnx").refused("'a\\x00.onnx' has a NUL character")
+    opt_cmd("add.mlir", "-o", "a\0.mlir").refused("has a NUL character")
+
+
 def test_output_into_a_pipe(cmd: Command, inside: Path) -> None:
     os.mkfifo(inside / "pipe.json")
     with open(os.open(inside / "pipe.json", os.O_RDONLY | os.O_NONBLOCK)) as reader:
