@@ -25,6 +25,9 @@ LIFE = 4000
 PATIENCE = 8
 """How many times its processor time a case may take by the clock."""
 
+SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Where files are written that nobody keeps; None for the usual place."""
+
 
 class Worker:
     """A process of the pool."""
@@ -144,7 +147,7 @@ class Pool:
     def __init__(self, fuzzer: Fuzzer, jobs: int):
         self.fuzzer = fuzzer
         self.jobs = jobs
-        self.folder = Path(tempfile.mkdtemp(prefix="xrelay-fuzz-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="xrelay-fuzz-", dir=SHARED_MEMORY))
         self.workers: list[Worker] = []
         self.started = 0
         self.again: deque[Case] = deque()

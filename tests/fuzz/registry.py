@@ -5,6 +5,10 @@ from importlib import import_module
 from tests.fuzz.fuzzer import Fuzzer
 
 FUZZERS = {
+    "onnx-bytes": "onnx_bytes:OnnxBytesFuzzer",
+    "onnx-fields": "onnx_fields:OnnxFieldsFuzzer",
+    "onnx-schemas": "onnx_schemas:OnnxSchemasFuzzer",
+    "mlir": "mlir:MlirFuzzer",
     "relay-text": "relay_text:RelayTextFuzzer",
 }
 """Module and class by name."""
