@@ -24,6 +24,8 @@ NUMBERS = (
 """Where programs tend to think of nothing."""
 OPENING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 STRANGE = (
+    "٣",
+    "²",
     "\0",
     "\t",
     "\r",
