@@ -106,7 +106,8 @@ def from_library(folder: Path) -> Array:
 
 
 def from_cache(folder: Path) -> Array | None:
-    code = ObjectCache(folder, 2**30).load(ENTRY)
+    # No file belongs to the model.
+    code = ObjectCache(folder, 2**30).load(ENTRY, lambda _: None)
     return None if code is None else run(Model.from_code(code))
 
 

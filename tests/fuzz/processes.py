@@ -38,7 +38,7 @@ class ProcessesFuzzer(Fuzzer):
     suffix: ClassVar[str] = ".json"
     seconds: ClassVar[float] = 60
     idle: ClassVar[float] = 60
-    quick: ClassVar[int] = 12
+    quick: ClassVar[int] = 8
 
     def prepare(self) -> None:
         with tempfile.TemporaryDirectory() as name:
@@ -118,12 +118,12 @@ def ended(process: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-def disturbed(body: Callable[[], int], folder: Path, seconds: float, with_signal: int) -> int:
-    """The exit code of a process that gets a signal after some time."""
+def killed(body: Callable[[], int], folder: Path, seconds: float) -> None:
+    """Kills a process after some time."""
     process = child(body, folder / "output")
     time.sleep(seconds)
-    os.kill(process, with_signal)
-    return ended(process)
+    os.kill(process, signal.SIGKILL)
+    ended(process)
 
 
 def killed_save(fuzzer: ProcessesFuzzer, folder: Path, recipe: Recipe) -> None:
@@ -138,7 +138,7 @@ def killed_save(fuzzer: ProcessesFuzzer, folder: Path, recipe: Recipe) -> None:
                 for entry in (folder / "cache").glob("*.xrelay"):
                     entry.unlink()
 
-    disturbed(body, folder, recipe["seconds"], signal.SIGKILL)
+    killed(body, folder, recipe["seconds"])
     fuzzer.same(from_library(folder), "model.so")
     fuzzer.same(from_program(folder), "model.mlir")
     with patch.dict(os.environ, cache_in(folder)):
@@ -155,7 +155,7 @@ def killed_page(fuzzer: ProcessesFuzzer, folder: Path, recipe: Recipe) -> None:
     """The same for the page of `xrelay view`: it is there in whole, or not at all."""
     page = folder / "page.html"
     words = ["view", str(folder / "model.onnx"), "-o", str(page)]
-    disturbed(lambda: cli.main(words), folder, recipe["seconds"], signal.SIGKILL)
+    killed(lambda: cli.main(words), folder, recipe["seconds"])
     if page.exists() and not page.read_text().rstrip().endswith("</html>"):
         raise Difference("half of a page is there")
 
@@ -177,8 +177,26 @@ def interrupted(fuzzer: ProcessesFuzzer, folder: Path, recipe: Recipe) -> None:
     words = COMMANDS[number % len(COMMANDS)]
     before = {path.name for path in folder.iterdir()} | {"output", "cache"}
     os.chdir(folder)
+    begun, begins = os.pipe()
+    real = cli.run_command
+
+    def body() -> int:
+        """The command, which tells when it begins: until then Python starts and reads modules."""
+
+        def told(program: str, command: Callable[[], int]) -> int:
+            return real(program, lambda: command() if os.write(begins, b".") else 0)
+
+        with patch.object(cli, "run_command", told):
+            return cli.main(words)
+
     with patch.dict(os.environ, cache_in(folder)):
-        code = disturbed(lambda: cli.main(words), folder, recipe["seconds"], signal.SIGINT)
+        process = child(body, folder / "output")
+        os.close(begins)
+        os.read(begun, 1)
+        os.close(begun)
+        time.sleep(recipe["seconds"])
+        os.kill(process, signal.SIGINT)
+        code = ended(process)
     printed = (folder / "output").read_text()
     command = f"xrelay {' '.join(words)}"
     if "Traceback" in printed:
