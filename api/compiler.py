@@ -43,7 +43,8 @@ from xrelay.lowering.target import NATIVE, named_target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
-from xrelay.places import PlacedParser, Places, verify_failure
+from xrelay.places import Places, verify_failure
+from xrelay.program_parser import ProgramParser
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.machine import Machine
@@ -215,8 +216,7 @@ def parse_program(
     text = decoded(content, name)
     check_strings(text, name)
     try:
-        parser = PlacedParser(ctx, text, name, {} if places is None else places)
-        return parser.parse_module(implicit_module)
+        return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
     except (ParseError, DiagnosticException):
         raise
     except Exception as error:

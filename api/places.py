@@ -3,9 +3,7 @@
 from dataclasses import replace
 from io import StringIO
 
-from xdsl.context import Context
 from xdsl.ir import Operation
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
@@ -17,20 +15,6 @@ MOST_SHOWN = 200
 
 Places = dict[Operation, Span[str]]
 """Where operations begin in the text that they were read from."""
-
-
-class PlacedParser(Parser):
-    """xDSL's parser, which also remembers where operations stand."""
-
-    def __init__(self, ctx: Context, text: str, name: str, places: Places):
-        super().__init__(ctx, text, name)
-        self._places = places
-
-    def parse_operation(self) -> Operation:
-        place = self._current_token.span
-        op = super().parse_operation()
-        self._places[op] = place
-        return op
 
 
 def invalid_operation(

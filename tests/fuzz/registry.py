@@ -1,0 +1,22 @@
+"""The fuzzers, each imported when it is asked for."""
+
+from importlib import import_module
+
+from tests.fuzz.fuzzer import Fuzzer
+
+FUZZERS = {
+    "processes": "processes:ProcessesFuzzer",
+    "files": "files:FilesFuzzer",
+    "onnx-bytes": "onnx_bytes:OnnxBytesFuzzer",
+    "onnx-fields": "onnx_fields:OnnxFieldsFuzzer",
+    "onnx-schemas": "onnx_schemas:OnnxSchemasFuzzer",
+    "mlir": "mlir:MlirFuzzer",
+    "relay-text": "relay_text:RelayTextFuzzer",
+}
+"""Module and class by name."""
+
+
+def fuzzer(name: str) -> Fuzzer:
+    """The fuzzer of a name."""
+    module, _, attribute = FUZZERS[name].partition(":")
+    return getattr(import_module(f"tests.fuzz.{module}"), attribute)()
