@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lit unit lint types conformance bench bench-fusion clean help
+.PHONY: demo test lit unit lint types conformance fuzz bench bench-fusion clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
 	@echo "make conformance  random cases of every strategy; models between guard pages; recorded passes of TVM"
+	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
@@ -45,6 +46,12 @@ conformance: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --jobs 2
+
+# Options of the fuzzers: `make fuzz FUZZ="--fuzzer mlir,files --seconds 3600 --seed 7"`.
+FUZZ ?= --seconds 600
+
+fuzz: $(VENV)/installed-test
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 # Options of the benchmark: `make bench BENCH="--models resnet50 --threads 1"`.
 BENCH ?= --markdown docs/performance.md --chart docs/performance.svg --json build/bench.json

@@ -1,0 +1,163 @@
+"""The command `python -m tests.fuzz`."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import tests.fuzz
+from tests.fuzz import findings
+from tests.fuzz.findings import Report
+from tests.fuzz.pool import Pool
+from tests.fuzz.registry import FUZZERS, fuzzer
+from tests.fuzz.worker import ROOT, Case, Made, Verdict
+
+MINIMISING = 30.0
+"""The seconds for making the input of a finding smaller."""
+FINDINGS = ROOT / "build" / "fuzz"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; 1 when there are findings."""
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
+    # Compiled models are kept by the fuzzers that are about that.
+    os.environ["XRELAY_CACHE_SIZE"] = "0"
+    options = arguments().parse_args(argv)
+    if options.list:
+        print(*FUZZERS, sep="\n")
+        return 0
+    if options.replay:
+        return max(replay(path, options.fuzzer) for path in options.replay)
+    return run(options)
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The options of the command."""
+    parser = argparse.ArgumentParser("python -m tests.fuzz", description=tests.fuzz.__doc__)
+    parser.add_argument(
+        "--fuzzer", type=names, default=list(FUZZERS), metavar="NAME,…", help="default: all"
+    )
+    parser.add_argument("--cases", type=int, help="of each fuzzer; default: as time allows")
+    parser.add_argument(
+        "--seconds", type=float, help="shared by all fuzzers; default: 60, or none with --cases"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="run these inputs, of the fuzzer that their folder is named after, or of --fuzzer",
+    )
+    parser.add_argument("--list", action="store_true", help="print the names of the fuzzers")
+    return parser
+
+
+def names(text: str) -> list[str]:
+    """The fuzzers that an option names."""
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in FUZZERS:
+            known = ", ".join(FUZZERS)
+            raise argparse.ArgumentTypeError(f"unknown fuzzer '{name}', known are {known}")
+    return chosen
+
+
+def replay(path: Path, chosen: Sequence[str]) -> int:
+    """Runs an input and prints how it ends."""
+    name = chosen[0] if len(chosen) == 1 else path.resolve().parent.name
+    each = fuzzer(name)
+    each.prepare()
+    with Pool(each, 1) as pool:
+        verdict = pool.run_one(path.read_bytes())
+    print(f"{path}: {verdict.signature}", verdict.detail, sep="\n")
+    return int(verdict.is_finding)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs fuzzers one after the other."""
+    console = Console(highlight=False, soft_wrap=True)
+    seconds = options.seconds
+    if seconds is None and options.cases is None:
+        seconds = 60.0
+    reports: list[Report] = []
+    try:
+        for name in options.fuzzer:
+            report = Report(fuzzer(name))
+            reports.append(report)
+            report.fuzzer.prepare()
+            start = time.monotonic()
+            end = None if seconds is None else start + seconds / len(options.fuzzer)
+            cases = islice(made(options.seed), options.cases)
+            fuzz(report, cases, end, options.jobs, console)
+    except KeyboardInterrupt:
+        console.print("interrupted")
+    found = [path for report in reports for path in findings.write(report, FINDINGS)]
+    console.print(table(reports))
+    for path in found:
+        console.print(f"{path.with_suffix('.txt').read_text().splitlines()[0]}\n  {path}")
+    return 1 if found else 0
+
+
+def made(seed: int) -> Iterator[Case]:
+    """The cases of a seed."""
+    return (Made(seed, number) for number in count())
+
+
+def fuzz(
+    report: Report, cases: Iterator[Case], end: float | None, jobs: int, console: Console
+) -> None:
+    """Runs the cases of a fuzzer, and makes the inputs of what it finds smaller."""
+    start = told_at = time.monotonic()
+
+    def is_over() -> bool:
+        return end is not None and time.monotonic() > end
+
+    def told(case: Case, verdict: Verdict) -> None:
+        nonlocal told_at
+        report.add(case, verdict)
+        report.seconds = time.monotonic() - start
+        if time.monotonic() - told_at > 10:
+            told_at = time.monotonic()
+            console.print(progress(report))
+
+    with Pool(report.fuzzer, jobs) as pool:
+        pool.run(cases, told, is_over)
+        for finding in report.findings.values():
+            console.print(f"{report.fuzzer.name}: making smaller: {finding.verdict.signature}")
+            findings.minimise(finding, pool, MINIMISING)
+
+
+def progress(report: Report) -> str:
+    """A line on what has happened so far."""
+    return (
+        f"{report.fuzzer.name}: {report.cases} cases, {report.accepted} accepted, "
+        f"{report.refused} refused, {len(report.findings)} findings, {rate(report)} cases/s"
+    )
+
+
+def rate(report: Report) -> str:
+    """Cases per second."""
+    return f"{report.cases / report.seconds:.0f}" if report.seconds else "-"
+
+
+def table(reports: Sequence[Report]) -> Table:
+    """All fuzzers side by side."""
+    result = Table("fuzzer", title="fuzzing")
+    for heading in ("cases", "accepted", "refused", "findings", "cases/s"):
+        result.add_column(heading, justify="right")
+    for report in reports:
+        counts = (report.cases, report.accepted, report.refused, len(report.findings))
+        result.add_row(report.fuzzer.name, *map(str, counts), rate(report))
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+"""The fuzzers, each imported when it is asked for."""
+
+from importlib import import_module
+
+from tests.fuzz.fuzzer import Fuzzer
+
+FUZZERS = {
+    "relay-text": "relay_text:RelayTextFuzzer",
+}
+"""Module and class by name."""
+
+
+def fuzzer(name: str) -> Fuzzer:
+    """The fuzzer of a name."""
+    module, _, attribute = FUZZERS[name].partition(":")
+    return getattr(import_module(f"tests.fuzz.{module}"), attribute)()

@@ -1,0 +1,61 @@
+"""Relay text: mutated by tokens, read, verified, and printed again."""
+
+import json
+import lzma
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions, bytes_of, splitter, without_parts
+from tests.fuzz.tokens import TOKEN, mutated, tokens_of
+from tests.fuzz.worker import TESTS
+from xrelay.compiler import read_relay
+from xrelay.frontends.relay_text import print_relay_text, read_relay_text
+
+LONGEST = 4000
+"""Texts of more characters make few cases a second."""
+
+
+class RelayTextFuzzer(Fuzzer):
+    """Texts of the tests and of TVM's recorded passes, mutated."""
+
+    name: ClassVar[str] = "relay-text"
+    suffix: ClassVar[str] = ".relay"
+
+    def prepare(self) -> None:
+        self.texts = corpus()
+        self.words = sorted({token for text in self.texts for token in tokens_of(text)})
+
+    def generate(self, random: Random) -> bytes:
+        text = mutated(random, random.choice(self.texts), self.texts, self.words)
+        return text.encode(errors="replace")
+
+    def check(self, payload: bytes, folder: Path) -> None:
+        path = folder / "case.relay"
+        path.write_bytes(payload)
+        printed = print_relay_text(read_relay(path))
+        again = print_relay_text(read_relay_text(printed))
+        if printed != again:
+            raise Difference(f"printing changes what was read\n{printed}\n{again}")
+
+    def reductions(self, payload: bytes) -> Reductions:
+        return text_reductions(payload)
+
+
+def text_reductions(payload: bytes) -> Reductions:
+    """Smaller texts: without lines, without tokens, without characters."""
+    for part in (rb"[^\n]*\n?", TOKEN.pattern.encode()):
+        payload = yield from without_parts(payload, splitter(part))
+    return (yield from without_parts(payload, bytes_of))
+
+
+def corpus() -> Sequence[str]:
+    """Texts to start from."""
+    data = TESTS / "conformance" / "data" / "golden.jsonl.xz"
+    with lzma.open(data, "rt") as lines:
+        records = [json.loads(line) for line in lines]
+    texts = {record[side] for record in records for side in ("before", "after")}
+    for path in (TESTS / "filecheck").rglob("*.relay"):
+        texts.add(path.read_text())
+    return sorted(text for text in texts if len(text) <= LONGEST)

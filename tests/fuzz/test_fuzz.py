@@ -1,0 +1,153 @@
+"""The fuzzers' own machinery, every input that once showed a fault, and a few new ones of each kind."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+import pytest
+from xdsl.utils.exceptions import DiagnosticException
+
+from tests.fuzz import findings
+from tests.fuzz.findings import Report
+from tests.fuzz.fuzzer import Difference, Fuzzer, bytes_of, case_random, without_parts
+from tests.fuzz.pool import Pool
+from tests.fuzz.registry import FUZZERS, fuzzer
+from tests.fuzz.worker import Case, Made, Verdict
+
+SEEDS = Path(__file__).parent / "seeds"
+
+
+class Trap(Fuzzer):
+    """Does what a letter of its input says."""
+
+    name: ClassVar[str] = "trap"
+    suffix: ClassVar[str] = ".trap"
+    seconds: ClassVar[float] = 0.3
+    megabytes: ClassVar[int] = 512
+
+    def generate(self, random: Random) -> bytes:
+        return random.choice("accept refuse").encode() * random.randint(1, 30)
+
+    def check(self, payload: bytes, folder: Path) -> None:
+        assert not list(folder.iterdir())
+        (folder / "left").mkdir()
+        if b"A" in payload:
+            os.abort()
+        if b"K" in payload:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if b"H" in payload:
+            while True:
+                pass
+        if b"S" in payload:
+            time.sleep(1000)
+        if b"M" in payload:
+            bytearray(2**30)
+        if b"T" in payload:
+            raise KeyError("of the trap")
+        if b"D" in payload:
+            raise Difference("1 is not 2")
+        if b"r" in payload:
+            raise DiagnosticException("it is refused")
+        if b"E" in payload:
+            raise DiagnosticException("")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool(Trap(), 2) as pool:
+        yield pool
+
+
+@pytest.mark.parametrize(
+    ("letter", "signature"),
+    [
+        ("a", "accepted: "),
+        ("r", "refused: DiagnosticException"),
+        ("A", "crash: SIGABRT in ?"),
+        ("K", "crash: SIGKILL in ?"),
+        ("H", "hang: test_fuzz.py"),
+        ("S", "hang: ?"),
+        ("M", "memory: test_fuzz.py:check"),
+        ("T", "traceback: KeyError in test_fuzz.py:check"),
+        ("D", "difference: 1 is not 2"),
+        ("E", "traceback: empty DiagnosticException in test_fuzz.py:check"),
+    ],
+)
+def test_ends_of_a_case(pool: Pool, letter: str, signature: str) -> None:
+    verdict = pool.run_one(letter.encode())
+    assert verdict.signature == signature
+    assert verdict.is_finding == (letter not in "ar")
+    assert pool.run_one(b"a").signature == "accepted: ", "the pool goes on"
+
+
+def test_others_of_a_batch_go_on(pool: Pool) -> None:
+    ends: dict[Case, Verdict] = {}
+    cases = [f"{'AKMTr'[number % 5]}{number}".encode() for number in range(50)]
+    pool.run(cases, lambda case, verdict: ends.update({case: verdict}))
+    assert set(ends) == set(cases)
+    assert {case[:1]: ends[case].kind for case in cases} == {
+        b"A": "crash",
+        b"K": "crash",
+        b"M": "memory",
+        b"T": "traceback",
+        b"r": "refused",
+    }
+
+
+def test_findings_are_grouped_made_smaller_and_written(pool: Pool, tmp_path: Path) -> None:
+    report = Report(pool.fuzzer)
+    cases = [b"aaaa\nbTbb\ncc", b"dddddTd", b"AT\nT\nA" * 5, b"aaa", b"rrr"]
+    pool.run(cases, report.add)
+    assert (report.cases, report.accepted, report.refused) == (5, 1, 1)
+    assert {name: each.count for name, each in report.findings.items()} == {
+        "traceback: KeyError in test_fuzz.py:check": 2,
+        "crash: SIGABRT in ?": 1,
+    }
+    for finding in report.findings.values():
+        findings.minimise(finding, pool, 30)
+    paths = list(findings.write(report, tmp_path))
+    assert sorted(path.read_bytes() for path in paths) == [b"A", b"T"]
+    for path in paths:
+        assert f"--replay {path}" in path.with_suffix(".txt").read_text()
+
+
+def test_a_case_can_be_made_again() -> None:
+    trap = Trap()
+    made = [trap.generate(case_random("trap", 3, number)) for number in range(20)]
+    assert made == [trap.generate(case_random("trap", 3, number)) for number in range(20)]
+    assert len(set(made)) > 10
+
+
+def test_reductions_find_the_least() -> None:
+    wanted = {ord("x"), ord("z")}
+    reductions = without_parts(b"a-x-b-y-z" * 3, bytes_of)
+    shows: bool | None = None
+    while True:
+        try:
+            payload = next(reductions) if shows is None else reductions.send(shows)
+        except StopIteration as end:
+            assert sorted(end.value) == sorted(wanted)
+            return
+        shows = wanted <= set(payload)
+
+
+@pytest.mark.parametrize("name", FUZZERS)
+def test_fuzzer(name: str) -> None:
+    """What was found once stays mended, and a few cases find nothing new."""
+    each = fuzzer(name)
+    each.prepare()
+    seeds = sorted(path for path in (SEEDS / name).glob("*") if path.suffix == each.suffix)
+    found: list[str] = []
+
+    def told(case: object, verdict: Verdict) -> None:
+        if verdict.is_finding:
+            found.append(f"{case!r}: {verdict.signature}\n{verdict.detail}")
+
+    with Pool(each, 1) as pool:
+        pool.run([path.read_bytes() for path in seeds], told)
+        pool.run([Made(0, number) for number in range(each.quick)], told)
+    assert not found, "\n".join(found)
