@@ -23,7 +23,9 @@ def _rsqrt(x: Array) -> Array:
 
 
 def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
+    """exp(-x) may overflow where the result is a subnormal number."""
+    raised = np.exp(-np.abs(x))
+    return np.where(np.signbit(x), raised, x.dtype.type(1)) / (1 + raised)
 
 
 def error_function(x: Array) -> Array:
