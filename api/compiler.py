@@ -36,6 +36,7 @@ from xrelay.lowering.program import (
 )
 from xrelay.lowering.target import NATIVE, named_target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
@@ -274,9 +275,14 @@ def kernel_options(options: CompileOptions) -> KernelOptions:
 def build(
     program: Program, name: str, options: CompileOptions, progress: Progress = silent
 ) -> ModelCode:
-    """The LLVM IR and the weights of a lowered program, which is used up."""
+    """
+    The LLVM IR and the weights of a lowered program, which is used up.
+
+    Raises DiagnosticException for programs that no memory can hold.
+    """
     from xdsl.backend.llvm.convert import convert_module as to_llvmlite
 
+    require_memory(program)
     progress("convert to LLVM")
     target = named_target(options.target)
     symbol = symbol_name(name)
@@ -312,7 +318,7 @@ def build(
 
 def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
     """The constants of a program, each in the order of elements that the kernels expect."""
-    constants = aligned_bytes(program.constant_bytes)
+    constants = aligned_bytes(program.constant_bytes, "the constants of the program")
     for constant in program.constants:
         data = np.frombuffer(constant.data, np.uint8)
         type_ = constant.op.result.type

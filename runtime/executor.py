@@ -6,6 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,22 @@ _TEAM_DESTROY = ctypes.CFUNCTYPE(None, _Pointer)
 _TEAM_STAMPS = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
 
 
-def aligned_bytes(size: int) -> npt.NDArray[np.uint8]:
-    """Uninitialised memory at a multiple of 64 bytes."""
-    block = np.empty(size + ALIGNMENT, np.uint8)
+def allocated(shape: Sequence[int], dtype: npt.DTypeLike, what: str) -> npt.NDArray[Any]:
+    """
+    An uninitialised array.
+
+    Raises ModelError that names it as `what` when the system does not have the memory.
+    """
+    try:
+        return np.empty(shape, dtype)
+    except MemoryError as error:
+        size = prod(shape) * np.dtype(dtype).itemsize
+        raise ModelError(f"cannot allocate {size} bytes for {what}") from error
+
+
+def aligned_bytes(size: int, what: str) -> npt.NDArray[np.uint8]:
+    """Uninitialised memory at a multiple of 64 bytes. Raises ModelError as `allocated`."""
+    block = allocated([size + ALIGNMENT], np.uint8, what)
     start = -block.ctypes.data % ALIGNMENT
     return block[start : start + size]
 
@@ -117,7 +131,7 @@ class Executor:
                 break
             if place.process == process:
                 return place
-        workspace = aligned_bytes(self._workspace_bytes)
+        workspace = aligned_bytes(self._workspace_bytes, f"the workspace of model '{self._name}'")
         if self._team_create is None:
             return _Place(process, workspace, None)
         team: int | None = self._team_create(self._threads)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.executor import Executor
+from xrelay.runtime.executor import Executor, allocated
 from xrelay.runtime.host import missing_features
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.machine import Address
@@ -98,7 +98,10 @@ class Model:
         """Checked inputs, and memory for the outputs."""
         self._require_features()
         arrays = check_inputs(self.signature.inputs, inputs)
-        outputs = {spec.name: np.empty(spec.shape, spec.dtype) for spec in self.signature.outputs}
+        outputs = {
+            spec.name: allocated(spec.shape, spec.dtype, f"output '{spec.name}'")
+            for spec in self.signature.outputs
+        }
         return arrays, outputs
 
     def _require_features(self) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.executor import aligned_bytes
+from xrelay.runtime.executor import aligned_bytes, allocated
 from xrelay.runtime.model import check_inputs
 from xrelay.runtime.signature import Signature, TensorSpec
 
@@ -112,7 +112,9 @@ class PartitionedModel:
         try:
             workspace = self._idle.pop()
         except IndexError:
-            workspace = aligned_bytes(self.signature.workspace_bytes)
+            workspace = aligned_bytes(
+                self.signature.workspace_bytes, f"the workspace of model '{self.signature.name}'"
+            )
         try:
             for step in self.steps:
                 self._run_step(step, arrays, workspace)
@@ -151,7 +153,7 @@ class PartitionedModel:
         """Memory for a tensor."""
         spec = slot.spec
         if slot.offset is None:
-            return np.empty(spec.shape, spec.dtype)
+            return allocated(spec.shape, spec.dtype, f"tensor '{spec.name}'")
         part = workspace[slot.offset : slot.offset + spec.size]
         return part.view(spec.dtype).reshape(spec.shape)
 

@@ -46,9 +46,12 @@ from xrelay.dialects.core import (
 )
 from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
-from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of
+from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of, held_elements
 from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
+
+REPEATED_BYTES = 1 << 28
+"""Constants of one number, of which a single element is kept, count as operands of up to this size."""
 
 
 def _interpreter() -> Interpreter:
@@ -92,7 +95,10 @@ class FoldOperator(RewritePattern):
             return
         if op.undefined() is not None:
             return
-        limit = max(self.max_bytes, sum(map(byte_size, values)))
+        operands = sum(map(byte_size, values))
+        if operands > REPEATED_BYTES:
+            operands = max(REPEATED_BYTES, sum(map(held_bytes, values)))
+        limit = max(self.max_bytes, operands)
         # The operands may decide the shape, which the stated type need not say.
         if type_bytes(op.infer_type()) > limit:
             return
@@ -171,6 +177,13 @@ def byte_size(value: Any) -> int:
     if isinstance(value, tuple):
         return sum(map(byte_size, cast(tuple[Any, ...], value)))
     return cast(Array, value).nbytes
+
+
+def held_bytes(value: Any) -> int:
+    """`byte_size` of what is in memory: a constant of one number keeps a single element."""
+    if isinstance(value, tuple):
+        return sum(map(held_bytes, cast(tuple[Any, ...], value)))
+    return held_elements(cast(Array, value)).nbytes
 
 
 def _constants(value: Any) -> list[Operation]:

@@ -60,7 +60,7 @@ from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.transform import StridedSliceOp, TakeOp, TransposeOp
 from xrelay.dialects.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
-from xrelay.interpreters.arrays import Array, DType, dtype_of
+from xrelay.interpreters.arrays import Array, DType, dtype_of, held_elements
 from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.transforms.rewriting import (
     Emitter,
@@ -171,7 +171,7 @@ def identity(op: BroadcastBinaryOp, emit: Emitter) -> SSAValue | None:
         return result
     zero = known_array(op.lhs if result is op.rhs else op.rhs)
     assert zero is not None
-    signs = np.signbit(zero)
+    signs = np.signbit(held_elements(zero))
     return result if np.all(signs if isinstance(op, AddOp) else ~signs) else None
 
 
@@ -195,7 +195,9 @@ def _split_sum(value: SSAValue) -> tuple[SSAValue, Array] | None:
     constant = known_array(op.rhs)
     if constant is not None:
         with np.errstate(all="ignore"):
-            return op.lhs, -constant if isinstance(op, SubtractOp) else constant
+            if isinstance(op, SubtractOp):
+                constant = np.broadcast_to(-held_elements(constant), constant.shape)
+            return op.lhs, constant
     constant = known_array(op.lhs)
     return (op.rhs, constant) if isinstance(op, AddOp) and constant is not None else None
 
@@ -220,7 +222,7 @@ def _combined(kind: np.ufunc, first: Array, second: Array) -> Array | None:
     if np.prod(shape, dtype=np.int64) > max(first.size, second.size):
         return None
     with np.errstate(all="ignore"):
-        return kind(first, second)
+        return np.broadcast_to(kind(held_elements(first), held_elements(second)), shape)
 
 
 def adjacent_sums(op: AddOp | SubtractOp | BiasAddOp, emit: Emitter) -> SSAValue | None:

@@ -48,6 +48,23 @@ def require_size(shape: Sequence[int], what: str) -> None:
         )
 
 
+MAX_TABLE_BYTES = 2**28
+"""Constants that the importer computes itself, beside those that a model holds, are no larger."""
+
+
+def require_table(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
+    """
+    Raises OnnxImportError when a constant that the importer is about to compute would take more than
+    MAX_TABLE_BYTES.
+    """
+    needed = prod(shape) * itemsize
+    if needed > MAX_TABLE_BYTES:
+        raise OnnxImportError(
+            f"{what} has the shape {list(shape)} and takes {needed} bytes, the limit for constants "
+            f"that importing computes is {MAX_TABLE_BYTES}"
+        )
+
+
 class Builder:
     """Creates operations that are in no block yet, and knows which values are constants."""
 

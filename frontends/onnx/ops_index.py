@@ -27,7 +27,7 @@ from xrelay.dialects.transform import (
 )
 from xrelay.dialects.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node, require_size
+from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_matrix import as_matrix, reshaped
 from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
 
@@ -140,7 +140,7 @@ def scatter_elements(node: Node) -> SSAValue:
         return node.emit(scatter(data, indices, updates, axis=axis))
     # The coordinates of each update, all of which but one are its own.
     shape = node.shape_of(indices)
-    require_size((len(shape), *shape), "the coordinates of the updates")
+    require_table((len(shape), *shape), "the array of coordinates of the updates")
     grid = np.indices(shape, node.element_dtype(indices), sparse=True)
     axis = normalize_axis(axis, len(shape))
     parts = [
@@ -239,7 +239,8 @@ def eye_like(node: Node) -> SSAValue:
         dtype = numpy_type(element_type_of(code, "attribute 'dtype'"))
     if len(shape) != 2:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected a matrix")
-    return node.constant(np.eye(*shape, k=node.integer("k", 0)).astype(dtype))
+    require_table(shape, "the result", dtype.itemsize)
+    return node.constant(np.eye(*shape, k=node.integer("k", 0), dtype=dtype))
 
 
 def compress(node: Node) -> SSAValue:
@@ -271,6 +272,7 @@ def tensor_scatter(node: Node) -> SSAValue:
         raise OnnxImportError(
             f"'mode' is \"{mode}\", 'axis' {axis}, and the shapes are {list(shape)} and {list(new)}"
         )
+    require_table((2, shape[0], new[axis]), "the array of coordinates of the slices")
     batch, places = np.indices((shape[0], new[axis]))
     rows = node.constant(places)
     if node.has_input(2):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
 from onnx import TensorProto
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
@@ -65,9 +64,7 @@ def layer_normalization(node: Node) -> SSAValue | list[SSAValue]:
     length = prod(shape[axis:])
     # The vectors may lack leading axes or have axes of length 1.
     gamma, beta = (
-        node.constant(np.zeros(length, node.element_dtype(data)))
-        if vector is None
-        else _as_vector(node, vector, shape[axis:])
+        node.zeros((length,), data) if vector is None else _as_vector(node, vector, shape[axis:])
         for vector in (gamma, beta)
     )
     rows = reshaped(node, data, (*shape[:axis], length))

@@ -19,7 +19,7 @@ from xrelay.dialects.image import CROPPING, MODES, Resize1DOp, Resize2DOp, Resiz
 from xrelay.dialects.shapes import normalize_axes
 from xrelay.dialects.transform import TakeOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import ConverterTable, Node, require_size
+from xrelay.frontends.onnx.node import ConverterTable, Node, require_size, require_table
 from xrelay.frontends.onnx.ops_matrix import matrix_product
 from xrelay.frontends.onnx.ops_quantized import cast
 from xrelay.frontends.onnx.tensors import Array
@@ -196,6 +196,7 @@ def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
+    require_table([axis.target], f"the array of places on axis {position}")
     places = _places(axis, how.coordinates)
     if how.mode == "nearest":
         indices = np.clip(_ROUNDINGS[how.rounding](places), 0, axis.length - 1)

@@ -25,7 +25,7 @@ from xrelay.dialects.transform import (
 )
 from xrelay.dialects.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import ConverterTable, Node, require_size
+from xrelay.frontends.onnx.node import ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_conv import spatial
 from xrelay.frontends.onnx.ops_matrix import reshaped
 from xrelay.frontends.onnx.windows import Window, kernel_shape, require_image
@@ -100,6 +100,7 @@ def _roi_align_half_pixel(
     places: list[SSAValue] = []
     inside: list[SSAValue] = []
     samples = [ratio * length for length in size]
+    require_table((sum(samples),), "the array of places of the samples")
     for axis in (1, 0):  # columns come first, in regions as in grids
         column = 1 - axis
         start, end = (
@@ -173,6 +174,7 @@ def deformable_convolution(node: Node) -> SSAValue:
         np.arange(count) * step for count, step in zip(kernel, window.dilations, strict=True)
     )
     full = (*kernel, height, width)
+    require_table((2, *full), "the array of places of the taps")
     down = np.broadcast_to(taps_down[:, None, None, None] + rows[:, None] - top, full)
     right = np.broadcast_to(taps_right[:, None, None] + columns - left, full)
     base = np.stack([down, right]).reshape(1, 2, taps * height, width)
@@ -215,7 +217,7 @@ def column_to_image(node: Node) -> SSAValue:
             f"places in images {image}"
         )
     channels = rows // taps
-    require_size((taps, count), "the places of windows")
+    require_table((taps, count), "the array of places of windows")
     indices = np.zeros((*block, *positions), np.int64)
     for i in range(axes):
         along = np.arange(block[i])[:, None] * window.dilations[i]

@@ -315,6 +315,57 @@ def test_average_pool(attributes: dict[str, Any], count_include_pad: int):
     check("AveragePool", [floats(1, 2, 9, 8)], kernel_shape=[3, 2], **options)
 
 
+WINDOWS = [
+    {
+        "kernel_shape": [kernel],
+        "strides": [stride],
+        "dilations": [dilation],
+        "pads": [before, after],
+        "ceil_mode": 1,
+    }
+    for kernel in (2, 3, 4)
+    for stride in (1, 2, 3, 5)
+    for dilation in (1, 2)
+    for before in (0, 1)
+    for after in (0, 1)
+]
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_last_windows_beyond_the_image(op: str, size: int):
+    """Also the first one, of images that are shorter than it; none start after the image."""
+    compared = 0
+    for number, window in enumerate(WINDOWS):
+        counts = {"count_include_pad": number // 3 % 2} if op == "AveragePool" else {}
+        model = one_node(op, [floats(1, 2, size)], opset=22, **window, **counts)
+        given = np.abs(floats(1, 2, size)) + 1
+        room = size + sum(window["pads"]) - (window["kernel_shape"][0] - 1) * window["dilations"][0]
+        if room + window["strides"][0] <= 1:
+            with pytest.raises(OnnxImportError, match=r"the window covers \d elements"):
+                import_model(model)
+            continue
+        (expected,) = by_onnxruntime(model, [given])
+        # Of padding alone, onnxruntime's largest element is the smallest finite one.
+        expected[expected == np.finfo(np.float32).min] = -np.inf
+        require_equal(by_import(model, [given]), [expected])
+        compared += 1
+    assert compared >= len(WINDOWS) // 2
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+def test_windows_larger_than_the_image(op: str):
+    data = np.array([[1, 2], [3, 4]], np.float32).reshape(1, 1, 2, 2)
+    check(op, [data], opset=22, kernel_shape=[3, 3], strides=[3, 3], ceil_mode=1)
+
+
+@pytest.mark.parametrize("name", ["strides", "dilations"])
+def test_steps_of_windows_are_positive(name: str):
+    model = one_node("LpPool", [floats(1, 1, 4)], opset=22, kernel_shape=[2], **{name: [0]})
+    with pytest.raises(OnnxImportError, match=rf"'{name}' is \[0\], accepted range is \[1, "):
+        import_model(model)
+
+
 @pytest.mark.parametrize("op", ["GlobalAveragePool", "GlobalMaxPool"])
 @pytest.mark.parametrize("shape", [(2, 3, 5, 4), (2, 3, 5), (2, 3, 4, 3, 2)])
 def test_global_pool(op: str, shape: tuple[int, ...]):
