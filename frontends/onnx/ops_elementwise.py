@@ -90,6 +90,21 @@ def unary(op: Unary) -> Converter:
     return convert
 
 
+def in_floating_point(
+    node: Node, data: SSAValue, compute: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
+    """What `compute` gives; of integers, in f64, and without the fractions of the result."""
+    element = node.element_type(data)
+    if is_float(element):
+        return compute(data)
+    return node.emit(CastOp(compute(node.emit(CastOp(data, f64))), element))
+
+
+def error_function(node: Node) -> SSAValue:
+    """Erf, which ONNX has of integers, too."""
+    return in_floating_point(node, node.input(0), lambda data: node.emit(ErfOp(data)))
+
+
 def binary(op: Binary) -> Converter:
     """Converts a node with two inputs that broadcast as in NumPy to one operation."""
 
@@ -323,7 +338,7 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Cosh": {9: unary(CoshOp)},
     "Div": broadcasting(DivideOp),
     "Equal": broadcasting(EqualOp),
-    "Erf": {9: unary(ErfOp)},
+    "Erf": {9: error_function},
     "Exp": {1: unary(ExpOp)},
     "Floor": {1: unary(FloorOp)},
     "Greater": broadcasting(GreaterOp),

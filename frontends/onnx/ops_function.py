@@ -20,7 +20,6 @@ def with_constant(index: int, what: str) -> Converter:
 
 
 FUNCTION_CONVERTERS: ConverterTable = {
-    "AffineGrid": {20: with_constant(1, "size")},
     "Attention": {23: function_body},
     "CausalConvWithState": {27: function_body},
     "CenterCropPad": {18: with_constant(1, "shape")},

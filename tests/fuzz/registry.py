@@ -5,6 +5,8 @@ from importlib import import_module
 from tests.fuzz.fuzzer import Fuzzer
 
 FUZZERS = {
+    "onnx-graphs": "onnx_graphs:OnnxGraphFuzzer",
+    "pass-pipelines": "pass_pipelines:PassPipelineFuzzer",
     "relay-text": "relay_text:RelayTextFuzzer",
 }
 """Module and class by name."""

@@ -19,7 +19,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "IsInf": {"detect_negative": (0, 1), "detect_positive": (0, 1)},
     "LeakyRelu": {"alpha": (0.01, 0.3, -0.5, 2.0)},
     "Selu": {"alpha": (1.5,), "gamma": (1.1,)},
-    "Shrink": {"bias": (0.0, 0.5), "lambd": (0.5, 1.0)},
+    "Shrink": {"bias": (0.0, 1.0), "lambd": (1.0, 2.0)},
     "Swish": {"alpha": (1.0, 0.5, -1.0)},
     "ThresholdedRelu": {"alpha": (1.0, 0.0, -0.5)},
 }

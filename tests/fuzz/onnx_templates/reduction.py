@@ -100,8 +100,8 @@ def gemm(g: Growth, op: str) -> None:
         C=bias,
         transA=transposed,
         transB=turned,
-        alpha=g.choice(1.0, 0.5, -2.0),
-        beta=g.choice(1.0, 0.5, 2.0),
+        alpha=1.0 if data.dtype.kind != "f" else g.choice(1.0, 0.5, -2.0),
+        beta=1.0 if data.dtype.kind != "f" else g.choice(1.0, 0.5, 2.0),
     )
 
 

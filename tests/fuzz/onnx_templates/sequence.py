@@ -153,7 +153,7 @@ def stft(g: Growth, op: str) -> None:
 
 def window(g: Growth, op: str) -> None:
     """Of a length."""
-    g.node(op, size=np.array(g.choice(1, 2, 5, 8), np.int64), periodic=g.choice(0, 1))
+    g.node(op, size=np.array(g.choice(2, 3, 5, 8), np.int64), periodic=g.choice(0, 1))
 
 
 def mel_weights(g: Growth, op: str) -> None:

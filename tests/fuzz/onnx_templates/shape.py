@@ -197,7 +197,7 @@ def space_to_depth(g: Growth, op: str) -> None:
 
 def _image(g: Growth, op: str, fits: Any, shape: tuple[int, ...]) -> Any:
     try:
-        return g.pick(op, "input", rank=4, where=fits, kind="f")
+        return g.pick(op, "input", rank=4, where=fits, kind="f", nonempty=True)
     except Unfit:
         return g.new("float32", shape)
 
