@@ -39,11 +39,45 @@ OLDEST = 9
 DATA = "data:"
 """What the keys of the metadata begin with that hold the data of an input."""
 
-USUAL = (
-    "Add Sub Mul Div Relu Sigmoid Tanh Exp Sqrt Clip Neg Abs Transpose Reshape Slice Concat Split "
-    "ReduceSum ReduceMean ReduceMax Softmax MatMul Gemm Conv Cast Where Max Min Pad Unsqueeze "
-    "Squeeze Gather Expand LayerNormalization BatchNormalization Pow Identity"
-).split()
+USUAL = [
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Relu",
+    "Sigmoid",
+    "Tanh",
+    "Exp",
+    "Sqrt",
+    "Clip",
+    "Neg",
+    "Abs",
+    "Transpose",
+    "Reshape",
+    "Slice",
+    "Concat",
+    "Split",
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "Softmax",
+    "MatMul",
+    "Gemm",
+    "Conv",
+    "Cast",
+    "Where",
+    "Max",
+    "Min",
+    "Pad",
+    "Unsqueeze",
+    "Squeeze",
+    "Gather",
+    "Expand",
+    "LayerNormalization",
+    "BatchNormalization",
+    "Pow",
+    "Identity",
+]
 """What most models consist of, and most rules of fusion are about."""
 
 
@@ -70,7 +104,9 @@ class OnnxGraphFuzzer(Fuzzer):
             check_compiled(model, feeds)
         except OnnxImportError as error:
             if not is_documented_refusal(str(error)):
-                raise Difference(f"refused: {_reason(error)}\n{error}\n{described(model)}") from error
+                raise Difference(
+                    f"refused: {_reason(error)}\n{error}\n{described(model)}"
+                ) from error
 
     def reductions(self, payload: bytes) -> Reductions:
         """Fewer outputs, then nodes whose results become inputs."""
@@ -277,7 +313,9 @@ def producer(model: ModelProto, number: int) -> str:
 
 def elements(mask: Array, found: Array, expected: Array) -> str:
     """What differs, with the first few elements."""
-    lines = [f"{int(mask.sum())} of {mask.size} elements of {found.dtype}{list(found.shape)} differ"]
+    lines = [
+        f"{int(mask.sum())} of {mask.size} elements of {found.dtype}{list(found.shape)} differ"
+    ]
     for place in np.argwhere(mask)[:4].tolist():
         where = tuple(place)
         lines.append(f"  at {place}: {found[where]!r}, expected {expected[where]!r}")

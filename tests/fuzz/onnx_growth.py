@@ -154,9 +154,7 @@ class Growth:
         self._pending[is_constant].append(tensor)
         return tensor
 
-    def new(
-        self, dtype: Any, shape: Sequence[int] | None = None, constant: float = 0.3
-    ) -> Tensor:
+    def new(self, dtype: Any, shape: Sequence[int] | None = None, constant: float = 0.3) -> Tensor:
         """A leaf with random elements."""
         shape = random_shape(self.rng) if shape is None else shape
         if np.prod(shape, dtype=np.int64) > MOST_ELEMENTS:
@@ -184,15 +182,19 @@ class Growth:
         if not length and 0 not in shape:
             raise Unfit("there is nothing to index")
         found = self.find(
-            lambda a: a.dtype == dtype
-            and list(a.shape) == list(shape)
-            and bool(((a >= 0) & (a < length)).all())
+            lambda a: (
+                a.dtype == dtype
+                and list(a.shape) == list(shape)
+                and bool(((a >= 0) & (a < length)).all())
+            )
         )
         if found and self.chance(0.5):
             return self.rng.choice(found)
         numbers = np.random.default_rng(self.rng.getrandbits(63))
         low = -length if negative and self.chance(0.3) else 0
-        return self.leaf(np.asarray(numbers.integers(low, max(1, length), shape)).astype(dtype), 0.5)
+        return self.leaf(
+            np.asarray(numbers.integers(low, max(1, length), shape)).astype(dtype), 0.5
+        )
 
     def find(self, condition: Condition) -> list[Tensor]:
         """The tensors that fulfil a condition."""

@@ -6,9 +6,8 @@ import numpy as np
 from onnx import GraphProto, TensorProto, helper
 
 from tests.fuzz.onnx_growth import Growth, Tensor, longs
-from tests.fuzz.onnx_values import Array
-
 from tests.fuzz.onnx_templates.template import Template
+from tests.fuzz.onnx_values import Array
 
 
 def _float_tensor(g: Growth) -> Tensor:

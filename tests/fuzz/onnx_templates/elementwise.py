@@ -7,9 +7,8 @@ import numpy as np
 from onnx import helper
 
 from tests.fuzz.onnx_growth import Growth, Tensor, Unfit, schema_of
-from tests.fuzz.onnx_values import DTYPES, Array
-
 from tests.fuzz.onnx_templates.template import Template
+from tests.fuzz.onnx_values import DTYPES, Array
 
 ATTRIBUTES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "Celu": {"alpha": (0.5, 1.0, 2.0)},
@@ -176,15 +175,67 @@ def swiglu(g: Growth, op: str) -> None:
     g.node(op, A=data, B=g.new(data.dtype, data.shape), alpha=g.choice(1.0, 0.5))
 
 
-UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu "
-    "HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round "
-    "Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu"
-).split()
-BINARY = (
-    "Add And BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less LessOrEqual Mul Or "
-    "Sub Xor"
-).split()
+UNARY = [
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "BitwiseNot",
+    "Ceil",
+    "Celu",
+    "Cos",
+    "Cosh",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Identity",
+    "IsInf",
+    "IsNaN",
+    "LeakyRelu",
+    "Log",
+    "Mish",
+    "Neg",
+    "Not",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Shrink",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Swish",
+    "Tan",
+    "Tanh",
+    "ThresholdedRelu",
+]
+BINARY = [
+    "Add",
+    "And",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "Mul",
+    "Or",
+    "Sub",
+    "Xor",
+]
 
 ELEMENTWISE_TEMPLATES: Mapping[str, Template] = {
     **dict.fromkeys(UNARY, unary),

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tests.fuzz.onnx_growth import Growth, Tensor, Unfit, longs
-from tests.fuzz.onnx_values import is_float, random_shape
-
 from tests.fuzz.onnx_templates.template import Template
+from tests.fuzz.onnx_values import is_float, random_shape
 
 
 def gather(g: Growth, op: str) -> None:

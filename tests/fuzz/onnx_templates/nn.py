@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz.onnx_growth import Growth, Tensor, Unfit, longs
-from tests.fuzz.onnx_values import random_array
-
 from tests.fuzz.onnx_templates.template import Template
+from tests.fuzz.onnx_values import random_array
 
 
 def image(g: Growth, op: str, rank: int | tuple[int, int] | None = None, name: str = "X") -> Tensor:
@@ -42,7 +41,9 @@ def window(g: Growth, data: Tensor, *, largest: int = 3, pads: bool = True) -> d
     if g.chance(0.5):
         kernel = [kernel[0] if kernel[0] <= n else k for k, n in zip(kernel, lengths, strict=True)]
         strides = [strides[0]] * len(strides)
-    dilations = [g.choice(1, 1, 2) if 2 * k - 1 <= n else 1 for k, n in zip(kernel, lengths, strict=True)]
+    dilations = [
+        g.choice(1, 1, 2) if 2 * k - 1 <= n else 1 for k, n in zip(kernel, lengths, strict=True)
+    ]
     result: dict[str, Any] = {"kernel_shape": kernel}
     if g.chance(0.7):
         result["strides"] = strides
@@ -80,7 +81,9 @@ def conv_transpose(g: Growth, op: str) -> None:
     options = window(g, data)
     channels = data.shape[1]
     group = g.choice(1, 1, *(n for n in (2, 4, channels) if channels % n == 0))
-    if any(s > k for s, k in zip(options.get("strides", ()), options["kernel_shape"], strict=False)):
+    if any(
+        s > k for s, k in zip(options.get("strides", ()), options["kernel_shape"], strict=False)
+    ):
         # onnxruntime makes the image smaller than ONNX's formula says.
         options.pop("auto_pad", None)
     weight = g.weight(data.dtype, (channels, g.choice(1, 2, 4), *options["kernel_shape"]))
@@ -193,10 +196,14 @@ def lrn(g: Growth, op: str) -> None:
 def resize(g: Growth, op: str) -> None:
     """Scales or sizes of the last axes, in all modes and coordinates."""
     data = image(g, op, (3, 4))
-    mode = g.choice("nearest", "linear", "cubic") if data.rank == 4 else g.choice("nearest", "linear")
+    mode = (
+        g.choice("nearest", "linear", "cubic") if data.rank == 4 else g.choice("nearest", "linear")
+    )
     scales = [1.0, 1.0] + [g.choice(0.5, 1.0, 1.5, 2.0, 3.0) for _ in data.shape[2:]]
     if g.opset < 11:
-        g.node(op, X=data, scales=np.array(scales, np.float32), mode=mode.replace("cubic", "linear"))
+        g.node(
+            op, X=data, scales=np.array(scales, np.float32), mode=mode.replace("cubic", "linear")
+        )
         return
     coordinates = g.choice("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
     options: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": coordinates}
@@ -205,7 +212,10 @@ def resize(g: Growth, op: str) -> None:
             "round_prefer_floor", "floor", "ceil", "round_prefer_ceil"
         )
     if g.chance(0.5):
-        sizes = [*data.shape[:2], *(max(1, int(n * s)) for n, s in zip(data.shape[2:], scales[2:], strict=True))]
+        sizes = [
+            *data.shape[:2],
+            *(max(1, int(n * s)) for n, s in zip(data.shape[2:], scales[2:], strict=True)),
+        ]
         options["sizes"] = longs(*sizes)
         if g.opset < 13:
             options |= {"scales": np.zeros(0, np.float32)}

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from tests.fuzz.onnx_growth import Growth, Tensor
-
 from tests.fuzz.onnx_templates.nn import window
 from tests.fuzz.onnx_templates.template import Template
 

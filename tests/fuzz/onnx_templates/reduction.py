@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from tests.fuzz.onnx_growth import Growth, Unfit, longs, schema_of
-
 from tests.fuzz.onnx_templates.template import Template
 
 
@@ -133,7 +132,7 @@ def einsum(g: Growth, op: str) -> None:
     g.raw_node(op, tensors, equation=equation)
 
 
-REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
+REDUCTIONS = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
 
 REDUCTION_TEMPLATES: Mapping[str, Template] = {
     **{f"Reduce{kind}": reduce for kind in REDUCTIONS},

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz.onnx_growth import Growth, longs
-from tests.fuzz.onnx_values import Array
-
 from tests.fuzz.onnx_templates.template import Template
+from tests.fuzz.onnx_values import Array
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -50,7 +49,12 @@ def recurrent(g: Growth, op: str) -> None:
 
 def attention(g: Growth, op: str) -> None:
     """Heads in an axis of their own or in the width, masks, causal, fewer heads of keys."""
-    batch, heads, rows, columns = g.choice(1, 2), g.choice(1, 2, 4), g.choice(1, 3, 5), g.choice(2, 4, 6)
+    batch, heads, rows, columns = (
+        g.choice(1, 2),
+        g.choice(1, 2, 4),
+        g.choice(1, 3, 5),
+        g.choice(2, 4, 6),
+    )
     width, other = g.choice(2, 4, 8), g.choice(4, 8)
     groups = g.choice(*(n for n in (1, 2, 4) if heads % n == 0))
     optional: dict[str, Any] = {"is_causal": g.choice(0, 1)}

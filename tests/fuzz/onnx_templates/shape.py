@@ -8,9 +8,8 @@ import numpy as np
 from onnx import helper
 
 from tests.fuzz.onnx_growth import Growth, Unfit, longs, tensor_attribute
-from tests.fuzz.onnx_values import DTYPES, random_array, random_shape
-
 from tests.fuzz.onnx_templates.template import Template
+from tests.fuzz.onnx_values import DTYPES, random_array, random_shape
 
 
 def reshape(g: Growth, op: str) -> None:
@@ -82,8 +81,14 @@ def concat(g: Growth, op: str) -> None:
 
         def fits(array: Any) -> bool:
             rest = [list(each) for each in (array.shape, data.shape)]
-            return array.dtype == data.dtype and array.ndim == data.rank and all(
-                a == b for i, (a, b) in enumerate(zip(*rest, strict=True)) if i != axis % data.rank
+            return (
+                array.dtype == data.dtype
+                and array.ndim == data.rank
+                and all(
+                    a == b
+                    for i, (a, b) in enumerate(zip(*rest, strict=True))
+                    if i != axis % data.rank
+                )
             )
 
         found = g.find(fits)
@@ -245,9 +250,7 @@ def constant(g: Growth, op: str) -> None:
     """Tensors, and numbers or lists where the operator set has them."""
     kind = g.choice("value", "value", "value_float", "value_floats", "value_int", "value_ints")
     value: Any = {
-        "value": tensor_attribute(
-            random_array(g.rng, g.choice(*DTYPES[:12]), random_shape(g.rng))
-        ),
+        "value": tensor_attribute(random_array(g.rng, g.choice(*DTYPES[:12]), random_shape(g.rng))),
         "value_float": 1.5,
         "value_floats": [1.0, -2.0, 0.5],
         "value_int": 3,
