@@ -29,7 +29,6 @@ FUNCTION_CONVERTERS: ConverterTable = {
     "MeanVarianceNormalization": {9: partial(function_body, version=13), 13: function_body},
     "NegativeLogLikelihoodLoss": {12: function_body},
     "RotaryEmbedding": {23: function_body},
-    "Shrink": {9: function_body},
     "SoftmaxCrossEntropyLoss": {12: function_body},
     "SwiGLU": {28: function_body},
 }

@@ -1,16 +1,21 @@
 """The parts of the fuzzers of graphs and passes: templates, reductions, and what roundings explain."""
 
 import dataclasses
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto
+from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
-from tests.fuzz.fuzzer import Reductions
+from tests.fuzz import onnx_graphs
+from tests.fuzz.fuzzer import Difference, Reductions
 from tests.fuzz.onnx_graphs import (
     OnnxGraphFuzzer,
     data_of,
@@ -24,11 +29,12 @@ from tests.fuzz.onnx_values import Array
 from tests.fuzz.pass_pipelines import OPTIONS, OTHERS, PassPipelineFuzzer, pass_names, passes_of
 from tests.fuzz.roundings import Noise, noisy_results, unexplained
 from xrelay.dialects.reduction import ArgmaxOp, SumOp
-from xrelay.dialects.unary import ExpOp
+from xrelay.dialects.unary import AbsOp, ExpOp, NegativeOp, SinOp, TanhOp
 from xrelay.frontends.onnx.converters import CONVERTERS
 from xrelay.interpreters.arrays import type_of
 from xrelay.interpreters.relay import interpret
 from xrelay.tools.universe import XRELAY_UNIVERSE
+from xrelay.transforms.fold_constant import FoldConstantPass
 
 
 def test_every_imported_operator_has_a_template():
@@ -99,6 +105,49 @@ def test_pass_tables_name_what_there_is():
     for name in pass_names():
         fields = {field.name for field in dataclasses.fields(XRELAY_UNIVERSE.all_passes[name]())}
         assert {option.replace("-", "_") for option in OPTIONS.get(name, {})} <= fields
+
+
+# What is a difference
+
+
+def small_model() -> bytes:
+    """A graph of three nodes."""
+    growth = Growth(Random(8), 20)
+    growth.start(2)
+    for op in ("Add", "Softsign", "Neg"):
+        assert growth.try_template(TEMPLATES[op], op)
+    return model_of(growth).SerializeToString()
+
+
+def test_wrong_code_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    payload = small_model()
+    OnnxGraphFuzzer().check(payload, tmp_path)
+    right = onnx_graphs.compile_code
+
+    def wrong(module: ModuleOp, *options: Any) -> Any:
+        for op in module.walk():
+            if isinstance(op, NegativeOp):
+                Rewriter.replace_op(op, AbsOp(op.data))
+                break
+        return right(module, *options)
+
+    monkeypatch.setattr(onnx_graphs, "compile_code", wrong)
+    with pytest.raises(Difference, match="^Neg: compiled code differs from the interpreter"):
+        OnnxGraphFuzzer().check(payload, tmp_path)
+
+
+def test_wrong_passes_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    PassPipelineFuzzer().check(PROGRAM, tmp_path)
+
+    def wrong(self: FoldConstantPass, ctx: Context, op: ModuleOp) -> None:
+        for each in op.walk():
+            if isinstance(each, TanhOp):
+                Rewriter.replace_op(each, SinOp(each.data))
+                break
+
+    monkeypatch.setattr(FoldConstantPass, "apply", wrong)
+    with pytest.raises(Difference, match="^fold-constant: a result changes"):
+        PassPipelineFuzzer().check(PROGRAM, tmp_path)
 
 
 # What roundings explain

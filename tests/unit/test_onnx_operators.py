@@ -38,6 +38,8 @@ def test_functions_of_integers_are_cut():
         check(op, [data], opset=13, axes=[1])
     logarithms = np.log(np.exp(wide).sum(1, keepdims=True))
     check("ReduceLogSumExp", [data], expected=logarithms.astype(np.int32), opset=13, axes=[1])
+    for dtype in ("int32", "uint8"):
+        check("Shrink", [integers(12, low=0, dtype=dtype)], opset=9, lambd=3.0, bias=1.5)
     signs = np.array([-3, 0, 5], np.int32)
     check("Erf", [signs], expected=np.array([0, 0, 0], np.int32))
     check("Erf", [10 * signs], expected=np.array([-1, 0, 1], np.int32))
