@@ -104,7 +104,7 @@ REFUSALS: Mapping[str, str] = {}
 
 BY_LARGEST = "DFT|STFT|.*Window|MelWeightMatrix"
 """Operators whose numbers have errors relative to the largest one: differences of cosines."""
-BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSwish|LSTM|GRU|RNN|Mish|Swish"
+BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|LSTM|GRU|RNN|Mish|Swish"
 """Operators that other engines approximate, with errors relative to 1."""
 
 

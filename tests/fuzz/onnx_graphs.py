@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, defs, helper, numpy_helper, printer
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs, helper, numpy_helper, printer
 
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
 from tests.fuzz.onnx_exceptions import is_documented, is_documented_refusal
@@ -341,7 +341,10 @@ def difference(
 
 def described(model: ModelProto) -> str:
     """The nodes of a model."""
-    return printer.to_text(model.graph)[:4000]
+    graph = GraphProto()
+    graph.CopyFrom(model.graph)
+    del graph.initializer[:]
+    return printer.to_text(graph)[:4000]
 
 
 # -- making findings smaller ----------------------------------------------------------------------

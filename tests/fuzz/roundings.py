@@ -14,12 +14,16 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.interpreter import Interpreter
+from xdsl.ir import Operation
 
 from tests.fuzz.onnx_values import Array
+from xrelay.dialects.binary import PowerOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.shapes import is_float
+from xrelay.dialects.unary import CastOp
 from xrelay.interpreters.relay import register_relay
 from xrelay.lowering.program import entry_function
 
@@ -67,23 +71,36 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
             operands = tuple(values[operand] for operand in op.operands)
             if isinstance(op, func.ReturnOp):
                 return operands
-            # Winograd's algorithm has errors relative to the largest of a tile.
-            of_largest = isinstance(op, Conv2DOp)
-            # Constants are exact: a power with the exponent 2 is one of negative numbers, too.
-            operands = tuple(
-                value if isinstance(operand.owner, ConstantOp) else noise.on(value, of_largest)
-                for operand, value in zip(op.operands, operands, strict=True)
-            )
-            results = interpreter.run_op(op, operands)
-            if not isinstance(op, ConstantOp):
+            noisy = noisy_operands(op, operands, noise)
+            results = interpreter.run_op(op, noisy)
+            if not is_exact(op):
                 results = tuple(noise.on(value) for value in results)
             values.update(zip(op.results, results, strict=True))
     raise AssertionError("the function has no return")
 
 
-def is_close(found: Array, expected: Array, units: float = CLOSE) -> bool:
-    """Whether all elements are the same but for the last places; NaNs are equal."""
-    return not differing(found, expected, units).any()
+def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[Any, ...]:
+    """
+    The operands of an operation with errors. Constants have none, nor exponents: a power with the
+    exponent 2 is one of negative numbers, too.
+    """
+    # Winograd's algorithm has errors relative to the largest of a tile.
+    of_largest = isinstance(op, Conv2DOp)
+    exact = [isinstance(operand.owner, ConstantOp) for operand in op.operands]
+    if isinstance(op, PowerOp):
+        exact[1] = True
+    return tuple(
+        value if is_constant else noise.on(value, of_largest)
+        for value, is_constant in zip(values, exact, strict=True)
+    )
+
+
+def is_exact(op: Operation) -> bool:
+    """Whether the results of an operation have no errors: constants, and integers as floats."""
+    if isinstance(op, CastOp):
+        type_ = op.data.type
+        return isinstance(type_, TensorType) and not is_float(type_.element_type)
+    return isinstance(op, ConstantOp)
 
 
 def differing(found: Array, expected: Array, units: float = CLOSE) -> Array:
