@@ -1,7 +1,6 @@
 """Operators that are imported as ONNX defines them: by the function in their schema."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -25,8 +24,6 @@ FUNCTION_CONVERTERS: ConverterTable = {
     "CenterCropPad": {18: with_constant(1, "shape")},
     "DynamicQuantizeLinear": {11: function_body},
     "LinearAttention": {27: function_body},
-    # Operator set 13 changed nothing but types.
-    "MeanVarianceNormalization": {9: partial(function_body, version=13), 13: function_body},
     "NegativeLogLikelihoodLoss": {12: function_body},
     "RotaryEmbedding": {23: function_body},
     "SoftmaxCrossEntropyLoss": {12: function_body},

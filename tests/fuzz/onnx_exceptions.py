@@ -84,7 +84,7 @@ EXCEPTIONS = (
     Exception_("LRN", has_large, "onnxruntime subtracts from a sum what leaves the window"),
     Exception_("QuantizeLinear", has_nan, "NaN has no quantised number"),
     Exception_(
-        "Erf|ReduceLogSum",
+        "Erf|ReduceLogSum|ReduceLogSumExp",
         has_integers,
         "functions of integers are cut, and ONNX does not say in which precision they are computed, "
         "nor what the logarithm of a negative sum is",
@@ -104,7 +104,7 @@ REFUSALS: Mapping[str, str] = {}
 
 BY_LARGEST = "DFT|STFT|.*Window|MelWeightMatrix"
 """Operators whose numbers have errors relative to the largest one: differences of cosines."""
-BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|LSTM|GRU|RNN|Mish|Swish"
+BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish|Swish"
 """Operators that other engines approximate, with errors relative to 1."""
 
 

@@ -26,6 +26,8 @@ from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
 from tests.fuzz.onnx_graphs import random_model
 from tests.fuzz.onnx_values import Array
 from tests.fuzz.roundings import noisy_results, unexplained
+from xrelay.analysis.compilers import REGISTRY, Compiler, SupportedOperators
+from xrelay.analysis.patterns import CompositePattern, is_op, wildcard
 from xrelay.compiler import context, parse_program
 from xrelay.dialects.core import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
@@ -62,7 +64,8 @@ CASE_TABLES = (
 """Programs of single operators in tests/support."""
 
 FLAG = (False, True)
-COMPILERS = ("('numpy',)", "('c',)", "('onnxruntime',)", "('openvino',)", "('numpy','c')")
+COMPILERS = ("('first',)", "('second',)", "('first','second')")
+"""What `prepare` registers."""
 OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "alter-op-layout": {"lanes": (4, 8, 16)},
     "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
@@ -87,7 +90,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     },
     "inline": {"calls": FLAG},
     "merge-compiler-regions": {"speculate": FLAG},
-    "merge-composite": {"targets": ("('simulated',)",)},
+    "merge-composite": {"targets": COMPILERS},
     "partition-graph": {"bind-constants": FLAG},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG},
@@ -107,6 +110,7 @@ class PassPipelineFuzzer(Fuzzer):
 
     def prepare(self) -> None:
         sys.path.insert(0, str(TESTS / "support"))
+        register_compilers()
 
     def generate(self, random: Random) -> bytes:
         """A program with its passes."""
@@ -189,6 +193,21 @@ def with_inline_weights(module: ModuleOp) -> ModuleOp:
             content = BytesAttr(bytes(op.value.data.data))
             op.value = DenseIntOrFPElementsAttr(op.result.type, content)
     return module
+
+
+def register_compilers() -> None:
+    """Two compilers that share some operators, and know some chains as one operator."""
+    patterns = {
+        "first": CompositePattern("first.add_relu", is_op("nn.relu")(wildcard() + wildcard())),
+        "second": CompositePattern("second.scale_add", wildcard() * wildcard() + wildcard()),
+    }
+    operators = {
+        "first": "add multiply nn.relu exp tanh reshape transpose nn.conv2d nn.dense sum",
+        "second": "add subtract sigmoid tanh nn.softmax concatenate split reshape strided_slice",
+    }
+    for name, pattern in patterns.items():
+        supported = SupportedOperators(frozenset(operators[name].split()))
+        REGISTRY.register(Compiler(name, supported, (pattern,)))
 
 
 # -- checking -------------------------------------------------------------------------------------
