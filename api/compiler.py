@@ -6,13 +6,23 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    ModuleOp,
+    RankedStructure,
+    StringAttr,
+    i1,
+)
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
@@ -22,6 +32,7 @@ from xdsl.utils.hints import isa
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.relay import Relay
+from xrelay.dialects.shapes import element_count
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
 from xrelay.lowering.fuse_composites import FuseCompositesPass
@@ -175,13 +186,49 @@ def parse_program(
     text = decoded(content, name)
     check_strings(text, name)
     try:
-        return Parser(ctx, text, name).parse_module(implicit_module)
+        return ProgramParser(ctx, text, name).parse_module(implicit_module)
     except (ParseError, DiagnosticException):
         raise
     except Exception as error:
         # Assertions of the parser, too many nested regions, …
         raise CompileError(f"cannot parse '{name}': {error}") from error
 
+
+class ProgramParser(Parser):
+    """
+    xDSL's parser, which takes a hexadecimal element of a dense attribute for a whole number. Of
+    floats it is the bits, in MLIR and where xDSL prints infinities, NaN and large whole numbers.
+    """
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        start = self.pos
+        attribute = super().parse_dense_int_or_fp_elements_attr(type)
+        dtype = attribute.get_element_type()
+        literal = self.lexer.input.content[start : self.pos].partition(">")[0]
+        elements = _ELEMENTS.findall(re.sub("//.*", "", literal))
+        if not isinstance(dtype, AnyFloat) or not any(map(_HEXADECIMAL.match, elements)):
+            return attribute
+        values = [
+            self._float(element, dtype) if _HEXADECIMAL.match(element) else value
+            for element, value in zip(elements, attribute.get_values(), strict=False)
+        ]
+        type_ = cast(RankedStructure[AnyFloat], attribute.type)
+        if len(elements) == 1:
+            values *= element_count(type_.get_shape())
+        return DenseIntOrFPElementsAttr.from_list(type_, cast(list[float], values))
+
+    def _float(self, element: str, dtype: AnyFloat) -> float:
+        """The number of these bits."""
+        bits = int(element, 16)
+        if bits.bit_length() > dtype.bitwidth:
+            self.raise_error(f"{element} has more bits than {dtype}")
+        return dtype.unpack(bits.to_bytes(dtype.compile_time_size, "little"), 1)[0]
+
+
+_ELEMENTS = re.compile(r"[^\s,\[\]<]+")
+_HEXADECIMAL = re.compile("0x[0-9A-Fa-f]+")
 
 _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
 _STRINGS = re.compile(rf'{_STRING}|//[^\n]*|"')

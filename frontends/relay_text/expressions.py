@@ -489,7 +489,7 @@ class ExpressionParser:
                     if not cursor.at(")"):
                         cursor.expect(",")
                     continue
-                if texts[cursor.index] == "meta" and texts[cursor.index + 2] != "relay.Constant":
+                if self._at_meta_attributes():
                     cursor.index += 1
                     meta_attrs = self.attributes.meta_ref(position)
                     if not cursor.at(")"):
@@ -507,6 +507,11 @@ class ExpressionParser:
         call = Call(callee.position, callee, args, attrs)
         call.meta_attrs = meta_attrs
         return self._with_stated(call)
+
+    def _at_meta_attributes(self) -> bool:
+        """Whether the attributes of a call are next as an object, and no constant."""
+        texts, index = self.cursor.texts, self.cursor.index
+        return texts[index : index + 2] == ["meta", "["] and texts[index + 2] != "relay.Constant"
 
     def _reference(self, callee: NameRef, args: list[Expr]) -> Expr:
         expected = _REFERENCES[callee.name]

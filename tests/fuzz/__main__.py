@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     # Compiled models are kept by the fuzzers that are about that.
     os.environ["XRELAY_CACHE_SIZE"] = "0"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = arguments().parse_args(argv)
     if options.list:
         print(*FUZZERS, sep="\n")
@@ -130,6 +132,9 @@ def fuzz(
 
     with Pool(report.fuzzer, jobs) as pool:
         pool.run(cases, told, is_over)
+        # Those of an interrupted run are kept as they were found.
+        for _ in findings.write(report, FINDINGS):
+            pass
         for finding in report.findings.values():
             console.print(f"{report.fuzzer.name}: making smaller: {finding.verdict.signature}")
             findings.minimise(finding, pool, MINIMISING)

@@ -33,6 +33,8 @@ class Fuzzer:
     """What `check` may raise when it refuses an input."""
     seconds: ClassVar[float] = 5
     """The processor time of a case, from which on it hangs."""
+    idle: ClassVar[float] = 10
+    """The time that a case may wait for something, by the clock."""
     megabytes: ClassVar[int] = 2048
     """The address space that a case may take."""
 

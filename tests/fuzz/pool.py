@@ -25,6 +25,9 @@ LIFE = 4000
 PATIENCE = 8
 """How many times its processor time a case may take by the clock."""
 
+SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Where files are written that nobody keeps; None for the usual place."""
+
 
 class Worker:
     """A process of the pool."""
@@ -36,6 +39,8 @@ class Worker:
         self.since = time.monotonic()
         """When it began with that, at the latest."""
         self.done = 0
+        self.ticks, self.moved = 0, self.since
+        """Its processor time, and when that was seen to grow."""
         self.place = place
         (place / "work").mkdir(parents=True)
         self.log = place / "log"
@@ -72,11 +77,16 @@ class Worker:
             self.done += 1
             yield self.waiting.popleft(), verdict
 
-    @property
     def is_late(self) -> bool:
-        """Whether it takes too long for its case."""
-        limit = self.fuzzer.seconds * PATIENCE
-        return bool(self.waiting) and time.monotonic() - self.since > limit
+        """Whether it takes too long for its case, or waits for what does not come."""
+        if not self.waiting:
+            return False
+        now = time.monotonic()
+        ticks = processor_ticks(self.process)
+        if ticks != self.ticks:
+            self.ticks, self.moved = ticks, now
+        waited = now - max(self.moved, self.since)
+        return now - self.since > self.fuzzer.seconds * PATIENCE or waited > self.fuzzer.idle
 
     def ended(self) -> Verdict | None:
         """Why it has ended. None when it did so by itself, after a verdict."""
@@ -98,8 +108,7 @@ class Worker:
             os.kill(self.process, signal.SIGUSR1)
             time.sleep(0.3)
         self.end()
-        limit = self.fuzzer.seconds * PATIENCE
-        log = f"nothing for {limit:g} s\n{self.printed()}"
+        log = f"nothing for {time.monotonic() - self.since:.0f} s\n{self.printed()}"
         return Verdict(HANG, logged_place(log).partition(":")[0], log)
 
     def end(self) -> None:
@@ -138,13 +147,22 @@ def logged_place(log: str) -> str:
     return "?"
 
 
+def processor_ticks(process: int) -> int:
+    """The processor time of a process, in the system's units; 0 when it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
 class Pool:
     """Several workers for the cases of one fuzzer."""
 
     def __init__(self, fuzzer: Fuzzer, jobs: int):
         self.fuzzer = fuzzer
         self.jobs = jobs
-        self.folder = Path(tempfile.mkdtemp(prefix="xrelay-fuzz-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="xrelay-fuzz-", dir=SHARED_MEMORY))
         self.workers: list[Worker] = []
         self.started = 0
         self.again: deque[Case] = deque()
@@ -212,7 +230,7 @@ class Pool:
             try:
                 for case, verdict in worker.verdicts():
                     told(case, verdict)
-                if not worker.is_late:
+                if not worker.is_late():
                     continue
                 end = worker.stopped()
             except EOFError:

@@ -5,6 +5,12 @@ from importlib import import_module
 from tests.fuzz.fuzzer import Fuzzer
 
 FUZZERS = {
+    "processes": "processes:ProcessesFuzzer",
+    "files": "files:FilesFuzzer",
+    "onnx-bytes": "onnx_bytes:OnnxBytesFuzzer",
+    "onnx-fields": "onnx_fields:OnnxFieldsFuzzer",
+    "onnx-schemas": "onnx_schemas:OnnxSchemasFuzzer",
+    "mlir": "mlir:MlirFuzzer",
     "onnx-graphs": "onnx_graphs:OnnxGraphFuzzer",
     "pass-pipelines": "pass_pipelines:PassPipelineFuzzer",
     "relay-text": "relay_text:RelayTextFuzzer",

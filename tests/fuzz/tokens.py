@@ -1,7 +1,8 @@
 """Mutations of texts by tokens."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias
 
@@ -23,6 +24,8 @@ NUMBERS = (
 """Where programs tend to think of nothing."""
 OPENING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 STRANGE = (
+    "٣",
+    "²",
     "\0",
     "\t",
     "\r",
@@ -41,7 +44,7 @@ STRANGE = (
 )
 
 Tokens: TypeAlias = list[str]
-Mutation: TypeAlias = Callable[[Random, Tokens, Sequence[str]], None]
+Mutation: TypeAlias = Callable[[Random, Tokens, "Texts"], None]
 
 
 def tokens_of(text: str) -> Tokens:
@@ -49,17 +52,47 @@ def tokens_of(text: str) -> Tokens:
     return TOKEN.findall(text)
 
 
-def mutated(random: Random, text: str, others: Sequence[str], words: Sequence[str]) -> str:
-    """A text with a few changes; it may take pieces of other texts, and single words."""
-    tokens = tokens_of(text)
-    for _ in range(random.choice((1, 1, 1, 2, 2, 3, 5, 9))):
-        if not tokens:
-            break
-        if random.random() < 0.1:
-            splice(random, tokens, tokens_of(random.choice(others)))
-        else:
-            random.choice(MUTATIONS)(random, tokens, words)
-    return "".join(tokens)
+def kind(token: str) -> str:
+    """Tokens of one kind can stand for each other without breaking the syntax, mostly."""
+    if token.isspace():
+        return "space"
+    if token[0].isalpha():
+        return "operator" if "." in token else "word"
+    return "number" if NUMBER.match(token) else token[0]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What texts are mutated, and with what."""
+
+    texts: Sequence[str]
+    words: Mapping[str, Sequence[str]]
+    """All tokens by kind."""
+
+    @staticmethod
+    def of(texts: Sequence[str]) -> "Texts":
+        """Texts, and their tokens."""
+        words: dict[str, list[str]] = {}
+        for token in sorted({token for text in texts for token in tokens_of(text)}):
+            words.setdefault(kind(token), []).append(token)
+        return Texts(texts, words)
+
+    def draw(self, random: Random) -> str:
+        """
+        A text with a few changes. More than half of the texts only get changes that mostly leave
+        the syntax as it is.
+        """
+        tokens = tokens_of(random.choice(self.texts))
+        gentle = random.random() < 0.6
+        times = random.choice((1, 1, 2, 3)) if gentle else random.choice((1, 1, 1, 2, 2, 3, 5, 9))
+        for _ in range(times):
+            if not tokens:
+                break
+            if not gentle and random.random() < 0.1:
+                splice(random, tokens, tokens_of(random.choice(self.texts)))
+            else:
+                random.choice(GENTLE if gentle else MUTATIONS)(random, tokens, self)
+        return "".join(tokens)
 
 
 def span(random: Random, tokens: Tokens, longest: int = 12) -> tuple[int, int]:
@@ -77,58 +110,103 @@ def word_at(random: Random, tokens: Tokens) -> int:
     return random.randrange(len(tokens))
 
 
-def delete(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def any_word(random: Random, texts: Texts) -> str:
+    """A token of any kind."""
+    return random.choice(texts.words[random.choice(list(texts.words))])
+
+
+def delete(random: Random, tokens: Tokens, texts: Texts) -> None:
     """Without a short piece."""
     start, end = span(random, tokens)
     del tokens[start:end]
 
 
-def delete_one(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def delete_one(random: Random, tokens: Tokens, texts: Texts) -> None:
     """Without one token."""
     del tokens[word_at(random, tokens)]
 
 
-def duplicate(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def duplicate(random: Random, tokens: Tokens, texts: Texts) -> None:
     """A piece comes twice."""
     start, end = span(random, tokens, 30)
     tokens[end:end] = tokens[start:end]
 
 
-def swap(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def swap(random: Random, tokens: Tokens, texts: Texts) -> None:
     """Two tokens change places."""
     first, second = word_at(random, tokens), word_at(random, tokens)
     tokens[first], tokens[second] = tokens[second], tokens[first]
 
 
-def rename(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def rename(random: Random, tokens: Tokens, texts: Texts) -> None:
     """A token becomes another one of this text: names, types and operators change places."""
     tokens[word_at(random, tokens)] = tokens[word_at(random, tokens)]
 
 
-def replace(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def replace(random: Random, tokens: Tokens, texts: Texts) -> None:
     """A token becomes any word."""
-    tokens[word_at(random, tokens)] = random.choice(words)
+    tokens[word_at(random, tokens)] = any_word(random, texts)
 
 
-def insert(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def alike(random: Random, tokens: Tokens, texts: Texts) -> None:
+    """A token becomes another one of its kind, of this text or of any."""
+    place = word_at(random, tokens)
+    same = kind(tokens[place])
+    if random.random() < 0.5:
+        tokens[place] = random.choice(texts.words.get(same, (tokens[place],)))
+    else:
+        tokens[place] = random.choice([token for token in tokens if kind(token) == same])
+
+
+def line(random: Random, tokens: Tokens) -> tuple[int, int]:
+    """The ends of a line."""
+    ends = [0, *(place + 1 for place, token in enumerate(tokens) if "\n" in token), len(tokens)]
+    number = random.randrange(len(ends) - 1)
+    return ends[number], ends[number + 1]
+
+
+def delete_line(random: Random, tokens: Tokens, texts: Texts) -> None:
+    """Without a line."""
+    start, end = line(random, tokens)
+    del tokens[start:end]
+
+
+def move_line(random: Random, tokens: Tokens, texts: Texts) -> None:
+    """A line stands elsewhere."""
+    start, end = line(random, tokens)
+    moved = tokens[start:end]
+    del tokens[start:end]
+    if tokens:
+        start, _ = line(random, tokens)
+        tokens[start:start] = moved
+
+
+def duplicate_line(random: Random, tokens: Tokens, texts: Texts) -> None:
+    """A line comes twice."""
+    start, end = line(random, tokens)
+    tokens[end:end] = tokens[start:end]
+
+
+def insert(random: Random, tokens: Tokens, texts: Texts) -> None:
     """A word more."""
-    tokens.insert(random.randrange(len(tokens) + 1), random.choice(words))
+    tokens.insert(random.randrange(len(tokens) + 1), any_word(random, texts))
 
 
-def renumber(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def renumber(random: Random, tokens: Tokens, texts: Texts) -> None:
     """A number becomes another one."""
     places = [place for place, token in enumerate(tokens) if NUMBER.match(token)]
     if places:
         place = random.choice(places)
-        tokens[place] = NUMBER.sub(lambda _: random.choice(NUMBERS), tokens[place], count=1)
+        start, end = random.choice(list(NUMBER.finditer(tokens[place]))).span()
+        tokens[place] = tokens[place][:start] + random.choice(NUMBERS) + tokens[place][end:]
 
 
-def truncate(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def truncate(random: Random, tokens: Tokens, texts: Texts) -> None:
     """The text ends early."""
     del tokens[random.randrange(len(tokens)) :]
 
 
-def strange(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def strange(random: Random, tokens: Tokens, texts: Texts) -> None:
     """A character that does not belong there, in a token or beside it."""
     place = random.randrange(len(tokens))
     cut = random.randint(0, len(tokens[place]))
@@ -150,7 +228,7 @@ def group(random: Random, tokens: Tokens) -> tuple[int, int] | None:
     return None
 
 
-def nest(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def nest(random: Random, tokens: Tokens, texts: Texts) -> None:
     """What is in brackets, inside of itself, a few times or very often."""
     found = group(random, tokens)
     if found is None:
@@ -168,14 +246,14 @@ def nest(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
     tokens[start:end] = before * times + tokens[start:end] + after * times
 
 
-def replace_group(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def replace_group(random: Random, tokens: Tokens, texts: Texts) -> None:
     """What is in brackets becomes something else that is."""
     first, second = group(random, tokens), group(random, tokens)
     if first and second:
         tokens[first[0] : first[1]] = tokens[second[0] : second[1]]
 
 
-def empty_group(random: Random, tokens: Tokens, words: Sequence[str]) -> None:
+def empty_group(random: Random, tokens: Tokens, texts: Texts) -> None:
     """Nothing between brackets."""
     found = group(random, tokens)
     if found:
@@ -191,8 +269,13 @@ def splice(random: Random, tokens: Tokens, other: Tokens) -> None:
     tokens[start:end] = other[first:last]
 
 
+GENTLE: tuple[Mutation, ...] = (
+    *(alike, alike, alike, alike, renumber, renumber),
+    *(delete_line, duplicate_line, move_line, swap),
+)
+"""Those that mostly leave the syntax as it is, some of them more often."""
 MUTATIONS: tuple[Mutation, ...] = (
     *(delete, delete_one, duplicate, swap, rename, rename, replace, replace, insert),
-    *(renumber, renumber, truncate, strange, nest, replace_group, empty_group),
+    *(truncate, strange, nest, replace_group, empty_group),
+    *GENTLE,
 )
-"""All, some of them twice."""

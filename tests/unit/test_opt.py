@@ -8,9 +8,13 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 from onnx import ModelProto
 
+from xrelay.compiler import read_mlir
+from xrelay.dialects.core import ConstantOp
+from xrelay.interpreters.arrays import constant_array, constant_op
 from xrelay.tools.errors import BAD_INPUT, FAILED
 
 CC = shutil.which("cc")
@@ -156,3 +160,22 @@ def test_opt_prints_diagnostics_for_tests(opt_cmd: Command, inside: Path) -> Non
     result = opt_cmd("bad.mlir", "--verify-diagnostics")
     assert result.code == 0
     assert "tensor<3xf32>" in result.out
+
+
+def test_floats_without_decimals_are_read_as_they_are_printed(tmp_path: Path) -> None:
+    """xDSL prints infinities, NaN and large whole numbers as their bits."""
+    values = np.array([1234567, np.inf, -np.inf, np.nan, 1.5, -0.0, 2.0**100], np.float64)
+    path = tmp_path / "constants.mlir"
+    for dtype in (np.float16, np.float32, np.float64):
+        with np.errstate(over="ignore"):
+            array = values.astype(dtype)
+        for constant in (array, array[:1], np.full((2, 2), np.inf, dtype)):
+            path.write_text(str(constant_op(constant)))
+            (op,) = read_mlir(path).ops
+            assert isinstance(op, ConstantOp)
+            np.testing.assert_array_equal(constant_array(op), constant)
+
+
+def test_a_float_of_too_many_bits_is_refused(opt_cmd: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.mlir").write_text("%c = relay.constant dense<0x17F800000> : tensor<f32>")
+    opt_cmd(tmp_path / "a.mlir").refused("0x17F800000 has more bits than f32")

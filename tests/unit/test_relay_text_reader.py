@@ -223,6 +223,7 @@ def test_mistakes(text: str, message: str):
             "def @f(",
             "1:8: found the end of the text, expected a parameter '%name: type', an attribute 'name=value' or ')'",
         ),
+        ("def @f() { f(meta", "1:18: found the end of the text, expected '['"),
         ("def f() { 1 }", "found 'f', expected the name of a function: '@name'"),
         (
             "def @f() -> int32 { 1f }",

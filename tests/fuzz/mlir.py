@@ -1,0 +1,107 @@
+"""MLIR of relay programs: mutated by tokens, read, verified, and given to a pass."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+
+from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
+from tests.fuzz.relay_text import text_reductions
+from tests.fuzz.tokens import Texts
+from tests.fuzz.worker import TESTS
+from xrelay.compiler import context, parse_program, read_mlir
+from xrelay.tools.universe import XRELAY_UNIVERSE
+
+LONGEST = 3000
+"""Texts of more characters make few cases a second."""
+PASS = re.compile(r"// pass: (\S+)\n")
+"""The first line of an input, which is a comment to the reader."""
+
+
+class MlirFuzzer(Fuzzer):
+    """Texts of the tests, mutated, with the name of a pass."""
+
+    name: ClassVar[str] = "mlir"
+    suffix: ClassVar[str] = ".mlir"
+
+    def prepare(self) -> None:
+        self.texts = Texts.of(corpus())
+        self.passes: dict[str, type[ModulePass]] = {
+            name: factory() for name, factory in XRELAY_UNIVERSE.all_passes.items()
+        }
+
+    def generate(self, random: Random) -> bytes:
+        chosen = random.choice(list(self.passes))
+        return f"// pass: {chosen}\n{self.texts.draw(random)}".encode(errors="replace")
+
+    def check(self, payload: bytes, folder: Path) -> None:
+        path = folder / "case.mlir"
+        path.write_bytes(payload)
+        module = read_mlir(path)
+        ctx = context()
+        same_when_printed(module, ctx)
+        chosen = PASS.match(payload.decode())
+        if chosen and (pass_type := self.passes.get(chosen.group(1))):
+            run_pass(pass_type(), module, ctx)
+            same_when_printed(module, ctx)
+
+    def reductions(self, payload: bytes) -> Reductions:
+        return text_reductions(payload)
+
+
+def same_when_printed(module: ModuleOp, ctx: Context) -> None:
+    """Raises Difference when a module is another one after printing and reading it."""
+    printed = str(module)
+    try:
+        again = parse_program(printed.encode(), "printed.mlir", ctx)
+        again.verify()
+    except Exception as error:
+        raise Difference(f"what is printed cannot be read: {error}\n{printed}") from error
+    if str(again) != printed:
+        raise Difference(f"printing changes the program\n{printed}\n{again}")
+
+
+def run_pass(chosen: ModulePass, module: ModuleOp, ctx: Context) -> None:
+    """Runs a pass as `xrelay-opt` does. What it makes of a valid program is valid."""
+
+    def verify(previous: ModulePass | None, after: ModuleOp, following: object) -> None:
+        try:
+            if previous is not None:
+                after.verify()
+        except VerifyException as error:
+            raise Difference(f"{previous} leaves a program that is not valid: {error}") from error
+
+    try:
+        PassPipeline((chosen,), verify).apply(ctx, module)
+    except RecursionError as error:
+        # The tool says this for every pass.
+        raise DiagnosticException("the program nests too deeply") from error
+
+
+def corpus() -> Sequence[str]:
+    """Texts to start from: the tests, function by function, and what they say of wrong programs."""
+    ctx = context()
+    texts: set[str] = set()
+    for path in sorted((TESTS / "filecheck").rglob("*.mlir")):
+        # Comments say what the tests expect.
+        text = re.sub(r"(?m)^\s*//(?! -----).*\n", "", path.read_text())
+        for chunk in text.split("// -----"):
+            texts.add(chunk)
+            texts.update(part for part in re.split(r"(?m)^(?=func\.func)", chunk) if part != chunk)
+    short = sorted(text.strip() + "\n" for text in texts if 20 < len(text) <= LONGEST)
+    return [*filter(lambda text: is_valid(text, ctx), short), *short[::4]]
+
+
+def is_valid(text: str, ctx: Context) -> bool:
+    """Whether a text is a program by itself."""
+    try:
+        parse_program(text.encode(), "corpus", ctx).verify()
+    except (DiagnosticException, ParseError):
+        return False
+    return True
