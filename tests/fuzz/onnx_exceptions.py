@@ -10,7 +10,7 @@ from onnx import NodeProto
 from tests.fuzz.onnx_values import Array
 
 
-class Exception_(NamedTuple):
+class Known(NamedTuple):
     """A difference of a node that is known."""
 
     operators: str
@@ -66,35 +66,35 @@ def has_integers(operands: Mapping[str, Array]) -> bool:
 
 
 EXCEPTIONS = (
-    Exception_(
+    Known(
         "ArgMax|ArgMin|ReduceMax|ReduceMin|.*Pool",
         has_nan,
         "the largest of numbers with NaN among them is NaN",
     ),
-    Exception_(
+    Known(
         "DeformConv|GridSample|Resize|RoiAlign|Upsample",
         not_finite,
         "between elements, one that is not finite has the weight 0, or does not take part",
     ),
-    Exception_(
+    Known(
         "MeanVarianceNormalization",
         has_no_variance,
         "equal elements become 0, as ONNX's function says; onnxruntime divides zero by zero",
     ),
-    Exception_("LRN", has_large, "onnxruntime subtracts from a sum what leaves the window"),
-    Exception_("QuantizeLinear", has_nan, "NaN has no quantised number"),
-    Exception_(
+    Known("LRN", has_large, "onnxruntime subtracts from a sum what leaves the window"),
+    Known("QuantizeLinear", has_nan, "NaN has no quantised number"),
+    Known(
         "Erf|ReduceLogSum|ReduceLogSumExp",
         has_integers,
         "functions of integers are cut, and ONNX does not say in which precision they are computed, "
         "nor what the logarithm of a negative sum is",
     ),
-    Exception_(
+    Known(
         "Reduce.*|Gemm|Shrink",
         may_overflow,
         "sums of integers wrap around; onnxruntime saturates, and sums int64 in float64",
     ),
-    Exception_(
+    Known(
         "DFT|STFT",
         not_finite,
         "infinity times a cosine that is 0 but for its rounding",

@@ -149,8 +149,7 @@ class Growth:
     def leaf(self, array: Array, constant: float = 0.3) -> Tensor:
         """A new input, or in some share of cases a constant."""
         is_constant = self.chance(constant)
-        tensor = Tensor(self.name("c" if is_constant else "x"), np.ascontiguousarray(array))
-        tensor = Tensor(tensor.name, tensor.array.reshape(np.shape(array)))
+        tensor = Tensor(self.name("c" if is_constant else "x"), np.asarray(array, order="C"))
         self._pending[is_constant].append(tensor)
         return tensor
 
@@ -341,7 +340,7 @@ class Growth:
         """Makes a node, its results, and the leaves that were made for it part of the graph."""
         self.inputs.extend(self._pending[0])
         self.constants.extend(self._pending[1])
-        # What is not used elsewhere by accident is no operand of other nodes: weights.
+        # Weights are for their own nodes.
         self.tensors.extend(each for each in self._pending[0] if each.array.size)
         self._pending = ([], [])
         self.used.update(node.input)

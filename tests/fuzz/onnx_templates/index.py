@@ -55,7 +55,7 @@ def gather_nd(g: Growth, op: str) -> None:
 REDUCTIONS = {18: ("none", "add", "mul", "max", "min"), 16: ("none", "add", "mul"), 0: ("none",)}
 
 
-def _reduction(g: Growth, op: str) -> str:
+def _reduction(g: Growth) -> str:
     return g.choice(*next(each for since, each in REDUCTIONS.items() if g.opset >= since))
 
 
@@ -63,7 +63,7 @@ def scatter_elements(g: Growth, op: str) -> None:
     """Places that differ where one update would overwrite another."""
     data = g.pick(op, "data", rank=(1, 4), nonempty=True)
     axis = g.axis(data.rank)
-    reduction = _reduction(g, op) if op == "ScatterElements" else "none"
+    reduction = _reduction(g) if op == "ScatterElements" else "none"
     shape = list(data.shape)
     shape[axis] = g.rng.randint(1, shape[axis])
     numbers = np.random.default_rng(g.rng.getrandbits(63))
@@ -86,7 +86,7 @@ def scatter_elements(g: Growth, op: str) -> None:
 def scatter_nd(g: Growth, op: str) -> None:
     """Places of one or more axes."""
     data = g.pick(op, "data", rank=(1, 4), nonempty=True)
-    reduction = _reduction(g, op)
+    reduction = _reduction(g)
     depth = g.rng.randint(1, data.rank)
     shape = random_shape(g.rng, g.choice(0, 1, 1, 2), wide=False)
     indices = _tuples(g, shape, data.shape[:depth], reduction == "none")

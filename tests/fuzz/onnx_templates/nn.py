@@ -10,7 +10,7 @@ from tests.fuzz.onnx_templates.template import Template
 from tests.fuzz.onnx_values import random_array
 
 
-def image(g: Growth, op: str, rank: int | tuple[int, int] | None = None, name: str = "X") -> Tensor:
+def image(g: Growth, rank: int | tuple[int, int] | None = None) -> Tensor:
     """A batch of signals with channels, of two dimensions in most cases."""
     rank = rank or g.choice(3, 4, 4, 4, 4, 5)
     found = g.find(
@@ -61,7 +61,7 @@ def window(g: Growth, data: Tensor, *, largest: int = 3, pads: bool = True) -> d
 
 def conv(g: Growth, op: str) -> None:
     """Plain, grouped and depthwise convolutions in one to three dimensions."""
-    data = image(g, op)
+    data = image(g)
     options = window(g, data, largest=5)
     channels = data.shape[1]
     group = g.choice(1, 1, 1, channels, *(n for n in (2, 3, 4) if channels % n == 0))
@@ -77,7 +77,7 @@ def conv(g: Growth, op: str) -> None:
 
 def conv_transpose(g: Growth, op: str) -> None:
     """Transposed convolutions, with output padding at times."""
-    data = image(g, op)
+    data = image(g)
     options = window(g, data)
     channels = data.shape[1]
     group = g.choice(1, 1, *(n for n in (2, 4, channels) if channels % n == 0))
@@ -117,7 +117,7 @@ def deform_conv(g: Growth, op: str) -> None:
 
 def pool(g: Growth, op: str) -> None:
     """Windows of one to three dimensions."""
-    data = image(g, op)
+    data = image(g)
     options = window(g, data)
     if op == "AveragePool" and g.opset < 19:
         options.pop("dilations", None)
@@ -136,7 +136,7 @@ def pool(g: Growth, op: str) -> None:
 
 def global_pool(g: Growth, op: str) -> None:
     """All places of a channel."""
-    g.node(op, X=image(g, op), p=g.choice(1, 2) if op == "GlobalLpPool" else None)
+    g.node(op, X=image(g), p=g.choice(1, 2) if op == "GlobalLpPool" else None)
 
 
 def max_unpool(g: Growth, op: str) -> None:
@@ -157,7 +157,7 @@ def max_unpool(g: Growth, op: str) -> None:
 
 def batch_norm(g: Growth, op: str) -> None:
     """As inference has it."""
-    data = image(g, op, (2, 5))
+    data = image(g, (2, 5))
     size = (data.shape[1],)
     weights = [g.weight(data.dtype, size) for _ in range(3)]
     names = ("scale", "B", "input_mean" if g.opset >= 14 else "mean")
@@ -173,14 +173,14 @@ def batch_norm(g: Growth, op: str) -> None:
 
 def instance_norm(g: Growth, op: str) -> None:
     """Statistics of each channel."""
-    data = image(g, op, name="input")
+    data = image(g)
     scale, shift = (g.weight(data.dtype, (data.shape[1],)) for _ in range(2))
     g.node(op, input=data, scale=scale, B=shift, epsilon=g.choice(1e-5, 1e-2))
 
 
 def group_norm(g: Growth, op: str) -> None:
     """Statistics of groups of channels; scales for each channel since operator set 21."""
-    data = image(g, op)
+    data = image(g)
     channels = data.shape[1]
     groups = g.choice(*(n for n in (1, 2, 3, 4, 8, channels) if channels % n == 0))
     size = channels if g.opset >= 21 else groups
@@ -190,12 +190,12 @@ def group_norm(g: Growth, op: str) -> None:
 
 def lrn(g: Growth, op: str) -> None:
     """Neighbouring channels."""
-    g.node(op, X=image(g, op, 4), size=g.choice(1, 3, 5), alpha=g.choice(1e-2, 0.5), bias=1.0)
+    g.node(op, X=image(g, 4), size=g.choice(1, 3, 5), alpha=g.choice(1e-2, 0.5), bias=1.0)
 
 
 def resize(g: Growth, op: str) -> None:
     """Scales or sizes of the last axes, in all modes and coordinates."""
-    data = image(g, op, (3, 4))
+    data = image(g, (3, 4))
     mode = (
         g.choice("nearest", "linear", "cubic") if data.rank == 4 else g.choice("nearest", "linear")
     )
@@ -229,7 +229,7 @@ def resize(g: Growth, op: str) -> None:
 
 def upsample(g: Growth, op: str) -> None:
     """Images become larger."""
-    data = image(g, op, 4)
+    data = image(g, 4)
     scales = np.array([1, 1, g.choice(1, 2, 3), g.choice(1, 2)], np.float32)
     if g.opset >= 9:
         g.node(op, X=data, scales=scales, mode=g.choice("nearest", "linear"))
@@ -239,7 +239,7 @@ def upsample(g: Growth, op: str) -> None:
 
 def grid_sample(g: Growth, op: str) -> None:
     """Elements between others, in and around the image."""
-    data = image(g, op, 4)
+    data = image(g, 4)
     shape = (data.shape[0], g.choice(1, 3, 4), g.choice(2, 5), 2)
     numbers = np.random.default_rng(g.rng.getrandbits(63))
     grid = g.leaf(numbers.uniform(-1.3, 1.3, shape).astype(data.dtype), 0.3)
@@ -256,7 +256,7 @@ def grid_sample(g: Growth, op: str) -> None:
 
 def roi_align(g: Growth, op: str) -> None:
     """Means of samples of regions."""
-    data = image(g, op, 4)
+    data = image(g, 4)
     count = g.choice(1, 2, 3)
     numbers = np.random.default_rng(g.rng.getrandbits(63))
     corners = numbers.uniform(0, 4, (count, 4)).astype(data.dtype)
@@ -279,7 +279,7 @@ def roi_align(g: Growth, op: str) -> None:
 
 def max_roi_pool(g: Growth, op: str) -> None:
     """The largest elements of parts of regions."""
-    data = image(g, op, 4)
+    data = image(g, 4)
     if data.dtype != np.float32:
         raise Unfit("onnxruntime has no kernel")
     numbers = np.random.default_rng(g.rng.getrandbits(63))
