@@ -26,6 +26,7 @@ from xrelay.dialects.unary import (
 )
 from xrelay.frontends.onnx.errors import UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
+from xrelay.frontends.onnx.ops_elementwise import in_floating_point
 
 
 def times(node: Node, value: SSAValue, factor: float) -> SSAValue:
@@ -114,6 +115,19 @@ def swish(node: Node) -> SSAValue:
     return node.emit(MultiplyOp(data, node.emit(SigmoidOp(times(node, data, alpha)))))
 
 
+def shrink(node: Node) -> SSAValue:
+    """Shrink: x + bias below -lambd, x - bias above lambd, 0 between; without fractions for integers."""
+    limit, bias = node.real("lambd", 0.5), node.real("bias", 0.0)
+
+    def compute(data: SSAValue) -> SSAValue:
+        high = node.emit(GreaterOp(data, node.scalar(limit, data)))
+        low = node.emit(LessOp(data, node.scalar(-limit, data)))
+        above = node.emit(WhereOp(high, plus(node, data, -bias), node.scalar(0, data)))
+        return node.emit(WhereOp(low, plus(node, data, bias), above))
+
+    return in_floating_point(node, node.input(0), compute)
+
+
 def smooth_relu(node: Node, data: SSAValue) -> SSAValue:
     """
     max(x, 0) + log(1 + exp(-|x|)), in which no exp overflows. What 1 + exp(-|x|) lost when it was
@@ -171,6 +185,7 @@ ACTIVATION_CONVERTERS: ConverterTable = {
     "Mish": {18: mish},
     "PRelu": {7: parametric_relu},
     "Selu": {6: selu},
+    "Shrink": {9: shrink},
     "Softplus": {1: softplus},
     "Softsign": {1: softsign},
     "Swish": {24: swish},

@@ -90,6 +90,21 @@ def unary(op: Unary) -> Converter:
     return convert
 
 
+def in_floating_point(
+    node: Node, data: SSAValue, compute: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
+    """What `compute` gives; of integers, in f64, and without the fractions of the result."""
+    element = node.element_type(data)
+    if is_float(element):
+        return compute(data)
+    return node.emit(CastOp(compute(node.emit(CastOp(data, f64))), element))
+
+
+def error_function(node: Node) -> SSAValue:
+    """Erf, which ONNX has of integers, too."""
+    return in_floating_point(node, node.input(0), lambda data: node.emit(ErfOp(data)))
+
+
 def binary(op: Binary) -> Converter:
     """Converts a node with two inputs that broadcast as in NumPy to one operation."""
 
@@ -179,12 +194,13 @@ def aligned_power(node: Node) -> SSAValue:
 def _power(node: Node, base: SSAValue, exponent: SSAValue) -> SSAValue:
     dtype = node.element_type(base)
     if not is_float(dtype):  # whole numbers up to 2**53 are exact in f64
-        result = node.emit(PowerOp(_cast(node, base, f64), _cast(node, exponent, f64)))
-        return _cast(node, result, dtype)
-    return node.emit(PowerOp(base, _cast(node, exponent, dtype)))
+        result = node.emit(PowerOp(converted(node, base, f64), converted(node, exponent, f64)))
+        return converted(node, result, dtype)
+    return node.emit(PowerOp(base, converted(node, exponent, dtype)))
 
 
-def _cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
+def converted(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
+    """`value` with elements of another type, itself when it has that type already."""
     return value if node.element_type(value) == dtype else node.emit(CastOp(value, dtype))
 
 
@@ -224,12 +240,12 @@ def bitwise_not(node: Node) -> SSAValue:
 def cast(node: Node) -> SSAValue:
     """Cast to the element type `to`."""
     node.ignore("saturate", "round_mode")  # about float8, which is not supported
-    return _cast(node, node.input(0), element_type_of(node.integer("to"), "attribute 'to'"))
+    return converted(node, node.input(0), element_type_of(node.integer("to"), "attribute 'to'"))
 
 
 def named_cast(node: Node) -> SSAValue:
     """Cast before operator set 6, where `to` is a name."""
-    return _cast(node, node.input(0), element_type_named(node.string("to", "")))
+    return converted(node, node.input(0), element_type_named(node.string("to", "")))
 
 
 def bit_cast(node: Node) -> SSAValue:
@@ -241,7 +257,7 @@ def bit_cast(node: Node) -> SSAValue:
 def cast_like(node: Node) -> SSAValue:
     """CastLike: the element type is that of the second input."""
     node.ignore("saturate", "round_mode")
-    return _cast(node, node.input(0), node.element_type(node.input(1)))
+    return converted(node, node.input(0), node.element_type(node.input(1)))
 
 
 def leaky_relu(node: Node) -> SSAValue:
@@ -340,7 +356,7 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Cosh": {9: unary(CoshOp)},
     "Div": broadcasting(DivideOp),
     "Equal": broadcasting(EqualOp),
-    "Erf": {9: unary(ErfOp)},
+    "Erf": {9: error_function},
     "Exp": {1: unary(ExpOp)},
     "Floor": {1: unary(FloorOp)},
     "Greater": broadcasting(GreaterOp),

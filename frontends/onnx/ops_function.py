@@ -1,7 +1,6 @@
 """Operators that are imported as ONNX defines them: by the function in their schema."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -28,16 +27,12 @@ def center_crop_pad(node: Node) -> Sequence[SSAValue | None]:
 
 
 FUNCTION_CONVERTERS: ConverterTable = {
-    "AffineGrid": {20: with_constant(1, "size")},
     "Attention": {23: function_body},
     "CausalConvWithState": {27: function_body},
     "CenterCropPad": {18: center_crop_pad},
     "LinearAttention": {27: function_body},
-    # Operator set 13 changed nothing but types.
-    "MeanVarianceNormalization": {9: partial(function_body, version=13), 13: function_body},
     "NegativeLogLikelihoodLoss": {12: function_body},
     "RotaryEmbedding": {23: function_body},
-    "Shrink": {9: function_body},
     "SoftmaxCrossEntropyLoss": {12: function_body},
     "SwiGLU": {28: function_body},
 }

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.binary import AddOp, LessEqualOp, LogicalAndOp, MultiplyOp, SubtractOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import TupleOp
+from xrelay.dialects.dense import BatchMatmulOp
 from xrelay.dialects.indexing import ScatterNDOp, ScatterOp
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.pool import AvgPool2DOp
@@ -28,6 +29,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_conv import spatial
 from xrelay.frontends.onnx.ops_matrix import reshaped
+from xrelay.frontends.onnx.tensors import Array
 from xrelay.frontends.onnx.windows import Window, kernel_shape, require_image
 
 _METHODS = {"linear": "bilinear", "cubic": "bicubic"}
@@ -52,6 +54,38 @@ def grid_sample(node: Node) -> SSAValue:
             align_corners=align_corners,
         )
     )
+
+
+def affine_grid(node: Node) -> SSAValue:
+    """
+    AffineGrid: where matrices move the places of a regular grid, which goes from -1 to 1 along each
+    axis. (The function that ONNX defines it by takes no batch of one matrix for two dimensions.)
+    """
+    align_corners = bool(node.integer("align_corners", 0))
+    matrices = node.input(0)
+    size = node.known_integers(1, "size")
+    batch, lengths = size[0], size[2:]
+    rank = len(lengths)
+    expected = (batch, rank, rank + 1)
+    if rank not in (2, 3) or node.shape_of(matrices) != expected:
+        raise OnnxImportError(
+            f"the matrices have the shape {list(node.shape_of(matrices))} and 'size' is {size}, "
+            "expected [N, 2, 3] and [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]"
+        )
+    axes = [_grid_places(length, align_corners) for length in lengths]
+    # The last axis comes first in the rows of the matrices.
+    places = [each.reshape(-1) for each in reversed(np.meshgrid(*axes, indexing="ij"))]
+    points = np.stack([*places, np.ones(prod(lengths))], axis=-1)
+    grid = node.constant(points[None].astype(node.element_dtype(matrices)))
+    moved = node.emit(BatchMatmulOp(grid, matrices, transpose_b=True))
+    return reshaped(node, moved, (batch, *lengths, rank))
+
+
+def _grid_places(length: int, align_corners: bool) -> Array:
+    """Elements at equal distances: the ends are -1 and 1, or the borders of the elements are."""
+    if align_corners:
+        return np.linspace(-1, 1, length) if length > 1 else np.zeros(length)
+    return (2 * np.arange(length) + 1) / max(1, length) - 1
 
 
 def roi_align(node: Node) -> SSAValue:
@@ -273,6 +307,7 @@ def max_unpool(node: Node) -> SSAValue:
 
 
 SAMPLING_CONVERTERS: ConverterTable = {
+    "AffineGrid": {20: affine_grid},
     "Col2Im": {18: column_to_image},
     "DeformConv": {19: deformable_convolution},
     "GridSample": {16: grid_sample},

@@ -113,6 +113,11 @@ def test_operators_that_are_functions():
     check("Shrink", [data], opset=9, lambd=0.3)
     check("MeanVarianceNormalization", [data], opset=9)
     check("MeanVarianceNormalization", [data], opset=13, axes=[1, 3])
+    half = data.astype(np.float16)
+    wide = half.astype(np.float64)
+    mean, deviation = (f(axis=(0, 2, 3), keepdims=True) for f in (wide.mean, wide.std))
+    expected = ((wide - mean) / deviation).astype(np.float16)
+    check("MeanVarianceNormalization", [half], expected=expected, opset=13)
     check("DynamicQuantizeLinear", [data], outputs=3)
     assert kinds(one_node("SwiGLU", [data, data], opset=28)) == ["sigmoid", "multiply", "multiply"]
 

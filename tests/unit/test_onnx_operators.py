@@ -30,6 +30,21 @@ SAMPLES = Samples(7)
 floats, integers, bools = SAMPLES.floats, SAMPLES.integers, SAMPLES.bools
 
 
+def test_functions_of_integers_are_cut():
+    """Of integers, too, ONNX has them: onnxruntime where it has a kernel, else the formula."""
+    data = integers(3, 4, low=1, high=9, dtype="int32")
+    wide = data.astype(np.float64)
+    for op in ("ReduceL2", "ReduceLogSum"):
+        check(op, [data], opset=13, axes=[1])
+    logarithms = np.log(np.exp(wide).sum(1, keepdims=True))
+    check("ReduceLogSumExp", [data], expected=logarithms.astype(np.int32), opset=13, axes=[1])
+    for dtype in ("int32", "uint8"):
+        check("Shrink", [integers(12, low=0, dtype=dtype)], opset=9, lambd=3.0, bias=1.5)
+    signs = np.array([-3, 0, 5], np.int32)
+    check("Erf", [signs], expected=np.array([0, 0, 0], np.int32))
+    check("Erf", [10 * signs], expected=np.array([-1, 0, 1], np.int32))
+
+
 # Elementwise operators
 
 UNARY = [
