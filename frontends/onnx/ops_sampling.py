@@ -61,24 +61,25 @@ def affine_grid(node: Node) -> SSAValue:
     AffineGrid: where matrices move the places of a regular grid, which goes from -1 to 1 along each
     axis. (The function that ONNX defines it by takes no batch of one matrix for two dimensions.)
     """
-    align_corners = bool(node.integer("align_corners", 0))
+    align_corners = node.flag("align_corners")
     matrices = node.input(0)
-    size = node.known_integers(1, "size")
-    batch, lengths = size[0], size[2:]
+    size = node.known_lengths(1, "size")
+    batch, lengths = size[:1], size[2:]
     rank = len(lengths)
-    expected = (batch, rank, rank + 1)
+    expected = (*batch, rank, rank + 1)
     if rank not in (2, 3) or node.shape_of(matrices) != expected:
         raise OnnxImportError(
             f"the matrices have the shape {list(node.shape_of(matrices))} and 'size' is {size}, "
             "expected [N, 2, 3] and [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]"
         )
+    require_table((*lengths, rank + 1), "the array of places of the grid")
     axes = [_grid_places(length, align_corners) for length in lengths]
     # The last axis comes first in the rows of the matrices.
     places = [each.reshape(-1) for each in reversed(np.meshgrid(*axes, indexing="ij"))]
     points = np.stack([*places, np.ones(prod(lengths))], axis=-1)
     grid = node.constant(points[None].astype(node.element_dtype(matrices)))
     moved = node.emit(BatchMatmulOp(grid, matrices, transpose_b=True))
-    return reshaped(node, moved, (batch, *lengths, rank))
+    return reshaped(node, moved, (*batch, *lengths, rank))
 
 
 def _grid_places(length: int, align_corners: bool) -> Array:
