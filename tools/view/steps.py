@@ -37,7 +37,7 @@ def steps_of(
 
     Raises DiagnosticException for what has no code.
     """
-    run_passes(module, [fusion], progress)
+    run_passes(module, [fusion], progress, options.limits)
     progress("generate kernels")
     return lower_function(entry_function(module), kernel_options(options)).steps
 
