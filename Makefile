@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lit unit lint types conformance fuzz bench bench-fusion clean help
+.PHONY: demo test lit unit lint types conformance fuzz bench bench-fusion constraints clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -16,6 +16,7 @@ help:
 	@echo "make conformance  random cases of every strategy; models between guard pages; recorded passes of TVM"
 	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
+	@echo "make constraints  newer versions in constraints.txt"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
 demo: $(VENV)/installed
@@ -69,15 +70,37 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-$(VENV)/installed-test: pyproject.toml
+# `make test PINNED=1` installs the versions and hashes of constraints.txt and nothing else, as
+# continuous integration does. They are for Python 3.11.
+PINNED ?=
+
+$(VENV)/installed-test: pyproject.toml $(if $(PINNED),constraints.txt)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+ifeq ($(PINNED),)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,dev]"
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+endif
 	touch $@ $(VENV)/installed
 
 $(VENV)/installed-bench: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@ $(VENV)/installed
+
+# The newest versions that pyproject.toml allows, from PyPI whatever else pip is set up to use; in an
+# environment of its own. Python 3.11 runs it, as the versions depend on that.
+constraints:
+	$(PYTHON) -m venv build/pip-tools
+	build/pip-tools/bin/python -m pip install --quiet --disable-pip-version-check "pip-tools~=7.6"
+	env -u PIP_FIND_LINKS -u PIP_INDEX_URL -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null \
+	  build/pip-tools/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	  --extra test --extra dev --build-deps-for editable --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	  --output-file build/pinned.txt pyproject.toml
+	{ echo '# What continuous integration installs on Python 3.11 (x86-64 Linux); by `make constraints`.'; \
+	  cat build/pinned.txt; } > constraints.txt
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis

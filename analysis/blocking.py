@@ -278,7 +278,8 @@ class BlockingPlan:
             self._in_blocks.add(known[0])
             if cancels:
                 return
-        if not isinstance(op, TupleOp):
+        # Regions in regions are walked only for images that they could use.
+        if self._only_in_blocks and not isinstance(op, TupleOp):
             for inner in op.walk():
                 self._need_plain(inner.operands)
 

@@ -27,6 +27,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.dependencies import keeps_place
+from xrelay.analysis.names import described
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.functional import ApplyOp
@@ -64,12 +65,6 @@ class CompilerRegionSet:
     regions: tuple[CompilerRegion, ...]
     of: dict[Operation, CompilerRegion]
     """The region of each operation that is in one."""
-
-
-def describe(op: Operation) -> str:
-    """An operation in messages."""
-    hint = op.results[0].name_hint if op.results else None
-    return f"{op.name} %{hint}" if hint else op.name
 
 
 def source_of(value: SSAValue) -> SSAValue:
@@ -154,7 +149,7 @@ class _Creator:
                 assert isinstance(value, OpResult)
                 raise self.error(
                     op,
-                    f"uses {describe(value.op)} of {self.text(part)}, which no compiler_end leaves",
+                    f"uses {described(value.op)} of {self.text(part)}, which no compiler_end leaves",
                 )
 
     def end(self, op: CompilerEndOp) -> None:
@@ -213,7 +208,7 @@ class _Creator:
         return str(CompilerRegion(part.id, part.compiler, self.function.sym_name.data))
 
     def error(self, op: Operation, message: str) -> DiagnosticException:
-        return DiagnosticException(f"{describe(op)} {message}")
+        return DiagnosticException(f"{described(op)} {message}")
 
     def finished(self) -> CompilerRegionSet:
         """The regions, without inputs that are outputs of the same region."""

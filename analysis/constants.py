@@ -5,7 +5,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.core import BlobAttr, ConstantOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.interpreters.arrays import BFLOAT16, constant_array, dtype_of
+from xrelay.interpreters.arrays import BFLOAT16, constant_array, dtype_of, held_elements
 from xrelay.interpreters.numerics import is_float
 
 
@@ -23,7 +23,7 @@ def number_of(value: SSAValue) -> float | None:
     op = value.owner
     if not isinstance(op, ConstantOp) or isinstance(op.value, BlobAttr):
         return None
-    array = constant_array(op)
+    array = held_elements(constant_array(op))
     if array.size == 0 or not np.all(array == array.flat[0]):
         return None
     first = array.flat[0].item()

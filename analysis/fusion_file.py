@@ -3,7 +3,8 @@ Fusion plans as data: what a program decides today, to be read, compared, change
 
     {"format": "xrelay fusion plan 1", "options": {…}, "blocks": [
       {"function": "main", "block": 1,
-       "groups": [{"members": [{"index": 2, "op": "relay.nn.conv2d", "name": "conv1"}, …],
+       "groups": [{"members": [{"index": 2, "op": "relay.nn.conv2d", "name": "conv1",
+                    "node": "/conv1/Conv"}, …],
                    "outputs": [4], "copies": [], "anchor": 2, "kind": "out_ewise_fusable"}, …],
        "values": [{"index": 2, "kind": "out_ewise_fusable", "uses": [[3, "elemwise"]],
                    "post_dominator": 4, "path_kind": "elemwise", "group": 0, "refusal": null}, …]}]}
@@ -22,6 +23,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.fusion import FusionNode, FusionPlan, Refusal, fusion_blocks
 from xrelay.analysis.fusion_policy import GroupMembers
+from xrelay.dialects.model_names import model_name
 
 FORMAT = "xrelay fusion plan 1"
 """The value of `format`."""
@@ -73,6 +75,9 @@ def _named(op: Operation, index: int) -> dict[str, Any]:
     data: dict[str, Any] = {"index": index, "op": op.name}
     if op.results and op.results[0].name_hint:
         data["name"] = op.results[0].name_hint
+    node = model_name(op)
+    if node is not None:
+        data["node"] = node
     return data
 
 

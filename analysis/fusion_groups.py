@@ -38,6 +38,7 @@ from xrelay.analysis.fusion_graph import (
     FusionNode,
     Refusal,
 )
+from xrelay.analysis.suggestions import did_you_mean
 from xrelay.dialects.core import TupleOp
 from xrelay.dialects.traits import OpPatternKind
 
@@ -85,6 +86,7 @@ class FusionOptions:
         if self.rules not in RULE_SETS:
             raise PassFailedException(
                 f"'rules' is '{self.rules}', expected one of {', '.join(RULE_SETS)}"
+                f"{did_you_mean(self.rules, RULE_SETS)}"
             )
 
 

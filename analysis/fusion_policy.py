@@ -27,6 +27,7 @@ from xrelay.analysis.fusion import (
     may_fuse,
 )
 from xrelay.analysis.fusion_graph import ELEMWISE, OUT_EWISE_FUSABLE, FusionNode, forward_graph
+from xrelay.analysis.names import described
 from xrelay.analysis.post_dominators import find_post_dominators
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 
@@ -87,12 +88,6 @@ def plan_of_groups(
                 f"that others use ({names}), expected one (or the option multi-output=true)"
             )
     return plan
-
-
-def described(op: Operation) -> str:
-    """An operation as diagnostics call it: its name, and that of its value."""
-    hint = op.results[0].name_hint if op.results else None
-    return f"{op.name} %{hint}" if hint else op.name
 
 
 def _checked(

@@ -1,9 +1,10 @@
-"""Names for functions that passes add to a module."""
+"""Names: those of functions that passes add to a module, and those of operations in messages."""
 
 import re
 from collections.abc import Container
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation
 
 
 def sanitized(name: str) -> str:
@@ -25,3 +26,10 @@ def module_symbols(module: ModuleOp) -> set[str]:
     """The names that the operations of a module define."""
     found = (op.properties.get("sym_name") for op in module.walk())
     return {name.data for name in found if isinstance(name, StringAttr)}
+
+
+def described(op: Operation) -> str:
+    """An operation in messages: its name, that of its result, and the place that it comes from."""
+    hint = next((result.name_hint for result in op.results if result.name_hint), None)
+    place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"
+    return f"{op.name}{f' %{hint}' if hint else ''}{place}"

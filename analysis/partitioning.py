@@ -19,8 +19,9 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, describe, source_of
+from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, source_of
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
+from xrelay.analysis.names import described
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 
@@ -96,8 +97,8 @@ class _Walk:
                 path.append((other, iter(self.dependencies.direct(other))))
             elif self.state[other] == 1 or self.is_pending(op, other):
                 raise DiagnosticException(
-                    f"{describe(other)} in @{self.partition.function.sym_name.data} needs its own "
-                    "results, through " + ", ".join(describe(each) for each, _ in path[::-1])
+                    f"{described(other)} in @{self.partition.function.sym_name.data} needs its own "
+                    "results, through " + ", ".join(described(each) for each, _ in path[::-1])
                 )
 
     def outputs(self, op: Operation) -> list[Operation]:
@@ -125,7 +126,7 @@ class _Walk:
         elif self.computed.get(partitioned) or not partitioned.region.outputs:
             if keeps_place(op):
                 raise DiagnosticException(
-                    f"{describe(op)} of {partitioned.region} has effects that come after the "
+                    f"{described(op)} of {partitioned.region} has effects that come after the "
                     "outputs of the region"
                 )
             self.partition.dead.append(op)
@@ -159,17 +160,17 @@ def _place(region: CompilerRegion, of: Mapping[Operation, CompilerRegion]) -> Pa
             continue
         if not encloses(block, op.parent):
             raise DiagnosticException(
-                f"{describe(op)} of {region} is in a block that neither contains nor is within "
+                f"{described(op)} of {region} is in a block that neither contains nor is within "
                 "the other blocks of the region"
             )
         if keeps_place(op):
             raise DiagnosticException(
-                f"{describe(op)} of {region} has effects and is in a branch, outside of which "
+                f"{described(op)} of {region} has effects and is in a branch, outside of which "
                 "other operations of the region are"
             )
         if isinstance(op, CompilerBeginOp) and not encloses(block_of(source_of(op.data)), block):
             raise DiagnosticException(
-                f"{describe(op)} of {region} takes a value of a branch, outside of which other "
+                f"{described(op)} of {region} takes a value of a branch, outside of which other "
                 "operations of the region are"
             )
     return PartitionedRegion(region, block)
@@ -187,9 +188,9 @@ def _check_captures(
             if isinstance(owner, Operation) and of.get(owner) is region:
                 continue
             if not any(encloses(b, block_of(value)) for part in op.regions for b in part.blocks):
-                what = describe(owner) if isinstance(owner, Operation) else "a parameter"
+                what = described(owner) if isinstance(owner, Operation) else "a parameter"
                 raise DiagnosticException(
-                    f"{describe(inner)} within {describe(op)} of {region} uses {what} from "
+                    f"{described(inner)} within {described(op)} of {region} uses {what} from "
                     "outside, which has to enter by compiler_begin"
                 )
 

@@ -36,10 +36,10 @@ from xrelay.analysis.compiler_regions import (
     CompilerRegion,
     CompilerRegionSet,
     compiler_regions,
-    describe,
     source_of,
 )
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
+from xrelay.analysis.names import described
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 
@@ -128,7 +128,7 @@ class _Merger:
         order = list(in_evaluation_order(self.regions.function))
         for op in order:
             if op not in self.nodes:
-                self.nodes[op] = _Node(describe(op))
+                self.nodes[op] = _Node(described(op))
         needs: dict[_Node, dict[_Node, None]] = {node: {} for node in self.nodes.values()}
         for region in self.regions.regions:
             node = self.nodes[region.ops[0]]
@@ -246,10 +246,10 @@ class _Merger:
             return "they are in different blocks"
         for op in region.ops:
             if keeps_place(op):
-                return f"one is in a branch, and {describe(op)} has effects"
+                return f"one is in a branch, and {described(op)} has effects"
         for begin in region.inputs:
             if not encloses(block_of(source_of(begin.data)), other.home):
-                return f"one is in a branch, where the operand of {describe(begin)} is computed"
+                return f"one is in a branch, where the operand of {described(begin)} is computed"
         return ""
 
 

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
 
-__all__ = ["CompileError", "Model", "ModelError", "OnnxImportError", "compile", "load"]
+    __version__: str
+
+__all__ = [
+    "CompileError",
+    "Model",
+    "ModelError",
+    "OnnxImportError",
+    "__version__",
+    "compile",
+    "load",
+]
 
 _HOMES = {
     "CompileError": ("xrelay.options", "CompileError"),
@@ -31,6 +41,11 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        # What is installed says so; to ask takes longer than the import of this package.
+        from importlib.metadata import version
+
+        return version("xrelay")
     if name not in _HOMES:
         raise AttributeError(f"module 'xrelay' has no attribute '{name}'")
     module, attribute = _HOMES[name]

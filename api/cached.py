@@ -22,12 +22,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from xrelay.collector import collector_paused
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
-from xrelay.runtime.cache import ObjectCache, file_digest, object_cache
+from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
+from xrelay.runtime.arguments import check_callable, flag_argument, path_argument
+from xrelay.runtime.cache import ObjectCache, object_cache
 from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
+from xrelay.runtime.reading import (
+    MAX_SOURCE_BYTES,
+    LocationError,
+    digest_of,
+    open_beside,
+    open_regular,
+    size_of,
+)
+from xrelay.runtime.weights import weights_path
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -65,6 +76,8 @@ class CompileArguments(TypedDict, total=False):
     profile: bool
     winograd: bool
     tuning: str | Path | TuningRecords
+    max_nodes: int
+    max_bytes: int
     progress: Progress
 
 
@@ -96,6 +109,8 @@ def compile_model(
     profile: bool = False,
     winograd: bool = True,
     tuning: str | Path | TuningRecords = NO_RECORDS,
+    max_nodes: int = DEFAULT_LIMITS.max_nodes,
+    max_bytes: int = DEFAULT_LIMITS.max_bytes,
     progress: Progress = silent,
 ) -> Model | PartitionedModel:
     """
@@ -107,6 +122,7 @@ def compile_model(
     "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
+    `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
 
     `backends` names engines that run what they support of the model, the preferred one first;
     xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
@@ -114,14 +130,19 @@ def compile_model(
     Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
     mend.
     """
-    records = tuning if isinstance(tuning, TuningRecords) else read_records(Path(tuning))
-    options = CompileOptions(threads, target, profile, winograd, records)
+    if not isinstance(tuning, TuningRecords):
+        tuning = read_records(path_argument("tuning", tuning, OptionError))
+    limits = Limits(max_nodes, max_bytes)
+    options = CompileOptions(threads, target, profile, winograd, tuning, limits)
+    flag_argument("cache", cache, OptionError)
+    flag_argument("fallback", fallback, OptionError)
+    check_callable("progress", progress, OptionError)
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
-        raise CompileError(
+        raise OptionError(
             f"shapes is a {type(given).__name__}, expected a mapping from inputs to their dimensions"
         )
-    if backends:
+    if not isinstance(cast(object, backends), Sequence) or backends:
         from xrelay.partitioned import compile_partitioned
 
         return compile_partitioned(
@@ -134,7 +155,7 @@ def compile_model(
         from xrelay.compiler import compile_code, read_model
 
         progress("read the model")
-        return compile_code(*read_model(model, shapes), options, progress)
+        return compile_code(*read_model(model, shapes, options.limits), options, progress)
 
     return load_or_compile(place, compiled, progress)
 
@@ -169,7 +190,21 @@ class CachePlace:
     def load(self, progress: Progress = silent) -> ModelCode | None:
         """The compiled model, if it is there."""
         progress("look into the cache")
-        return self.cache.load(self.key, self.path.parent if self.path else None)
+        return self.cache.load(self.key, self.digest)
+
+    def digest(self, name: str) -> str | None:
+        """The digest of a file beside the model; None when the compiler would not read it either."""
+        if self.path is None:
+            return None
+        try:
+            if name == weights_path(self.path).name:
+                file = open_regular(self.path.parent / name)
+            else:
+                file = open_beside(self.path.parent, name)
+            with file:
+                return digest_of(file, size_of(file))
+        except (OSError, LocationError):
+            return None
 
     def dependencies(self) -> dict[str, str | None] | None:
         """The digests of the files beside the model, by name; None when it cannot be read."""
@@ -180,7 +215,7 @@ class CachePlace:
         except (OSError, ValueError) as error:
             logger.info("cannot read %s: %s", self.path, error)
             return None
-        return {name: file_digest(self.path.parent / name) for name in names}
+        return {name: self.digest(name) for name in names}
 
     def store(self, code: ModelCode, before: dict[str, str | None] | None) -> None:
         """Keeps the compiled model, unless its files have changed since `before`."""
@@ -207,7 +242,7 @@ def cache_place(
     path = Path(model) if isinstance(model, str | Path) else None
     changed = _changed(path)
     if path is not None:
-        digest, name = file_digest(path), path.name
+        digest, name = _model_digest(path), path.name
     elif type(model).__name__ == "ModelProto":
         proto = cast("ModelProto", model)
         digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
@@ -222,9 +257,19 @@ def cache_place(
     facts = (
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),
-        *(_processor(options), _compiler_digest()),
+        *(options.limits, _processor(options), _compiler_digest()),
     )
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
+
+
+def _model_digest(path: Path) -> str | None:
+    """The digest of a model's file; None for what is no such file, which the compiler refuses."""
+    try:
+        with open_regular(path) as file:
+            size = size_of(file)
+            return digest_of(file, size) if size <= MAX_SOURCE_BYTES else None
+    except OSError:
+        return None
 
 
 def _processor(options: CompileOptions) -> Target:
@@ -238,7 +283,7 @@ def _changed(path: Path | None) -> int | None:
     """When a file was changed last, in nanoseconds; None for no file."""
     try:
         return None if path is None else path.stat().st_mtime_ns
-    except OSError:
+    except (OSError, ValueError):  # ValueError for a name that no file can have.
         return None
 
 
@@ -255,10 +300,10 @@ def _side_files(path: Path) -> Iterator[str]:
     if path.suffix == ".relay":
         return
     if path.suffix == ".mlir":
-        yield f"{path.name}.weights.npz"
+        yield weights_path(path).name
         return
     with (
-        path.open("rb") as file,
+        open_regular(path) as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
     ):
         for match in _LOCATION.finditer(content):

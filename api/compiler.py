@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects import llvm
-from xdsl.dialects.builtin import (
-    AnyDenseElement,
-    AnyFloat,
-    ArrayAttr,
-    DenseIntOrFPElementsAttr,
-    DictionaryAttr,
-    ModuleOp,
-    RankedStructure,
-    StringAttr,
-    i1,
-)
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TupleType, i1
 from xdsl.ir import Attribute
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
+from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
+from xrelay.analysis.verification import verify_program
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import element_count
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
 from xrelay.lowering.fuse_composites import FuseCompositesPass
@@ -47,11 +41,15 @@ from xrelay.lowering.program import (
 )
 from xrelay.lowering.target import NATIVE, named_target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.places import Places, verify_failure
+from xrelay.program_parser import ProgramParser
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
+from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
@@ -73,20 +71,44 @@ def context() -> Context:
 
 @collector_paused()
 def read_model(
-    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None = None
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
     which is copied.
 
-    Raises DiagnosticException that says what is wrong with the file.
+    Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`.
     """
+    module, name = _module_of(model, shapes, limits)
+    excess = limits.nodes_excess(expanded_total(module))
+    if excess is not None:
+        raise CompileError(f"with each call expanded the program has {excess}")
+    require_limits(module, limits)
+    return module, name
+
+
+def require_limits(module: ModuleOp, limits: Limits) -> None:
+    """Raises CompileError for a module that is too large."""
+    for excess, what in (
+        (limits.nodes_excess(operation_total(module)), "the program has"),
+        (limits.bytes_excess(constant_bytes(module)), "the constants of the program have"),
+    ):
+        if excess is not None:
+            raise CompileError(f"{what} {excess}")
+
+
+def _module_of(
+    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None, limits: Limits
+) -> tuple[ModuleOp, str]:
+    """What `read_model` reads, before calls are counted."""
     if isinstance(model, ModuleOp):
         try:
-            model.verify()
+            verify_program(model)
         except VerifyException as error:
-            raise CompileError(f"the module does not verify: {error}") from error
+            raise CompileError(verify_failure(model, error)) from error
         return model.clone(), "model"
     if isinstance(model, str | Path):
         path = Path(model)
@@ -105,7 +127,7 @@ def read_model(
         )
     from xrelay.frontends.onnx import import_model
 
-    return import_model(model, shapes=shapes), name
+    return import_model(model, shapes=shapes, limits=limits), name
 
 
 def read_mlir(path: Path) -> ModuleOp:
@@ -118,10 +140,14 @@ def read_mlir(path: Path) -> ModuleOp:
 
     content = read_bytes(path)
     try:
-        module = parse_program(content, str(path), context())
-        module.verify()
+        places: Places = {}
+        module = parse_program(content, str(path), context(), places=places)
+        try:
+            verify_program(module)
+        except VerifyException as error:
+            raise CompileError(verify_failure(module, error, places)) from error
         side_file = weights_path(path)
-        if side_file.exists():
+        if os.path.exists(side_file):
             attach_weights(module, read_weights(side_file))
     except ParseError as error:
         raise CompileError(str(error).strip()) from error
@@ -138,9 +164,9 @@ def read_relay(path: Path) -> ModuleOp:
     """
     module = parse_relay(read_bytes(path), str(path))
     try:
-        module.verify()
+        verify_program(module)
     except VerifyException as error:
-        raise CompileError(f"'{path}' does not verify: {error}") from error
+        raise CompileError(f"'{path}': {verify_failure(module, error)}") from error
     except RecursionError as error:
         raise CompileError(f"'{path}' nests too deeply") from error
     return module
@@ -160,7 +186,7 @@ def parse_relay(content: bytes, name: str) -> ModuleOp:
 def read_bytes(path: Path) -> bytes:
     """The content of a file; raises CompileError when it cannot be read."""
     try:
-        return path.read_bytes()
+        return read_source(path)
     except OSError as error:
         raise CompileError(f"cannot read '{path}': {error.strerror}") from error
 
@@ -174,10 +200,15 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def parse_program(
-    content: bytes, name: str, ctx: Context, *, implicit_module: bool = True
+    content: bytes,
+    name: str,
+    ctx: Context,
+    *,
+    implicit_module: bool = True,
+    places: Places | None = None,
 ) -> ModuleOp:
     """
-    The module in a text that may be damaged.
+    The module in a text that may be damaged. `places` gets to know where its operations stand.
 
     Raises ParseError or VerifyException as the parser does, CompileError where that would raise
     something else or would not end.
@@ -185,49 +216,13 @@ def parse_program(
     text = decoded(content, name)
     check_strings(text, name)
     try:
-        return ProgramParser(ctx, text, name).parse_module(implicit_module)
+        return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
     except (ParseError, DiagnosticException):
         raise
     except Exception as error:
         # Assertions of the parser, too many nested regions, …
         raise CompileError(f"cannot parse '{name}': {error}") from error
 
-
-class ProgramParser(Parser):
-    """
-    xDSL's parser, which takes a hexadecimal element of a dense attribute for a whole number. Of
-    floats it is the bits, in MLIR and where xDSL prints infinities, NaN and large whole numbers.
-    """
-
-    def parse_dense_int_or_fp_elements_attr(
-        self, type: RankedStructure[AnyDenseElement] | None
-    ) -> DenseIntOrFPElementsAttr:
-        start = self.pos
-        attribute = super().parse_dense_int_or_fp_elements_attr(type)
-        dtype = attribute.get_element_type()
-        literal = self.lexer.input.content[start : self.pos].partition(">")[0]
-        elements = _ELEMENTS.findall(re.sub("//.*", "", literal))
-        if not isinstance(dtype, AnyFloat) or not any(map(_HEXADECIMAL.match, elements)):
-            return attribute
-        values = [
-            self._float(element, dtype) if _HEXADECIMAL.match(element) else value
-            for element, value in zip(elements, attribute.get_values(), strict=False)
-        ]
-        type_ = cast(RankedStructure[AnyFloat], attribute.type)
-        if len(elements) == 1:
-            values *= element_count(type_.get_shape())
-        return DenseIntOrFPElementsAttr.from_list(type_, cast(list[float], values))
-
-    def _float(self, element: str, dtype: AnyFloat) -> float:
-        """The number of these bits."""
-        bits = int(element, 16)
-        if bits.bit_length() > dtype.bitwidth:
-            self.raise_error(f"{element} has more bits than {dtype}")
-        return dtype.unpack(bits.to_bytes(dtype.compile_time_size, "little"), 1)[0]
-
-
-_ELEMENTS = re.compile(r"[^\s,\[\]<]+")
-_HEXADECIMAL = re.compile("0x[0-9A-Fa-f]+")
 
 _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
 _STRINGS = re.compile(rf'{_STRING}|//[^\n]*|"')
@@ -293,18 +288,25 @@ def relay_passes(target: str, threads: int = 1) -> tuple[ModulePass, ...]:
     return (*preparation(target), FuseCompositesPass(target, threads), FuseOpsPass(rules="cpu"))
 
 
-def run_passes(module: ModuleOp, passes: Sequence[ModulePass], progress: Progress = silent) -> None:
-    """Runs passes on a module, in place."""
+def run_passes(
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    progress: Progress = silent,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Runs passes on a module, in place. Raises CompileError when it outgrows `limits`."""
     ctx = context()
     for each in passes:
         progress(each.name)
         each.apply(ctx, module)
+        require_limits(module, limits)
 
 
 @collector_paused()
 def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
     """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
-    run_passes(module, relay_passes(options.target, options.threads), progress)
+    passes = relay_passes(options.target, options.threads)
+    run_passes(module, passes, progress, options.limits)
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(function, kernel_options(options), profile=options.profile)
@@ -321,9 +323,14 @@ def kernel_options(options: CompileOptions) -> KernelOptions:
 def build(
     program: Program, name: str, options: CompileOptions, progress: Progress = silent
 ) -> ModelCode:
-    """The LLVM IR and the weights of a lowered program, which is used up."""
+    """
+    The LLVM IR and the weights of a lowered program, which is used up.
+
+    Raises DiagnosticException for programs that no memory can hold.
+    """
     from xdsl.backend.llvm.convert import convert_module as to_llvmlite
 
+    require_memory(program, options.limits)
     progress("convert to LLVM")
     target = named_target(options.target)
     symbol = symbol_name(name)
@@ -359,7 +366,7 @@ def build(
 
 def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
     """The constants of a program, each in the order of elements that the kernels expect."""
-    constants = aligned_bytes(program.constant_bytes)
+    constants = aligned_bytes(program.constant_bytes, "the constants of the program")
     for constant in program.constants:
         data = np.frombuffer(constant.data, np.uint8)
         type_ = constant.op.result.type
@@ -392,7 +399,34 @@ def tensor_spec(port: Port) -> TensorSpec:
 
 def step_spec(step: Step) -> StepSpec:
     """A step as the run time describes it."""
-    return StepSpec(step.name, step.flops, step.bytes, ", ".join(step.implementations))
+    how = ", ".join(step.implementations)
+    return StepSpec(step.name, step.flops, step.bytes, how, step.nodes)
+
+
+CALLS_PER_TUPLE = 8
+"""Calls that go into each other for every level of a type of tuples in tuples, at most."""
+
+
+def check_tuples(module: ModuleOp) -> None:
+    """Raises CompileError for a value whose type nests deeper than Python lets calls go."""
+    most = sys.getrecursionlimit() // CALLS_PER_TUPLE
+    for function in module.walk():
+        if not isinstance(function, func.FuncOp):
+            continue
+        types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
+        results = (result.type for op in function.walk() for result in op.results)
+        # By identity: comparing types recurses as well.
+        level = {id(each): each for each in chain(types, results) if isinstance(each, TupleType)}
+        for _ in range(most):
+            fields = (field for each in level.values() for field in each.types.data)
+            level = {id(each): each for each in fields if isinstance(each, TupleType)}
+            if not level:
+                break
+        else:
+            raise CompileError(
+                f"function '{function.sym_name.data}' has tuples in tuples, more than {most} levels "
+                "deep: Python's recursion limit allows no more"
+            )
 
 
 def compile_code(
@@ -403,4 +437,5 @@ def compile_code(
 
     Raises DiagnosticException for what has no code.
     """
+    check_tuples(module)
     return build(lower(module, options, progress), name, options, progress)

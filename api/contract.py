@@ -14,6 +14,8 @@ Results must stay as they are when the region runs again, and two threads may ru
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from reprlib import repr as shown
+from typing import cast
 from zlib import crc32
 
 import numpy as np
@@ -22,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xrelay.analysis.compilers import No
-from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions
+from xrelay.backends.base import Array, Backend, BackendError, CompiledRegion, RegionOptions
 from xrelay.backends.contract_cases import ContractCase, operator_cases, structure_cases
 from xrelay.backends.pattern_examples import NoExample, pattern_examples
 from xrelay.backends.region_builder import RegionBuilder
@@ -159,7 +161,13 @@ def difference(found: Array, expected: Array) -> str | None:
 
 
 def contract_cases(backend: Backend) -> Iterator[ContractCase]:
-    """The cases that a backend takes: those of which it supports all operators."""
+    """
+    The cases that a backend takes: those of which it supports all operators.
+
+    Raises BackendError for what is no backend.
+    """
+    if not isinstance(cast(object, backend), Backend):
+        raise BackendError(f"the backend is {shown(backend)}, expected a Backend")
     for case in (*operator_cases(), *structure_cases(), *pattern_cases(backend)):
         if case.special and not backend.special_numbers:
             continue

@@ -7,7 +7,9 @@ Source: `onnx.backend.base`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from reprlib import repr as shown
+from typing import Any, cast
 from unittest import SkipTest
 
 import numpy as np
@@ -17,9 +19,12 @@ from onnx.defs import onnx_opset_version
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.cached import compile_model
+from xrelay.options import OptionError
+from xrelay.runtime.arguments import number_argument
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model
 from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.signature import listed
 
 
 class CompiledRep(BackendRep):
@@ -34,18 +39,33 @@ class CompiledRep(BackendRep):
         """
         The outputs in order.
 
-        Raises ModelError for other names, shapes or dtypes, TypeError for options.
+        Raises ModelError for another number of inputs, other names, shapes or dtypes, TypeError for
+        options, of which there are none.
         """
         if kwargs:
             raise TypeError(f"unknown options: {', '.join(kwargs)}")
-        if isinstance(inputs, np.ndarray):
-            inputs = [inputs]
         if not isinstance(inputs, Mapping):
-            names = [spec.name for spec in self.model.signature.inputs]
-            if len(names) != len(inputs):
-                raise TypeError(f"{len(inputs)} inputs given, the model takes {len(names)}")
-            inputs = dict(zip(names, inputs, strict=True))
+            specs = self.model.signature.inputs
+            arrays = _in_order(inputs, len(specs), listed(specs))
+            inputs = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
         return tuple(self.model.run(inputs).values())
+
+
+def _in_order(inputs: object, count: int, expected: str) -> Sequence[Any]:
+    """
+    Inputs in order, of which one array may stand for itself.
+
+    Raises ModelError for another number of them, and for what is no list.
+    """
+    if isinstance(inputs, np.ndarray):
+        given: Sequence[Any] = [cast(Array, inputs)]
+    elif isinstance(inputs, list | tuple):
+        given = cast(Sequence[Any], inputs)
+    else:
+        raise ModelError(f"the inputs are a {type(inputs).__name__}, expected a list of {expected}")
+    if len(given) != count:
+        raise ModelError(f"{len(given)} inputs are given, expected {expected}")
+    return given
 
 
 class XRelayBackend(Backend):
@@ -56,14 +76,18 @@ class XRelayBackend(Backend):
         """
         Compiles a model. Options are those of `xrelay.compile`.
 
-        Raises unittest.SkipTest, as ONNX's test runner expects, for what is not supported.
+        Raises unittest.SkipTest, as ONNX's test runner expects, for what is not supported, and
+        OptionError for options that are none.
         """
         if not cls.supports_device(device):
             raise SkipTest(f"device {device} is not supported")
+        if not isinstance(cast(object, model), ModelProto | str | Path):
+            raise ModelError(f"the model is {shown(model)}, expected an onnx.ModelProto")
         try:
             return CompiledRep(compile_model(model, **kwargs))
-        except ModelError:
-            # LLVM or the system's tools refuse what we generate: a failure, not a lack of support.
+        except (ModelError, OptionError):
+            # LLVM or the system's tools refuse what we generate, or the caller asks for something
+            # that does not exist: a failure, not a lack of support.
             raise
         except DiagnosticException as error:
             raise SkipTest(str(error)) from error
@@ -80,11 +104,18 @@ class XRelayBackend(Backend):
         """
         The outputs of a single node, run as a model. `opset_version=` says of which operator set
         it is; other options are those of `xrelay.compile`.
+
+        Raises ModelError for what is no node, or no input of it, beside what `prepare` and `run` raise.
         """
         del outputs_info
-        opset = kwargs.pop("opset_version", onnx_opset_version())
+        if not isinstance(cast(object, node), NodeProto):
+            raise ModelError(f"the node is {shown(node)}, expected an onnx.NodeProto")
+        newest = onnx_opset_version()
+        opset = kwargs.pop("opset_version", newest)
+        opset = number_argument("opset_version", opset, 1, newest, ModelError)
         names = [name for name in node.input if name]
-        arrays = [np.asarray(each) for each in inputs]
+        given = _in_order(inputs, len(names), f"{len(names)}: {', '.join(names)}")
+        arrays = [_array(name, each) for name, each in zip(names, given, strict=True)]
         graph = helper.make_graph(
             [node],
             node.op_type,
@@ -104,8 +135,18 @@ class XRelayBackend(Backend):
         """Whether `device` is a CPU."""
         try:
             return Device(device).type == DeviceType.CPU
-        except (AttributeError, ValueError):
+        except (AttributeError, TypeError, ValueError):
             return False
+
+
+def _array(name: str, value: object) -> Array:
+    """An input of a node. Raises ModelError for what ONNX has no type for."""
+    try:
+        array = np.asarray(value)
+        helper.np_dtype_to_tensor_dtype(array.dtype)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"input '{name}' is no array of a type that ONNX has: {error}") from error
+    return array
 
 
 prepare = XRelayBackend.prepare

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from reprlib import repr as shown
 from typing import cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.lowering.target import NATIVE, TARGETS
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.lowering.target import NATIVE, TARGETS, unknown_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
+from xrelay.runtime.arguments import flag_argument, number_argument
 from xrelay.runtime.support import MAX_THREADS
 
 Shapes = Mapping[str, Sequence[int]]
@@ -17,6 +20,10 @@ Progress = Callable[[str], None]
 
 class CompileError(DiagnosticException):
     """A model cannot be read or compiled."""
+
+
+class OptionError(CompileError):
+    """An option of `xrelay.compile` has a value that it cannot have, whatever the model."""
 
 
 def silent(stage: str) -> None:
@@ -38,13 +45,21 @@ class CompileOptions:
     """Whether convolutions may use Winograd's algorithm: fewer operations, more rounding errors."""
     tuning: TuningRecords = NO_RECORDS
     """What was measured; decides between implementations before priorities and estimates do."""
+    limits: Limits = DEFAULT_LIMITS
+    """How large the program may become."""
 
     def __post_init__(self) -> None:
-        threads = cast(object, self.threads)
-        if isinstance(threads, bool) or not isinstance(threads, int):
-            raise CompileError(f"threads is {threads!r}, expected a whole number")
-        if not 1 <= self.threads <= MAX_THREADS:
-            raise CompileError(f"threads is {self.threads}, expected 1 to {MAX_THREADS}")
-        if self.target not in (NATIVE, *TARGETS):
-            known = ", ".join((NATIVE, *TARGETS))
-            raise CompileError(f"unknown target '{self.target}', known targets are {known}")
+        threads = number_argument("threads", self.threads, 1, MAX_THREADS, OptionError)
+        object.__setattr__(self, "threads", threads)  # NumPy's numbers have no JSON.
+        target = cast(object, self.target)
+        known = (NATIVE, *TARGETS)
+        if not isinstance(target, str):
+            raise OptionError(f"target is {shown(target)}, expected one of {', '.join(known)}")
+        if target not in known:
+            raise OptionError(unknown_target(target))
+        flag_argument("profile", self.profile, OptionError)
+        flag_argument("winograd", self.winograd, OptionError)
+        if not isinstance(cast(object, self.tuning), TuningRecords):
+            raise OptionError(f"tuning is {shown(self.tuning)}, expected TuningRecords")
+        for name, limit in vars(self.limits).items():
+            number_argument(name, limit, 1, None, OptionError)

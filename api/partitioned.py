@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from xrelay.analysis.call_graph import CallGraph
 from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.analysis.memory_plan import Lifetime, plan_memory
+from xrelay.analysis.names import described as described_op
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
@@ -34,7 +35,6 @@ from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.lowering.control_flow import check_straight
-from xrelay.lowering.control_flow import described as described_op
 from xrelay.lowering.program import entry_function, ports
 from xrelay.lowering.target import named_target
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
@@ -372,7 +372,7 @@ def compile_partitioned(
     """
     found = find_backends(backends)
     progress("read the model")
-    module, name = read_model(model, shapes)
+    module, name = read_model(model, shapes, options.limits)
     require_weights(module)
     partition(module, found, progress)
     return compile_partition(

@@ -8,6 +8,7 @@ Backends by name. A package offers one with an entry point of the group `xrelay.
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isclass
 
+from xrelay.analysis.suggestions import did_you_mean
 from xrelay.backends.base import Backend, BackendError
 from xrelay.backends.checked import CheckedBackend
 
@@ -41,7 +42,8 @@ def find_backend(text: str) -> Backend:
     entry = entries.get(name)
     if entry is None:
         known = ", ".join(entries) or "none"
-        raise BackendError(f"there is no backend '{name}', installed are {known}")
+        suggestion = did_you_mean(name, entries)
+        raise BackendError(f"there is no backend '{name}', installed are {known}{suggestion}")
     try:
         found: object = entry.load()
     except Exception as error:

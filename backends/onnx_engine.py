@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
+from xrelay.analysis.suggestions import did_you_mean
 from xrelay.backends.base import Backend, BackendError, No, Support
 from xrelay.backends.regions import operator_name
 from xrelay.dialects.relay import Relay
@@ -24,7 +25,10 @@ class OnnxEngine(Backend, ABC):
         known = {op.name.removeprefix("relay.") for op in Relay.operations}
         for name in self.wanted:
             if name not in known:
-                raise BackendError(f"backend '{self.name}': there is no operator '{name}'")
+                raise BackendError(
+                    f"backend '{self.name}': there is no operator '{name}'"
+                    f"{did_you_mean(name, known)}"
+                )
         try:
             self.engine: Any = import_module(self.name)
         except ImportError as error:

@@ -48,6 +48,7 @@ from xrelay.backends.regions import (
 )
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.relay import Relay
+from xrelay.runtime.reading import read_source
 
 _NUMBERS = ("flops", "bandwidth", "launch")
 DTYPES = (
@@ -165,7 +166,7 @@ def read_costs(path: Path) -> Costs:
     Raises BackendError that names the file and the entry that is wrong.
     """
     try:
-        data = tomllib.loads(path.read_text())
+        data = tomllib.loads(read_source(path).decode())
     except OSError as error:
         raise BackendError(f"cannot read '{path}': {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

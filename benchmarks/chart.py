@@ -12,6 +12,7 @@ COLOURS = {
     "xrelay": "#d55e00",
     "onnxruntime": "#999999",
     "openvino": "#0072b2",
+    "openvino-default": "#56b4e9",
     "torch": "#e69f00",
     "tvm": "#009e73",
     "iree": "#cc79a7",
@@ -48,7 +49,7 @@ def draw(report: Report, path: Path) -> None:
                 if own and reference:
                     places.append(position + (index - (len(engines) - 1) / 2) * width)
                     heights.append(reference.median / own.median)
-            title = ENGINES[engine].title
+            title = report.title(engine)
             bars = axes.bar(places, heights, width, color=COLOURS[engine], label=title)
             if len(engines) <= 4:
                 axes.bar_label(bars, fmt="%.2f", fontsize=6, rotation=90, padding=2)

@@ -1,7 +1,8 @@
 """
 The engines that are compared, each behind the same small interface.
 
-All of them compute in float32 on the same number of threads, one request at a time. An engine is
+All of them run on the same number of threads, one request at a time, and compute in float32; only
+engines "as they come" choose a type themselves, and tell which one (`Session.precision`). An engine is
 there when its package can be found; what one cannot do is told as a reason (`NotRun`), not hidden.
 """
 
@@ -20,6 +21,9 @@ import numpy.typing as npt
 # No import of the suite here: the process that measures loading must not know onnx or torch yet.
 
 Array = npt.NDArray[Any]
+
+FLOAT32 = "f32"
+"""The precision in which engines are compared."""
 
 
 class NotRun(Exception):
@@ -47,6 +51,8 @@ class Session:
     """What is timed: one inference, from arrays to results that can be read."""
     outputs: Callable[[Any], list[Array]]
     """The outputs, in the order of the ONNX model, from what `run` returned."""
+    precision: str = FLOAT32
+    """The type in which the engine multiplies float32 values: `f32`, `bf16` or `f16`."""
 
 
 @dataclass(frozen=True)
@@ -110,20 +116,31 @@ def load_onnxruntime(job: Job) -> Session:
 
 def load_openvino(job: Job) -> Session:
     """One stream; float32 is asked for, because it would use bfloat16 units where there are any."""
+    session = openvino_session(job, {"INFERENCE_PRECISION_HINT": FLOAT32})
+    if session.precision != FLOAT32:
+        raise NotRun(f"it computes in {session.precision}, not in {FLOAT32}")
+    return session
+
+
+def load_openvino_default(job: Job) -> Session:
+    """One stream; the precision is the one that it chooses for this CPU."""
+    return openvino_session(job, {})
+
+
+def openvino_session(job: Job, hints: Mapping[str, str]) -> Session:
+    """OpenVINO on one stream, with hints beside those of latency and threads."""
     openvino: Any = import_module("openvino")
     compiled = openvino.Core().compile_model(
         str(job.path),
         "CPU",
         {
-            "INFERENCE_PRECISION_HINT": "f32",
             "INFERENCE_NUM_THREADS": job.threads,
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
+            **hints,
         },
     )
     precision = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-    if precision != "f32":
-        raise NotRun(f"it computes in {precision}, not in f32")
     request = compiled.create_infer_request()
     tensors = {name: openvino.Tensor(array) for name, array in job.inputs.items()}
     count = len(compiled.outputs)
@@ -132,7 +149,7 @@ def load_openvino(job: Job) -> Session:
         request.infer(tensors, share_inputs=True, share_outputs=True)
         return [request.get_output_tensor(i).data for i in range(count)]
 
-    return Session(run, lambda result: [np.array(each) for each in result])
+    return Session(run, lambda result: [np.array(each) for each in result], precision)
 
 
 def load_torch(job: Job) -> Session:
@@ -219,7 +236,7 @@ XRELAY = "xrelay"
 REFERENCE = "onnxruntime"
 """The engine whose outputs are the right ones."""
 RIVALS = ("onnxruntime", "openvino")
-"""The engines whose faster one ratios compare with."""
+"""The engines whose faster one the ratio compares with. Both compute in float32, as xrelay does."""
 
 ENGINES: dict[str, Engine] = {
     engine.name: engine
@@ -227,6 +244,10 @@ ENGINES: dict[str, Engine] = {
         Engine(XRELAY, "xrelay", "xrelay", "xrelay", load_xrelay),
         Engine("onnxruntime", "onnxruntime", "onnxruntime", "onnxruntime", load_onnxruntime),
         Engine("openvino", "OpenVINO", "openvino", "openvino", load_openvino),
+        Engine(
+            *("openvino-default", "OpenVINO as it comes", "openvino", "openvino"),
+            load_openvino_default,
+        ),
         Engine("torch", "torch.compile", "torch._inductor", "torch", load_torch),
         Engine("tvm", "TVM", "tvm", "apache-tvm", load_tvm),
         Engine("iree", "IREE", "iree.compiler", "iree-base-compiler", load_iree),

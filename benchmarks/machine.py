@@ -59,7 +59,7 @@ class MachineDescription:
     memory: int
     vector_bits: int
     low_precision: tuple[str, ...]
-    """Units for bfloat16 and the like, which the measured engines must not use."""
+    """Units for bfloat16 and the like, which engines that compute in float32 do not use."""
     load: float
     """The load average before the run: what others did on the machine."""
     system: str

@@ -100,7 +100,10 @@ def measure(
     timings = interleave(
         {engine: session.run for engine, session in sessions.items()}, seconds, count
     )
-    results = {engine: EngineResult(timing) for engine, timing in timings.items()}
+    results = {
+        engine: EngineResult(timing, precision=sessions[engine].precision)
+        for engine, timing in timings.items()
+    }
     if REFERENCE in found:
         for engine in found.keys() - {REFERENCE}:
             results[engine].difference = difference(found[engine], found[REFERENCE])

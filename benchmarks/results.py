@@ -6,13 +6,16 @@ from math import exp, log
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.engines import RIVALS, XRELAY
+from benchmarks.engines import ENGINES, FLOAT32, RIVALS, XRELAY
 
 if TYPE_CHECKING:
     from benchmarks.machine import MachineDescription
 
 TOLERANCE = 1e-4
-"""How far outputs may be from the reference's, relative to the largest value there."""
+"""
+How far outputs that are computed in float32 may be from the reference's, relative to the largest
+value there.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class EngineResult:
     timing: Timing | None = None
     difference: float | None = None
     """The largest difference from the reference, relative to the largest value there."""
+    precision: str = FLOAT32
+    """The type in which it multiplied: `Session.precision`."""
     reason: str | None = None
     cold: Loading | None = None
     """Compiled, or read from the model."""
@@ -66,8 +71,13 @@ class EngineResult:
 
     @property
     def wrong(self) -> bool:
-        """Whether it gave other results than the reference."""
-        return self.difference is not None and not self.difference <= TOLERANCE
+        """
+        Whether it gave other results than the reference, by more than float32 explains. What other
+        precisions cost in accuracy is shown and not judged.
+        """
+        if self.difference is None or self.precision != FLOAT32:
+            return False
+        return not self.difference <= TOLERANCE
 
 
 @dataclass
@@ -82,9 +92,13 @@ class Case:
     @property
     def ratio(self) -> float | None:
         """How many times as fast xrelay is as the fastest rival, by medians. None when unknown."""
-        own = self.timing(XRELAY)
-        rivals = [timing.median for name in RIVALS if (timing := self.timing(name))]
-        return min(rivals) / own.median if own and rivals else None
+        ratios = [ratio for name in RIVALS if (ratio := self.ratio_to(name)) is not None]
+        return min(ratios, default=None)
+
+    def ratio_to(self, engine: str) -> float | None:
+        """How many times as fast xrelay is as an engine, by medians. None when unknown."""
+        own, other = self.timing(XRELAY), self.timing(engine)
+        return other.median / own.median if own and other else None
 
     def timing(self, engine: str) -> Timing | None:
         """The times of an engine, if it ran."""
@@ -120,6 +134,26 @@ class Report:
     def mean_ratio(self, threads: int) -> float | None:
         """The geometric mean of the ratios that are known. None when none is."""
         return geometric_mean([case.ratio for case in self.of_threads(threads)])
+
+    def mean_ratio_to(self, engine: str, threads: int) -> float | None:
+        """The same of the ratios to one engine."""
+        return geometric_mean([case.ratio_to(engine) for case in self.of_threads(threads)])
+
+    def precisions(self, engine: str) -> tuple[str, ...]:
+        """The types in which an engine computed the models that it ran."""
+        ran = [case.engines[engine] for case in self.cases if case.timing(engine)]
+        return tuple(dict.fromkeys(result.precision for result in ran))
+
+    @property
+    def reduced(self) -> list[str]:
+        """The engines that did not compute everything in float32."""
+        return [name for name in self.engines if {*self.precisions(name)} - {FLOAT32}]
+
+    def title(self, engine: str) -> str:
+        """The title of an engine, with its precisions where these are not float32 alone."""
+        title = ENGINES[engine].title
+        precisions = ", ".join(self.precisions(engine))
+        return f"{title} ({precisions})" if engine in self.reduced else title
 
     @property
     def wrong(self) -> list[str]:

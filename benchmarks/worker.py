@@ -92,8 +92,8 @@ class Workers:
         """
         request = {"race": list(engines), "seconds": seconds, "count": count}
         return {
-            engine: EngineResult(Timing(tuple(samples)), gap)
-            for engine, (samples, gap) in self._answer(request, job).items()
+            engine: EngineResult(Timing(tuple(samples)), gap, precision)
+            for engine, (samples, gap, precision) in self._answer(request, job).items()
         }
 
     def _answer(self, request: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -144,7 +144,11 @@ def main() -> int:
     else:
         results = measure(job, request["race"], request["seconds"], request["count"])
         answer = {
-            engine: (result.timing.samples if result.timing else (), result.difference)
+            engine: (
+                result.timing.samples if result.timing else (),
+                result.difference,
+                result.precision,
+            )
             for engine, result in results.items()
         }
     Path(request["answer"]).write_text(json.dumps(answer))

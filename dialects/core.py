@@ -130,6 +130,13 @@ def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[AnyDenseEle
     return isinstance(value, DenseIntOrFPElementsAttr)
 
 
+def stored_bytes(value: Attribute) -> int:
+    """The size of what a constant keeps; one number that fills a tensor is kept once."""
+    if isinstance(value, BlobAttr):
+        return 0 if value.data.data is None else memoryview(value.data.data).nbytes
+    return len(value.data.data) if is_dense(value) else 0
+
+
 def _ref_operand_def() -> SSAValue[RefType]:
     """A reference operand. Unlike `operand_def`, its type is known to type checkers."""
     return cast(SSAValue[RefType], operand_def(RefType))

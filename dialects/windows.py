@@ -69,7 +69,8 @@ def window_output(
 ) -> list[int]:
     """
     How many positions a window takes on each spatial axis. With `ceil_mode` a window that starts
-    inside of the padded image may reach beyond its end.
+    before the end of the image may reach beyond the padding, also the first one of an image that
+    is shorter than the window.
     """
     result: list[int] = []
     axes = len(image)
@@ -82,18 +83,15 @@ def window_output(
             raise VerifyException(f"the {name} of the window is {taps}, expected at least 1")
         extent = (taps - 1) * dilation[axis] + 1
         room = size + pads[axis] + pads[axis + axes] - extent
-        if room < 0:
+        count = (-(-room // strides[axis]) if ceil_mode else room // strides[axis]) + 1
+        if count < 1 or room < 0 and not ceil_mode:
             raise VerifyException(
                 f"the window covers {extent} elements, the padded {name} is only "
                 f"{size + pads[axis] + pads[axis + axes]}"
             )
-        if ceil_mode:
-            count = -(-room // strides[axis]) + 1
-            # A window that would start in the padding after the image does not exist.
-            if (count - 1) * strides[axis] >= size + pads[axis]:
-                count -= 1
-        else:
-            count = room // strides[axis] + 1
+        # A window that would start in the padding after the image does not exist.
+        if ceil_mode and (count - 1) * strides[axis] >= size + pads[axis]:
+            count -= 1
         result.append(count)
     return result
 

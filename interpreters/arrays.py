@@ -84,6 +84,11 @@ def type_of(array: Array) -> TensorType[AnyDenseElement]:
     return TensorType(element_type_of(array.dtype), array.shape)
 
 
+def held_elements(array: Array) -> Array:
+    """The elements of `array` without what `np.broadcast_to` repeats of them."""
+    return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
+
+
 def constant_array(op: ConstantOp) -> Array:
     """
     The value of a constant: a read-only view of its bytes, copied for bools only.
@@ -121,6 +126,8 @@ def constant_op(array: Array) -> ConstantOp:
     Raises InterpretationError as `element_type_of`.
     """
     type_ = type_of(array)
+    held = held_elements(array)
+    array = held if held.size == 1 else array
     packed = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     if packed.size <= INLINE_ELEMENTS or _is_splat(packed):
         stored = -packed.view(np.int8) if packed.dtype == np.bool_ else packed

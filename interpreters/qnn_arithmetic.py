@@ -1,7 +1,6 @@
 """Elementwise arithmetic on quantised tensors in NumPy."""
 
 from collections.abc import Callable
-from math import erf
 from typing import TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from xrelay.interpreters.quantization import (
     quantized,
     requantized,
 )
+from xrelay.interpreters.unary import error_function, rsqrt, sigmoid
 
 INT32 = np.dtype(np.int32)
 
@@ -49,20 +49,8 @@ def _unary(op_type: type[_OpT], function: Callable[[Array], Array]) -> Implement
     return run
 
 
-def _erf(x: Array) -> Array:
-    return np.fromiter(map(erf, x.reshape(-1).tolist()), np.float64, x.size).reshape(x.shape)
-
-
 def _hardswish(x: Array) -> Array:
     return x * np.minimum(np.maximum(x + 3, 0), 6) / 6
-
-
-def _rsqrt(x: Array) -> Array:
-    return 1 / np.sqrt(x)
-
-
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
 
 
 def _operands(op: qnn.QnnBinaryOp, args: PythonValues) -> list[list[Array]]:
@@ -88,12 +76,12 @@ class QnnArithmeticFunctions(InterpreterFunctions):
     """One entry for each operator of `xrelay.dialects.qnn_arithmetic`."""
 
     run_abs = _unary(qnn.QnnAbsOp, np.abs)
-    run_erf = _unary(qnn.QnnErfOp, _erf)
+    run_erf = _unary(qnn.QnnErfOp, error_function)
     run_exp = _unary(qnn.QnnExpOp, np.exp)
     run_hardswish = _unary(qnn.QnnHardswishOp, _hardswish)
     run_log = _unary(qnn.QnnLogOp, np.log)
-    run_rsqrt = _unary(qnn.QnnRsqrtOp, _rsqrt)
-    run_sigmoid = _unary(qnn.QnnSigmoidOp, _sigmoid)
+    run_rsqrt = _unary(qnn.QnnRsqrtOp, rsqrt)
+    run_sigmoid = _unary(qnn.QnnSigmoidOp, sigmoid)
     run_sqrt = _unary(qnn.QnnSqrtOp, np.sqrt)
     run_tanh = _unary(qnn.QnnTanhOp, np.tanh)
 

@@ -18,12 +18,15 @@ from xrelay.interpreters.base import elementwise, predicate
 from xrelay.interpreters.numerics import convert, is_float, narrow, quiet, rounded, widen
 
 
-def _rsqrt(x: Array) -> Array:
+def rsqrt(x: Array) -> Array:
+    """1 / sqrt(x)"""
     return 1 / np.sqrt(x)
 
 
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)); exp(-x) may overflow where the result is a subnormal number."""
+    raised = np.exp(-np.abs(x))
+    return np.where(np.signbit(x), raised, x.dtype.type(1)) / (1 + raised)
 
 
 def error_function(x: Array) -> Array:
@@ -57,8 +60,8 @@ class UnaryFunctions(InterpreterFunctions):
     run_negative = elementwise(unary.NegativeOp, np.negative)
     run_relu = elementwise(unary.ReluOp, _relu)
     run_round = elementwise(unary.RoundOp, _rounded_by(np.rint))
-    run_rsqrt = elementwise(unary.RsqrtOp, _rsqrt)
-    run_sigmoid = elementwise(unary.SigmoidOp, _sigmoid)
+    run_rsqrt = elementwise(unary.RsqrtOp, rsqrt)
+    run_sigmoid = elementwise(unary.SigmoidOp, sigmoid)
     run_sign = elementwise(unary.SignOp, np.sign)
     run_sin = elementwise(unary.SinOp, np.sin)
     run_sqrt = elementwise(unary.SqrtOp, np.sqrt)

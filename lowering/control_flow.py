@@ -1,11 +1,12 @@
 """What the code generator does not take: control flow, functions as values, data types."""
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TupleType, UnknownLoc
+from xdsl.dialects.builtin import TupleType
 from xdsl.dialects.scf import Scf
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.names import described
 from xrelay.dialects.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.lowering.registry import FUNCTIONS, INTERPRETER_ONLY
 
@@ -32,13 +33,6 @@ def check_straight(function: func.FuncOp) -> None:
         else:
             continue
         raise DiagnosticException(f"function '{name}': {described(op)} has no code: {reason}")
-
-
-def described(op: Operation) -> str:
-    """An operation in messages: its name, that of its result, and the place that it comes from."""
-    hint = next((result.name_hint for result in op.results if result.name_hint), None)
-    place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"
-    return f"{op.name}{f' %{hint}' if hint else ''}{place}"
 
 
 def _holds_values_of_functions(type_: Attribute) -> bool:

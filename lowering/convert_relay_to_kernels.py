@@ -22,6 +22,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.target import NATIVE, named_target
@@ -41,6 +42,7 @@ class ConvertRelayToKernelsPass(ModulePass):
     """The function to lower; by default `main`, or the only one of the module."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # Kernels run in the order of the program.
         function = entry_function(op, self.function)
         program = lower_function(function, KernelOptions(named_target(self.target), self.threads))
         for old in list(op.body.block.ops):

@@ -13,6 +13,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xrelay.analysis.memory_plan import ALIGNMENT
+from xrelay.dialects.model_names import model_names
 from xrelay.lowering.context import BARRIER, NEXT_TASK
 from xrelay.lowering.kernel import Kernel
 from xrelay.lowering.storage import Storage
@@ -50,6 +51,11 @@ class Step:
     def implementations(self) -> tuple[str, ...]:
         """The names of what computes the operators that have strategies."""
         return tuple(selection.chosen.name for selection in self.selections)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the nodes of the model that it computes."""
+        return () if self.op is None else model_names(self.op)
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,19 @@ def _order(op: PoolOp) -> AxisOrder:
 
 
 def _window(op: PoolOp) -> Window:
+    """The window of a pool, without taps that lie beyond the padded image wherever it starts."""
     order, axes = _order(op), op.spatial_axes
-    positions = order.canonical(shape_of(op.result))[2 : 2 + axes]
-    return Window(*op.window_numbers(), op.pads, positions)
+    image, positions = (
+        order.canonical(shape_of(value))[2 : 2 + axes] for value in (op.data, op.result)
+    )
+    taps, strides, dilation = op.window_numbers()
+    before, after = op.pads[:axes], op.pads[axes:]
+    padded = map(sum, zip(before, image, after, strict=True))
+    taps = tuple(
+        min(count, -(-length // step))
+        for count, length, step in zip(taps, padded, dilation, strict=True)
+    )
+    return Window(taps, strides, dilation, op.pads, positions)
 
 
 def _taps_inside(

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.suggestions import did_you_mean
+
 
 @dataclass(frozen=True)
 class Target:
@@ -91,9 +93,15 @@ def named_target(name: str, host: Callable[[], Target] | None = None) -> Target:
     if name == NATIVE:
         return _host_target() if host is None else host()
     if name not in TARGETS:
-        known = ", ".join([NATIVE, *TARGETS])
-        raise DiagnosticException(f"unknown target '{name}', known targets are {known}")
+        raise DiagnosticException(unknown_target(name))
     return TARGETS[name]
+
+
+def unknown_target(name: str) -> str:
+    """What is said of a name that is not that of a target."""
+    known = (NATIVE, *TARGETS)
+    suggestion = did_you_mean(name, known)
+    return f"unknown target '{name}', known targets are {', '.join(known)}{suggestion}"
 
 
 def _host_target() -> Target:

@@ -62,6 +62,11 @@ class FunctionConverter:
 
     def convert(self, function: func.FuncOp) -> llvm.FuncOp:
         """The function in the llvm dialect."""
+        if len(function.body.blocks) != 1:
+            raise DiagnosticException(
+                f"function '{function.sym_name.data}' is not part of kernel IR: it has "
+                f"{len(function.body.blocks)} blocks, expected one"
+            )
         old = function.body.block
         self.start_block(old.arg_types)
         self.values.update(zip(old.args, self.blocks[0].args, strict=True))

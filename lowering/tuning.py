@@ -25,6 +25,8 @@ from typing import Any, cast
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.runtime.reading import read_source
+
 SCHEMA = 1
 
 MOST_SECONDS = 1e9
@@ -74,7 +76,7 @@ def read_records(path: Path, cpu: str | None = None) -> TuningRecords:
     Raises TuningError for a file that cannot be read, or holds something else.
     """
     try:
-        data: Any = json.loads(path.read_bytes())
+        data: Any = json.loads(read_source(path))
     except OSError as error:
         raise TuningError(f"cannot read '{path}': {error.strerror}") from error
     except (ValueError, RecursionError) as error:

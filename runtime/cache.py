@@ -22,7 +22,7 @@ import logging
 import mmap
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +35,7 @@ from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.machine import Machine
+from xrelay.runtime.reading import open_regular, size_of
 from xrelay.runtime.signature import Signature
 
 logger = logging.getLogger("xrelay.cache")
@@ -76,10 +77,10 @@ class ObjectCache:
     folder: Path
     limit: int
 
-    def load(self, key: str, base: Path | None = None) -> ModelCode | None:
+    def load(self, key: str, digest_of: Callable[[str], str | None]) -> ModelCode | None:
         """
-        The compiled model of a key, unless there is none, it is damaged, or one of the files in
-        the folder `base` that it depends on has changed.
+        The compiled model of a key, unless there is none, it is damaged, or one of the files that
+        it depends on has changed, whose digests `digest_of` finds by name.
         """
         path = self._path(key)
         try:
@@ -89,13 +90,13 @@ class ObjectCache:
         except OSError as error:
             logger.info("cannot read %s: %s", path, error.strerror)
             return None
-        except _Damaged as damage:
+        except (_Damaged, ModelError) as damage:
             logger.info("%s is damaged, it is removed: %s", path, damage)
             with suppress(OSError):
                 path.unlink()
             return None
         for location, digest in dependencies.items():
-            if base is None or file_digest(base / location) != digest:
+            if digest_of(location) != digest:
                 logger.info("%s has changed, %s is out of date", location, path)
                 return None
         with suppress(OSError):  # A cache that may only be read has no order of use.
@@ -135,9 +136,9 @@ class ObjectCache:
     def describe(self, entry: CacheEntry) -> Signature | None:
         """What an entry says that it is; None when it is damaged."""
         try:
-            with entry.path.open("rb") as file:
+            with open_regular(entry.path) as file:
                 prefix = file.read(_PREFIX)
-                text = file.read(_header_length(prefix))
+                text = file.read(min(_header_length(prefix), size_of(file)))
             return Signature.from_json(_header(prefix, text)["signature"])
         except (OSError, ModelError, _Damaged) as error:
             logger.info("cannot read %s: %s", entry.path, error)
@@ -222,15 +223,6 @@ def _limit(text: str) -> int:
     return int(number) * _UNITS[unit]
 
 
-def file_digest(path: Path) -> str | None:
-    """The SHA-256 digest of a file; None when it cannot be read, or its name is none."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, ValueError):
-        return None
-
-
 # -- the file of an entry -------------------------------------------------------------------------
 
 
@@ -280,7 +272,7 @@ def _header(prefix: bytes, text: bytes) -> dict[str, Any]:
 
 def _read(path: Path) -> tuple[ModelCode, dict[str, str | None]]:
     """A compiled model, and the digests of the files that it depends on."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         status = os.fstat(file.fileno())
         if not status.st_size:
             raise _Damaged("it is empty")

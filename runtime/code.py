@@ -1,8 +1,10 @@
 """What a model is made of before it runs: LLVM IR and weights; and the files made from them."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from xrelay.runtime.files import write_files
 from xrelay.runtime.header import c_header
 from xrelay.runtime.library import link_shared_library
 from xrelay.runtime.machine import Machine
+from xrelay.runtime.seal import sealed
 from xrelay.runtime.signature import Signature
 from xrelay.runtime.support import SUPPORT_FUNCTIONS, support_ir
 
@@ -105,11 +108,11 @@ class ModelCode:
                 ".section .rodata",
                 f".balign {ALIGNMENT}",
                 *_symbols(f"{name}_constants"),
-                f'.incbin "{weights}"',
+                f".incbin {_quoted(weights)}",
                 # An executable that uses the library copies what these sizes say.
                 f".size {name}_constants, . - {name}_constants",
                 *(line for label in labels for line in _symbols(label)),
-                f'.incbin "{metadata}"',
+                f".incbin {_quoted(metadata)}",
                 *(f".size {label}, . - {label}" for label in labels),
                 '.section .note.GNU-stack,"",@progbits',
             ]
@@ -118,8 +121,7 @@ class ModelCode:
             return emit_object(self.module, self.machine, lines)
 
     def _save_object(self, path: Path) -> None:
-        code = self._object_with_weights(library=False)
-        write_files({path.with_suffix(".h"): c_header(self.signature).encode(), path: code})
+        self._write_with_header(path, self._object_with_weights(library=False))
 
     def _save_library(self, path: Path) -> None:
         code = self._object_with_weights(library=True)
@@ -127,14 +129,21 @@ class ModelCode:
         exported = [f"{name}_run", f"{name}_constants", f"{name}_metadata", "xrelay_metadata"]
         if self.signature.has_team:
             exported += [f"{name}_{each}" for each in TEAM_FUNCTIONS]
-        with tempfile.TemporaryDirectory() as folder:
-            library = Path(folder, "model.so")
-            link_shared_library(code, library, dict.fromkeys(exported))
-            data = library.read_bytes()
-        write_files({path.with_suffix(".h"): c_header(self.signature).encode(), path: data})
+        self._write_with_header(path, sealed(link_shared_library(code, dict.fromkeys(exported))))
+
+    def _write_with_header(self, path: Path, data: bytes) -> None:
+        header = c_header(self.signature, sha256(data).hexdigest())
+        write_files({path.with_suffix(".h"): header.encode(), path: data})
 
 
 TEAM_FUNCTIONS = ("run_on", "team_create", "team_destroy", "team_stamps")
+
+
+def _quoted(path: Path) -> str:
+    """The name of a file as a string of the assembler's, whatever bytes it has."""
+    plain = frozenset(b"/._-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+    text = "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in os.fsencode(path))
+    return f'"{text}"'
 
 
 def _symbols(name: str) -> list[str]:

@@ -6,6 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,29 @@ _TEAM_DESTROY = ctypes.CFUNCTYPE(None, _Pointer)
 _TEAM_STAMPS = ctypes.CFUNCTYPE(None, _Pointer, _Pointer)
 
 
-def aligned_bytes(size: int) -> npt.NDArray[np.uint8]:
-    """Uninitialised memory at a multiple of 64 bytes."""
-    block = np.empty(size + ALIGNMENT, np.uint8)
+def allocated(shape: Sequence[int], dtype: npt.DTypeLike, what: str) -> npt.NDArray[Any]:
+    """
+    An uninitialised array.
+
+    Raises ModelError that names it as `what` when the system does not have the memory.
+    """
+    try:
+        return np.empty(shape, dtype)
+    except MemoryError as error:
+        size = prod(shape) * np.dtype(dtype).itemsize
+        raise ModelError(f"cannot allocate {size} bytes for {what}") from error
+
+
+def aligned_bytes(size: int, what: str) -> npt.NDArray[np.uint8]:
+    """Uninitialised memory at a multiple of 64 bytes. Raises ModelError as `allocated`."""
+    block = allocated([size + ALIGNMENT], np.uint8, what)
     start = -block.ctypes.data % ALIGNMENT
     return block[start : start + size]
 
 
-def address_table(arrays: Sequence[npt.NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
-    """The addresses of arrays, as C code takes them."""
-    return (_Pointer * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
+def address_table(addresses: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
+    """Addresses as C code takes them."""
+    return (_Pointer * max(1, len(addresses)))(*addresses)
 
 
 @dataclass(frozen=True)
@@ -79,12 +93,12 @@ class Executor:
 
     def run(
         self,
-        inputs: Sequence[npt.NDArray[Any]],
-        outputs: Sequence[npt.NDArray[Any]],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
         stamps: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """
-        Runs the code once. `stamps`, one more than there are steps, get the nanoseconds of the
+        Runs the code once, on what lies at some addresses. `stamps`, one more than there are steps, get the nanoseconds of the
         monotonic clock at the start and after each step; only a model that is compiled for
         profiling writes them.
 
@@ -117,7 +131,7 @@ class Executor:
                 break
             if place.process == process:
                 return place
-        workspace = aligned_bytes(self._workspace_bytes)
+        workspace = aligned_bytes(self._workspace_bytes, f"the workspace of model '{self._name}'")
         if self._team_create is None:
             return _Place(process, workspace, None)
         team: int | None = self._team_create(self._threads)

@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from errno import EISDIR
+from errno import EISDIR, ENXIO
 from pathlib import Path
 
 
@@ -19,29 +19,58 @@ def _umask() -> int:
     return umask
 
 
-def _temporary_beside(path: Path) -> Path | None:
+_MOST_OF_A_NAME = 200
+"""Bytes of a file's name that the name of a temporary file begins with: 255 is what names may have."""
+
+
+def _temporary_beside(path: Path, *, private: bool = False) -> tuple[Path, Path | None]:
     """
-    A new empty file in the folder of `path`; None when `path` is written to directly.
+    The place that `path` leads to, and a new empty file beside it; None when the place is written
+    to directly.
 
     Raises OSError that names `path`.
     """
-    place = path.resolve()
-    if place.is_dir():
+    # What is private follows no link, and replaces whatever has its name.
+    place = Path(os.path.abspath(path) if private else os.path.realpath(path))
+    if os.path.isdir(place):
         raise OSError(EISDIR, os.strerror(EISDIR), str(path))
-    if place.exists() and not place.is_file():
-        return None
+    if not private and os.path.exists(place) and not os.path.isfile(place):
+        return place, None
+    prefix = os.fsdecode(os.fsencode(f".{place.name}")[:_MOST_OF_A_NAME])
     try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f"{prefix}.")
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     os.close(handle)
-    return Path(name)
+    return place, Path(name)
 
 
 def check_writable(path: Path) -> None:
     """Raises OSError that names `path` when `whole_file` cannot write there."""
-    if temporary := _temporary_beside(path):
+    _, temporary = _temporary_beside(path)
+    if temporary is not None:
         temporary.unlink()
+
+
+@contextmanager
+def _pipe_with_reader(place: Path, path: Path) -> Generator[None]:
+    """
+    Holds a pipe open that is to be written to; does nothing for devices.
+
+    Raises OSError that names `path` when nobody reads the pipe: to open it would wait for ever.
+    """
+    if not place.is_fifo():
+        yield
+        return
+    try:
+        handle = os.open(place, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        reason = "nobody reads this pipe" if error.errno == ENXIO else error.strerror
+        raise OSError(error.errno, reason, str(path)) from None
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager
@@ -49,13 +78,14 @@ def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
     """
     An empty temporary file beside `path` that takes its place when the block ends, and is removed
     when an exception ends it. What exists and is no regular file, a device or a pipe, is written
-    to directly. Nobody else may read or write a `private` file.
+    to directly. Nobody else may read or write a `private` file, which replaces devices and pipes too.
 
     Raises OSError that names `path`.
     """
-    place, temporary = path.resolve(), _temporary_beside(path)
+    place, temporary = _temporary_beside(path, private=private)
     if temporary is None:
-        yield place
+        with _pipe_with_reader(place, path):
+            yield place
         return
     try:
         yield temporary

@@ -3,8 +3,8 @@
 from xrelay.runtime.signature import Signature, TensorSpec
 
 
-def c_header(signature: Signature) -> str:
-    """The header of a saved model."""
+def c_header(signature: Signature, digest: str) -> str:
+    """The header of a saved model, whose file has this SHA-256 digest."""
     name = signature.name
     guard = f"{name.upper()}_H"
     threads = "one thread" if signature.threads == 1 else f"a team of {signature.threads} threads"
@@ -20,6 +20,8 @@ def c_header(signature: Signature) -> str:
         "#include <stddef.h>\n\n"
         '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         f"#define {name.upper()}_WORKSPACE_BYTES {signature.workspace_bytes}ULL\n\n"
+        "/* Of the library or object file that was saved together with this header. */\n"
+        f'#define {name.upper()}_SHA256 "{digest}"\n\n'
         f"extern const unsigned char {name}_constants[];\n"
         f"extern const char {name}_metadata[];\n\n"
         f"/* Call as {name}_run(inputs, outputs, {name}_constants, workspace).{_RUN_NOTE * signature.has_team} */\n"
@@ -54,5 +56,6 @@ def _team_functions(signature: Signature) -> str:
 
 
 def _listing(title: str, specs: tuple[TensorSpec, ...]) -> str:
-    rows = [f" *   {title}[{i}]: {spec}\n" for i, spec in enumerate(specs)]
+    shown = ["".join(c if c.isprintable() else repr(c)[1:-1] for c in str(spec)) for spec in specs]
+    rows = [f" *   {title}[{i}]: {spec}\n" for i, spec in enumerate(shown)]
     return "".join(rows).replace("*/", "* /").replace("/*", "/ *")

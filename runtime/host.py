@@ -18,6 +18,7 @@ from pathlib import Path
 from xrelay.runtime.cache import HOST_PREFIX, is_private, object_cache
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.files import whole_file
+from xrelay.runtime.reading import open_regular
 
 logger = logging.getLogger("xrelay.cache")
 
@@ -67,10 +68,10 @@ def _ask() -> Host:
 
 
 def _read(path: Path) -> Host:
-    with path.open() as file:
+    with open_regular(path) as file:
         if not is_private(os.fstat(file.fileno())):
             raise ValueError("others may have written it")
-        digest, _, text = file.read().partition("\n")
+        digest, _, text = file.read().decode().partition("\n")
     if digest != _digest(text):
         raise ValueError("its contents differ")
     return Host(**json.loads(text))

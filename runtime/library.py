@@ -1,52 +1,38 @@
 """Shared libraries of models: linked by the system's linker, loaded by its loader."""
 
 import ctypes
-import os
 import shutil
-import struct
 import subprocess
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from xrelay.runtime.errors import ModelError
-
-
-def is_cut_off(path: Path) -> bool:
-    """
-    Whether a 64-bit ELF file ends before its last part, the table of sections, does. To load such
-    a file would end the process with a bus error.
-    """
-    with path.open("rb") as file:
-        header = file.read(64)
-        size = file.seek(0, os.SEEK_END)
-    if len(header) < 64 or not header.startswith(b"\x7fELF\x02\x01"):
-        return False
-    (start,) = struct.unpack_from("<Q", header, 40)
-    entry_size, count = struct.unpack_from("<HH", header, 58)
-    return start + entry_size * count > size
+from xrelay.runtime.reading import open_regular
+from xrelay.runtime.seal import check_seal
 
 
 class LoadedLibrary:
-    """A shared library that was saved from a model. It stays loaded until the process ends."""
+    """
+    A shared library that was saved from a model. It stays loaded until the process ends.
+
+    Raises ModelError, before anything of it is code in this process, for a file that does not have
+    the contents that were saved.
+    """
 
     def __init__(self, path: Path):
-        if is_cut_off(path):
-            raise ModelError(f"{path} is cut off")
         self._path = path
         try:
-            # The loader knows libraries by their names: a name of its own makes sure that a file
-            # that was saved again is read again.
-            with tempfile.TemporaryDirectory() as folder:
-                name = Path(folder, "model.so")
-                name.symlink_to(path.resolve())
-                self._library = ctypes.CDLL(str(name))
+            with open_regular(path) as file:
+                check_seal(file, str(path))
+                self._library = _loaded(file)
         except OSError as error:
-            raise ModelError(f"{path} is not a library that can be loaded: {error}") from error
+            raise ModelError(f"cannot load '{path}': {error.strerror or error}") from error
         try:
             self.metadata = ctypes.string_at(self.address("xrelay_metadata")).decode()
         except UnicodeDecodeError as error:
-            raise ModelError(f"the description of the model in {path} is damaged") from error
+            raise ModelError(f"the description of the model in '{path}' is damaged") from error
 
     def address(self, name: str) -> int:
         """
@@ -57,12 +43,23 @@ class LoadedLibrary:
         try:
             return ctypes.addressof(ctypes.c_char.in_dll(self._library, name))
         except ValueError as error:
-            raise ModelError(f"{self._path} is not a model saved by xrelay: no {name}") from error
+            raise ModelError(f"'{self._path}' is not a model saved by xrelay: no {name}") from error
 
 
-def link_shared_library(code: bytes, destination: Path, exported: Iterable[str]) -> None:
+def _loaded(file: BinaryIO) -> ctypes.CDLL:
+    """The library in an open file. Raises OSError when it is none."""
+    # The loader knows libraries by their names: a name of its own makes sure that a file that was
+    # saved again is read again. It stands for the file that is open: what has taken its place
+    # meanwhile is not the one that was checked.
+    with tempfile.TemporaryDirectory() as folder:
+        name = Path(folder, "model.so")
+        name.symlink_to(f"/proc/self/fd/{file.fileno()}")
+        return ctypes.CDLL(str(name))
+
+
+def link_shared_library(code: bytes, exported: Iterable[str]) -> bytes:
     """
-    Links an object file into a shared library with the system's linker.
+    The shared library that the system's linker makes of an object file.
 
     Raises ModelError when there is no linker or it fails.
     """
@@ -70,15 +67,22 @@ def link_shared_library(code: bytes, destination: Path, exported: Iterable[str])
     if linker is None:
         raise ModelError("saving a shared library needs a C compiler driver (cc) to link with")
     with tempfile.TemporaryDirectory() as folder:
-        source, versions = Path(folder, "model.o"), Path(folder, "exports.map")
-        result = Path(folder, "model.so")
-        source.write_bytes(code)
+        Path(folder, "model.o").write_bytes(code)
         names = "".join(f" {name};" for name in exported)
-        versions.write_text(f"{{ global:{names} local: *; }};\n")
-        command = [linker, "-shared", "-o", result, source, f"-Wl,--version-script={versions}"]
+        Path(folder, "exports.map").write_text(f"{{ global:{names} local: *; }};\n")
+        # Names from inside of the folder: its own may have commas, quotes and more.
+        command = [
+            linker,
+            "-shared",
+            "-o",
+            "model.so",
+            "model.o",
+            "-Wl,--version-script=exports.map",
+        ]
         done = subprocess.run(
-            [*map(str, command), "-lm", "-lpthread"], check=False, capture_output=True, text=True
+            [*command, "-lm", "-lpthread"], cwd=folder, check=False, capture_output=True
         )
         if done.returncode:
-            raise ModelError(f"{linker} failed to link the library: {done.stderr.strip()}")
-        shutil.move(result, destination)
+            problem = done.stderr.decode(errors="replace").strip()
+            raise ModelError(f"{linker} failed to link the library: {problem}")
+        return Path(folder, "model.so").read_bytes()

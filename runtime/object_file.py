@@ -11,6 +11,7 @@ from xrelay.runtime.elf import LoadedObject, UnknownObjectError, is_supported
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import address_table
 from xrelay.runtime.machine import Address
+from xrelay.runtime.memory import addresses
 
 _Pointer = ctypes.c_void_p
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, _Pointer)
@@ -30,7 +31,7 @@ class ObjectFunction:
     def __call__(
         self, inputs: Sequence[npt.NDArray[Any]], outputs: Sequence[npt.NDArray[Any]]
     ) -> None:
-        tables = address_table(inputs), address_table(outputs)
+        tables = address_table(addresses(inputs)), address_table(addresses(outputs))
         status = self.function(ctypes.addressof(tables[0]), ctypes.addressof(tables[1]))
         if status:
             raise ModelError(f"the function of the object file returns {status}, expected 0")

@@ -12,8 +12,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from xrelay.runtime.arguments import check_callable
 from xrelay.runtime.errors import ModelError
-from xrelay.runtime.executor import aligned_bytes
+from xrelay.runtime.executor import aligned_bytes, allocated
+from xrelay.runtime.memory import contiguous
 from xrelay.runtime.model import check_inputs
 from xrelay.runtime.signature import Signature, TensorSpec
 
@@ -89,9 +91,14 @@ class PartitionedModel:
         self.steps = tuple(steps)
         """The regions in the order in which they run."""
         self._inputs, self._outputs, self._slots = tuple(inputs), tuple(outputs), tuple(slots)
-        self._constants = dict(constants)
+        self._constants = {slot: contiguous(array) for slot, array in constants.items()}
         self._idle: deque[npt.NDArray[np.uint8]] = deque()
         """Workspaces that no run uses."""
+
+    def __repr__(self) -> str:
+        engines = ", ".join(dict.fromkeys(step.backend for step in self.steps)) or "none"
+        steps = f"{len(self.steps)} step{'s' * (len(self.steps) != 1)} on {engines}"
+        return f"<PartitionedModel {self.signature}, {steps}>"
 
     def run(
         self,
@@ -106,13 +113,17 @@ class PartitionedModel:
         Raises ModelError that names the input, what was found and what is expected, and when an
         engine fails.
         """
+        if after_step is not None:
+            check_callable("after_step", after_step, ModelError)
         arrays: dict[int, Array] = dict(self._constants)
         arrays.update(zip(self._inputs, check_inputs(self.signature.inputs, inputs), strict=True))
         given = frozenset(arrays)
         try:
             workspace = self._idle.pop()
         except IndexError:
-            workspace = aligned_bytes(self.signature.workspace_bytes)
+            workspace = aligned_bytes(
+                self.signature.workspace_bytes, f"the workspace of model '{self.signature.name}'"
+            )
         try:
             for step in self.steps:
                 self._run_step(step, arrays, workspace)
@@ -151,7 +162,7 @@ class PartitionedModel:
         """Memory for a tensor."""
         spec = slot.spec
         if slot.offset is None:
-            return np.empty(spec.shape, spec.dtype)
+            return allocated(spec.shape, spec.dtype, f"tensor '{spec.name}'")
         part = workspace[slot.offset : slot.offset + spec.size]
         return part.view(spec.dtype).reshape(spec.shape)
 
@@ -190,6 +201,5 @@ def _checked(
         others = (*reads, *(each for each in writes if each is not write), *found)
         if any(np.may_share_memory(array, other) for other in others):
             array = array.copy()
-        # `ascontiguousarray` gives arrays of rank 0 an axis.
-        found.append(np.ascontiguousarray(array).reshape(write.shape))
+        found.append(contiguous(array))
     return found

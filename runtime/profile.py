@@ -85,6 +85,7 @@ class Profile:
                     "tid": 1,
                     "args": {
                         "step": i,
+                        "nodes": spec.nodes,
                         "flops": spec.flops,
                         "bytes": spec.bytes,
                         "GFLOP/s": round(spec.flops / max(1, nanoseconds), 3),

@@ -1,15 +1,17 @@
 """What a compiled model takes, returns and needs: the data that travels with its machine code."""
 
 import json
-from dataclasses import astuple, dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from xrelay.runtime.errors import ModelError
+from xrelay.runtime.support import MAX_THREADS
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class TensorSpec:
         return f"'{self.name}' {self.dtype}{list(self.shape)}"
 
 
+def listed(specs: Sequence[TensorSpec]) -> str:
+    """Tensors in messages."""
+    return ", ".join(map(str, specs)) or "none"
+
+
 @dataclass(frozen=True)
 class StepSpec:
     """What one step of a model does: a call of a kernel, or a copy."""
@@ -41,6 +48,8 @@ class StepSpec:
     """Bytes of the tensors that it reads and writes, each counted once."""
     implementation: str = ""
     """How operators with several implementations are computed."""
+    nodes: tuple[str, ...] = ()
+    """The nodes of the ONNX model that it computes, by name; none for other models."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,15 @@ class Signature:
     """What the model does, in order."""
     profiled: bool = False
     """Whether the code notes when each step ends."""
+
+    def __str__(self) -> str:
+        """The interface in one line."""
+        threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
+        sizes = f"{self.constant_bytes} bytes of constants, {self.workspace_bytes} of workspace"
+        return (
+            f"'{self.name}': {listed(self.inputs)} -> {listed(self.outputs)}, "
+            f"for {self.target}, {threads}, {sizes}"
+        )
 
     @property
     def has_team(self) -> bool:
@@ -100,29 +118,124 @@ class Signature:
         Raises ModelError for anything else.
         """
 
-        def specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
-            return tuple(
-                TensorSpec(t["name"], tuple(map(int, t["shape"])), np.dtype(t["dtype"]))
-                for t in tensors
-            )
-
         try:
-            data = cast(dict[str, Any], json.loads(text))
-            if data["format"] != FORMAT_VERSION:
-                raise ModelError(
-                    f"the model has format {data['format']}, this version reads {FORMAT_VERSION}"
-                )
-            return Signature(
-                data["name"],
-                specs(data["inputs"]),
-                specs(data["outputs"]),
-                int(data["constant_bytes"]),
-                int(data["workspace_bytes"]),
-                data["target"],
-                tuple(data["features"]),
-                int(data["threads"]),
-                tuple(StepSpec(str(n), int(f), int(b), str(i)) for n, f, b, i in data["steps"]),
-                bool(data["profiled"]),
-            )
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise ModelError(f"the model's description is damaged: {error}") from error
+            data: object = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise _damage(str(error)) from error
+        given = _Fields(data)
+        if (version := given.number("format")) != FORMAT_VERSION:
+            raise ModelError(f"the model has format {version}, this version reads {FORMAT_VERSION}")
+        signature = Signature(
+            given.identifier("name"),
+            tuple(map(_tensor, given.listed("inputs"))),
+            tuple(map(_tensor, given.listed("outputs"))),
+            given.number("constant_bytes"),
+            given.number("workspace_bytes"),
+            given.text("target"),
+            tuple(_checked("a feature", each, str) for each in given.listed("features")),
+            given.number("threads", 1, MAX_THREADS),
+            tuple(map(_step, given.listed("steps"))),
+            _checked("'profiled'", given.data.get("profiled"), bool),
+        )
+        for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
+            if len({spec.name for spec in specs}) < len(specs):
+                raise _damage(f"two {what} have the same name")
+        if signature.outputs and not signature.steps:
+            raise _damage("it has outputs, and no steps that compute them")
+        return signature
+
+
+MAX_BYTES = 2**47
+"""What a process can address."""
+
+_T = TypeVar("_T")
+
+
+def _damage(reason: str) -> ModelError:
+    return ModelError(f"the model's description is damaged: {reason}")
+
+
+def _checked(what: str, value: object, type_: type[_T]) -> _T:
+    """A value of just this type: `true` is no number."""
+    if type(value) is not type_:
+        raise _damage(f"{what} is {value!r:.100}, expected a JSON {_JSON_NAMES[type_]}")
+    return cast(_T, value)
+
+
+_JSON_NAMES: dict[type, str] = {
+    str: "string",
+    int: "number without a fraction",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+}
+
+
+def _number(what: str, value: object, low: int = 0, high: int = MAX_BYTES) -> int:
+    number = _checked(what, value, int)
+    if not low <= number <= high:
+        raise _damage(f"{what} is {number}, expected {low} to {high}")
+    return number
+
+
+class _Fields:
+    """A JSON object whose fields are checked as they are read."""
+
+    def __init__(self, data: object):
+        self.data = cast(dict[str, object], _checked("a description", data, dict))
+
+    def text(self, name: str) -> str:
+        return _checked(f"'{name}'", self.data.get(name), str)
+
+    def identifier(self, name: str) -> str:
+        """The beginning of names of symbols."""
+        text = self.text(name)
+        if not (text.isascii() and text.isidentifier()):
+            raise _damage(f"'{name}' is {text!r:.100}, which is no name for symbols")
+        return text
+
+    def number(self, name: str, low: int = 0, high: int = MAX_BYTES) -> int:
+        return _number(f"'{name}'", self.data.get(name), low, high)
+
+    def listed(self, name: str) -> list[object]:
+        return cast(list[object], _checked(f"'{name}'", self.data.get(name), list))
+
+
+def _tensor(data: object) -> TensorSpec:
+    given = _Fields(data)
+    name = given.text("name")
+    shape = tuple(_number(f"the shape of '{name}'", each) for each in given.listed("shape"))
+    dtype = _DTYPES.get(given.text("dtype"))
+    if dtype is None:
+        raise _damage(f"the dtype of '{name}' is '{given.text('dtype'):.100}'")
+    spec = TensorSpec(name, shape, dtype)
+    _number(f"the size of '{name}'", spec.size)
+    return spec
+
+
+_DTYPES = {
+    name: np.dtype(name)
+    for name in (
+        *("bool", "float16", "float32", "float64"),
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    )
+}
+"""Those that there are kernels for, by name."""
+
+
+def _step(data: object) -> StepSpec:
+    values = cast(list[object], _checked("a step", data, list))
+    if len(values) != len(fields(StepSpec)):
+        raise _damage(f"a step has {len(values)} entries, expected {len(fields(StepSpec))}")
+    name, flops, size, implementation, nodes = values
+    return StepSpec(
+        _checked("the name of a step", name, str),
+        # Operations of one step are no addresses: there may be more of them.
+        _number("the operations of a step", flops, high=2**63),
+        _number("the bytes of a step", size, high=2**63),
+        _checked("the implementation of a step", implementation, str),
+        tuple(
+            _checked("a node of a step", each, str)
+            for each in cast(list[object], _checked("the nodes of a step", nodes, list))
+        ),
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.files import whole_file
+from xrelay.runtime.reading import open_regular
 
 
 def weights_path(path: Path) -> Path:
@@ -29,7 +30,7 @@ def read_weights(path: Path) -> dict[str, memoryview]:
     Raises ModelError for a damaged file.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
             weights = {key: archive[key] for key in archive.files}
     except Exception as error:
         # A damaged archive makes NumPy and zipfile raise almost anything.

@@ -1,14 +1,19 @@
 """Arguments that several commands read in the same way."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from xrelay.analysis.fusion import FusionOptions
-from xrelay.lowering.target import named_target
+from xrelay.dialects.limits import Limits
 from xrelay.lowering.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
+
+if TYPE_CHECKING:
+    from xrelay.analysis.fusion import FusionOptions
 
 
 def named_values(arguments: Sequence[str], option: str, example: str) -> dict[str, str]:
@@ -37,8 +42,24 @@ def shapes(arguments: Sequence[str]) -> dict[str, list[int]]:
     return result
 
 
+def backends(arguments: Sequence[str]) -> list[str]:
+    """
+    The backends given with --backend: NAME,NAME,…, the last of which may have an :ARGUMENT. What
+    follows a colon belongs to the argument, commas and all.
+    """
+    result: list[str] = []
+    for text in arguments:
+        names, colon, argument = text.partition(":")
+        *others, last = names.split(",")
+        result += [*others, f"{last}{colon}{argument}"]
+    return result
+
+
 def fusion_options(args: argparse.Namespace) -> FusionOptions:
     """The options of --opt-level, --max-depth, --rules and --max-function-args."""
+    # A model from the cache runs without xDSL's IR.
+    from xrelay.analysis.fusion import FusionOptions
+
     return FusionOptions(
         args.opt_level,
         args.max_depth,
@@ -48,8 +69,8 @@ def fusion_options(args: argparse.Namespace) -> FusionOptions:
 
 
 def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:
-    """The options of --threads, --target, --no-winograd and --tuning."""
+    """The options of --threads, --target, --no-winograd, --tuning, --max-nodes and --max-bytes."""
     records = NO_RECORDS if args.tuning is None else read_records(Path(args.tuning))
-    options = CompileOptions(args.threads, args.target, profile, not args.no_winograd, records)
-    named_target(options.target)  # Refuses an unknown one.
-    return options
+    limits = Limits(args.max_nodes, args.max_bytes)
+    winograd = not args.no_winograd
+    return CompileOptions(args.threads, args.target, profile, winograd, records, limits)

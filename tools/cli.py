@@ -3,9 +3,9 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 
-from xrelay.tools.errors import FAILED, CommandFailed, run_command
+from xrelay.dialects.limits import DEFAULT_LIMITS
+from xrelay.tools.errors import FAILED, CommandFailed, check_words, run_command
 
 EXAMPLES = """\
 examples:
@@ -61,7 +61,8 @@ examples:
 PARTITION_EXAMPLES = """\
 examples:
   xrelay partition model.onnx --backend onnxruntime
-  xrelay partition model.onnx --backend openvino --backend onnxruntime --run
+  xrelay partition model.onnx --backend openvino,onnxruntime --run
+  xrelay partition model.onnx --backend openvino:nn.conv2d,nn.bias_add --backend onnxruntime
   xrelay partition model.onnx --backend simulated:npu.toml --json coverage.json
   xrelay partition model.onnx --backend c -o partitioned.mlir
 """
@@ -278,8 +279,9 @@ def _add_backend_options(parser: argparse.ArgumentParser, *, required: bool) -> 
         action="append",
         default=[],
         required=required,
-        metavar="NAME[:ARGUMENT]",
-        help="an engine that runs what it supports, the preferred one first (repeatable)",
+        metavar="NAME[,NAME…][:ARGUMENT]",
+        help="engines that run what they support, the preferred one first (repeatable); what "
+        "follows a colon, as in openvino:nn.conv2d,nn.bias_add, belongs to the last of them",
     )
     parser.add_argument(
         "--fallback",
@@ -319,6 +321,20 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
         )
     else:
         parser.set_defaults(tuning=None)
+    parser.add_argument(
+        "--max-nodes",
+        type=int,
+        default=DEFAULT_LIMITS.max_nodes,
+        metavar="N",
+        help="refuse models of more operations, calls and loops expanded (default %(default)s)",
+    )
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        default=DEFAULT_LIMITS.max_bytes,
+        metavar="N",
+        help="refuse models of more bytes of constants and workspace (default %(default)s)",
+    )
 
 
 def _add_ops(parser: argparse.ArgumentParser) -> None:
@@ -376,6 +392,19 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
 }
 
 
+class VersionAction(argparse.Action):
+    """Prints the version, which is looked up only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None):
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"xrelay {version('xrelay')}")
+        parser.exit()
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(
@@ -384,7 +413,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"xrelay {version('xrelay')}")
+    parser.add_argument("--version", action=VersionAction, help="show the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (text, examples, add_arguments) in COMMANDS.items():
         command = commands.add_parser(
@@ -454,7 +483,12 @@ def run_deep(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `xrelay`."""
     args = build_parser().parse_args(argv)
-    return run_command(f"xrelay {args.command}", lambda: run_deep(args))
+
+    def command() -> int:
+        check_words(argv)
+        return run_deep(args)
+
+    return run_command(f"xrelay {args.command}", command)
 
 
 if __name__ == "__main__":

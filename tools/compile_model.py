@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
+from xrelay.analysis.suggestions import did_you_mean
 from xrelay.compiler import (
     compile_code,
     lower,
@@ -48,7 +49,9 @@ def compile_file(args: argparse.Namespace) -> int:
     stages = RELAY_STAGES if output.suffix == ".onnx" else STAGES
     if args.emit_after not in (None, *stages):
         raise CommandFailed(
-            f"--emit-after is '{args.emit_after}', expected {', '.join(stages)}", BAD_INPUT
+            f"--emit-after is '{args.emit_after}', expected {', '.join(stages)}"
+            f"{did_you_mean(args.emit_after, stages)}",
+            BAD_INPUT,
         )
     if not output.parent.is_dir():
         raise CommandFailed(f"cannot write '{output}': no folder '{output.parent}'", BAD_INPUT)
@@ -58,7 +61,7 @@ def compile_file(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(args.model, arguments.shapes(args.shape))
+            module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
             if output.suffix != ".mlir":
                 require_weights(module)
         if output.suffix == ".mlir":
@@ -107,6 +110,10 @@ def write_onnx(module: ModuleOp, name: str, path: Path, *, external_data: bool) 
     from xrelay.frontends.onnx import OnnxExportError, export_model
     from xrelay.frontends.onnx.exporter import ExternalWeights
 
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise OnnxExportError(f"cannot write {str(path)!r}: ONNX's checker takes UTF-8") from error
     # The checker looks for the weights beside the model, under the name that this states.
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         written, weights = Path(folder, path.name), Path(folder, f"{path.name}.data")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.utils.exceptions import (
@@ -38,6 +38,13 @@ def failing_with(code: int) -> Generator[None]:
         raise CommandFailed(f"{where}{error.strerror or error}", code) from error
     except MemoryError as error:
         raise CommandFailed("not enough memory for tensors of these shapes", code) from error
+
+
+def check_words(words: Sequence[str] | None) -> None:
+    """Raises CommandFailed for a command line that no shell can give: with NUL, as in no file's name."""
+    for word in words or ():
+        if "\0" in word:
+            raise CommandFailed(f"{word!r} has a NUL character, as no name has", BAD_INPUT)
 
 
 def run_command(program: str, command: Callable[[], int]) -> int:

@@ -24,16 +24,17 @@ from xrelay.analysis.fusion import (
 from xrelay.compiler import kernel_options, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.model_names import model_name
 from xrelay.lowering.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program import Program, entry_function, lower_function
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
-from xrelay.tools.explain_fusion import explain_decisions, label
+from xrelay.tools.explain_fusion import explain_decisions, label, numbered
 from xrelay.tools.explain_memory import check_chart, draw_memory, memory_json, print_memory
 from xrelay.tools.explain_strategies import print_strategies, strategies_json
 from xrelay.tools.progress import stage_progress
-from xrelay.tools.tables import table_console
+from xrelay.tools.tables import shown_names, table_console
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 
@@ -59,7 +60,7 @@ def explain_model(args: argparse.Namespace) -> int:
             options = arguments.fusion_options(args)
             compile_options = arguments.compile_options(args)
             progress("read the model")
-            module, _ = read_model(args.model, arguments.shapes(args.shape))
+            module, _ = read_model(args.model, arguments.shapes(args.shape), compile_options.limits)
         with failing_with(FAILED):
             if not args.no_simplify:
                 target, threads = compile_options.target, compile_options.threads
@@ -151,7 +152,11 @@ def _print_group(
         operands = ", ".join(_operand(plan, operand) for operand in op.operands)
         kind = plan.nodes[op].kind.label
         type_ = op.results[0].type
-        console.print(Text(f"  {label(plan, op)}({operands}) -> {type_}  [{kind}{anchor}]"))
+        name = model_name(op)
+        node = "" if name is None else f"  {shown_names([name])}"
+        console.print(
+            Text(f"  {numbered(plan, op)}({operands}) -> {type_}  [{kind}{anchor}]{node}")
+        )
     for join in joins:
         console.print(Text(f"  rule {join.rule} for {label(plan, join.node.op)}: {join.sentence}"))
     for boundary in borders:

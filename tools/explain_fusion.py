@@ -5,8 +5,7 @@ on, and all of them as data.
 
 import argparse
 import json
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -25,10 +24,14 @@ from xrelay.analysis.fusion import (
     plan_fusion,
 )
 from xrelay.analysis.fusion_file import function_name, plan_data
+from xrelay.analysis.suggestions import did_you_mean
+from xrelay.dialects.model_names import model_name
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.runtime.files import write_files
+from xrelay.runtime.reading import read_source
 from xrelay.tools.arguments import named_values
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
+from xrelay.tools.tables import shown_names
 
 KINDS = {kind.label: kind for kind in OpPatternKind if kind is not OpPatternKind.TUPLE}
 """The kinds that an operator may have, by name."""
@@ -55,9 +58,15 @@ def explain_decisions(
         print_why(console, supposed, first, last, Path(args.model))
 
 
-def label(plan: FusionPlan, op: Operation) -> str:
-    """An operator as explanations call it: its name and its number in the block."""
+def numbered(plan: FusionPlan, op: Operation) -> str:
+    """The name of an operator and its number in the block."""
     return f"{op.name.removeprefix('relay.')} #{plan.nodes[op].index}"
+
+
+def label(plan: FusionPlan, op: Operation) -> str:
+    """An operator as explanations call it: with the node of the model, where that is known."""
+    name = model_name(op)
+    return numbered(plan, op) + ("" if name is None else f" '{shown_names([name])}'")
 
 
 # Names
@@ -80,15 +89,17 @@ def onnx_aliases(model: Path) -> dict[str, str]:
         return {}
     from onnx import ModelProto  # Needed for some names only.
 
-    nodes = ModelProto.FromString(model.read_bytes()).graph.node
+    nodes = ModelProto.FromString(read_source(model)).graph.node
     return {value: node.name for node in nodes if node.name for value in node.output}
 
 
-def find(plans: Sequence[FusionPlan], name: str, model: Path) -> tuple[FusionPlan, Operation]:
+def find(
+    plans: Sequence[FusionPlan], name: str, model: Path, operators: Iterable[str] = ()
+) -> tuple[FusionPlan, Operation]:
     """
     The operation that `name` stands for: a number (#7, of the first block that has it, and operators
     at all), the name of a value, or that of an ONNX node, of which it is the last operation. With a
-    function in front (@main:#7) it is one of that function.
+    function in front (@main:#7) it is one of that function. `operators` could have been meant too.
     """
     function, _, local = name.rpartition(":") if name.startswith("@") else ("", "", name)
     if function:
@@ -120,11 +131,11 @@ def find(plans: Sequence[FusionPlan], name: str, model: Path) -> tuple[FusionPla
                 "by nothing, expected a value that an operation computes",
                 BAD_INPUT,
             )
-    close = get_close_matches(wanted, [each for each in known if each[0] != "#"])
-    hint = f"; close are {', '.join(close)}" if close else ""
+    candidates = [*(each for each in known if each[0] != "#"), *operators]
     raise CommandFailed(
-        f"there is no value or node '{name}'{hint} (simplification may have removed or renamed it: "
-        "`xrelay explain` lists the numbers of operations, and --no-simplify keeps all)",
+        f"there is no value or node '{name}' (simplification may have removed or renamed it: "
+        "`xrelay explain` lists the numbers of operations, and --no-simplify keeps all)"
+        f"{did_you_mean(wanted, candidates, most=3)}",
         BAD_INPUT,
     )
 
@@ -193,15 +204,17 @@ def supposed_kinds(
 ) -> dict[Operation, OpPatternKind]:
     """The operations that OP=KIND arguments name, with their kinds."""
     found: dict[Operation, OpPatternKind] = {}
+    operators = {op.name.removeprefix("relay."): None for plan in plans for op in plan.nodes}
     for name, kind in named_values(arguments, "--what-if", "OP=KIND").items():
         if kind not in KINDS:
             raise CommandFailed(
-                f"--what-if gives '{name}' the kind '{kind}', expected one of {', '.join(KINDS)}",
+                f"--what-if gives '{name}' the kind '{kind}', expected one of {', '.join(KINDS)}"
+                f"{did_you_mean(kind, KINDS)}",
                 BAD_INPUT,
             )
         operator = f"relay.{name.removeprefix('relay.')}"
         ops = [op for plan in plans for op in plan.nodes if op.name == operator]
-        for op in ops or [find(plans, name, model)[1]]:
+        for op in ops or [find(plans, name, model, operators)[1]]:
             if not may_fuse(op):
                 raise PassFailedException(
                     f"--what-if: {op.name} has no kind that can be another: it is no operator with "

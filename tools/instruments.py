@@ -27,41 +27,9 @@ from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import WIDTH
-from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 
 if TYPE_CHECKING:
     from xrelay.tools.semantics import SemanticsCheck
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that ask for instruments."""
-    parser.add_argument(
-        "--timing",
-        action="store_true",
-        help="print the time of each pass, and the operations before and after it, on stderr",
-    )
-    parser.add_argument(
-        "--statistics",
-        action="store_true",
-        help="print how many relay.fused there are of each size and kind, on stderr",
-    )
-    parser.add_argument(
-        "--verify-semantics",
-        action="store_true",
-        help="interpret the program before and after each pass, on random and on awkward inputs, "
-        "and fail at the first pass that changes a result",
-    )
-    parser.add_argument(
-        "--bisect",
-        metavar="FILE.mlir",
-        help="as --verify-semantics; when a pass changes a result, also say which passes are needed "
-        "for that, and write a small program on which it does so alone",
-    )
-
-
-def is_watched(args: argparse.Namespace) -> bool:
-    """Whether any instrument is asked for."""
-    return args.timing or args.statistics or args.verify_semantics or args.bisect is not None
 
 
 @dataclass(frozen=True)
@@ -91,14 +59,6 @@ class FusedKind:
         return FusedKind(len(kinds), max(kinds, default=OpPatternKind.INJECTIVE))
 
 
-def steps_of(passes: Sequence[ModulePass]) -> tuple[ModulePass, ...]:
-    """The passes one by one: `cpu-pipeline` is a list of others."""
-    result: list[ModulePass] = []
-    for each in passes:
-        result.extend(cpu_pipeline(each.lanes) if isinstance(each, CpuPipelinePass) else (each,))
-    return tuple(result)
-
-
 def run_watched(
     ctx: Context, module: ModuleOp, pipeline: PassPipeline, args: argparse.Namespace
 ) -> None:
@@ -108,7 +68,7 @@ def run_watched(
 
     Raises CommandFailed when --verify-semantics finds that a pass changes a result.
     """
-    passes = steps_of(pipeline.passes)
+    passes = pipeline.passes
     watch = None
     times: list[PassTime] = []
     fused: tuple[str, Counter[FusedKind]] = "", Counter()

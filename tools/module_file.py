@@ -8,7 +8,7 @@ from xdsl.printer import Printer
 
 from xrelay.compiler import supplied_weights
 from xrelay.runtime.files import whole_file
-from xrelay.runtime.weights import weights_path, write_weights
+from xrelay.tools.weights import keep_weights
 
 
 def write_module(module: ModuleOp, path: Path) -> None:
@@ -19,5 +19,4 @@ def write_module(module: ModuleOp, path: Path) -> None:
     weights = supplied_weights(module)
     with whole_file(path) as temporary:
         temporary.write_text(text.getvalue())
-        if weights:
-            write_weights(weights_path(path), weights)
+        keep_weights(weights, path)

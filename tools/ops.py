@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OpDef, OptOperandDef, OptPropertyDef, VarOperandDef
 
+from xrelay.analysis.suggestions import did_you_mean
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import HasPatternKind
 from xrelay.frontends.onnx.coverage import onnx_sources
@@ -95,7 +96,8 @@ def named_rows(rows: Sequence[OperatorRow], patterns: Sequence[str]) -> list[Ope
     patterns = [pattern.removeprefix("relay.") for pattern in patterns]
     for pattern in patterns:
         if not any(fnmatchcase(row.name, pattern) for row in rows):
-            raise CommandFailed(f"no operator is called '{pattern}'", BAD_INPUT)
+            suggestion = did_you_mean(pattern, (row.name for row in rows))
+            raise CommandFailed(f"no operator is called '{pattern}'{suggestion}", BAD_INPUT)
     return [
         row
         for row in rows

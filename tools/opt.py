@@ -6,22 +6,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from inspect import signature
+from io import BytesIO
 from pathlib import Path
 from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipelineCallbackType
-from xdsl.utils.arg_spec import parse_spec
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
+from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from xrelay.analysis.suggestions import did_you_mean
 from xrelay.collector import collector_paused
-from xrelay.compiler import parse_program, parse_relay, supplied_weights
 from xrelay.runtime.files import whole_file
-from xrelay.tools import instruments
+from xrelay.runtime.reading import read_source
 from xrelay.tools.deep import with_deep_stack
-from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with, run_command
+from xrelay.tools.errors import (
+    BAD_INPUT,
+    FAILED,
+    CommandFailed,
+    check_words,
+    failing_with,
+    run_command,
+)
+from xrelay.tools.weights import keep_weights
+from xrelay.transforms.pass_sequence import flattened
 
 
 class XRelayOptMain(xDSLOptMain):
@@ -31,7 +43,11 @@ class XRelayOptMain(xDSLOptMain):
 
     def __init__(self, args: Sequence[str] | None = None):
         self.weights: dict[str, bytes | memoryview] = {}
-        """The bytes of the large constants that the output file names."""
+        """The bytes of the large constants that the output names."""
+        self.places: dict[Operation, Span[str]] = {}
+        """Where the operations of the input stand in it."""
+        self.running: ModulePass | None = None
+        """The pass that runs."""
         try:
             super().__init__("xDSL's optimiser with relay passes, ONNX and Relay text input", args)
         except ArgSpecParseError as error:
@@ -39,7 +55,7 @@ class XRelayOptMain(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
-        instruments.add_arguments(arg_parser)
+        add_instruments(arg_parser)
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
@@ -49,16 +65,21 @@ class XRelayOptMain(xDSLOptMain):
 
     def read_mlir(self, stream: IO[bytes]) -> ModuleOp:
         """The module in a text."""
+        from xrelay.compiler import parse_program
+
         return parse_program(
             stream.read(),
             self.get_input_name(),
             self.ctx,
             implicit_module=not self.args.no_implicit_module,
+            places=self.places,
         )
 
     @collector_paused()
     def read_relay(self, stream: IO[bytes]) -> ModuleOp:
         """The module in a Relay text."""
+        from xrelay.compiler import parse_relay
+
         return parse_relay(stream.read(), self.get_input_name())
 
     def read_onnx(self, stream: IO[bytes]) -> ModuleOp:
@@ -71,12 +92,39 @@ class XRelayOptMain(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         try:
+            self.check_passes()
             super().setup_pipeline()
         except (ValueError, ArgSpecParseError) as error:
             raise CommandFailed(f"-p is '{self.args.passes}': {error}", BAD_INPUT) from error
-        if not self.args.verify_diagnostics:
-            self.pipeline = replace(self.pipeline, callback=naming_passes(self.pipeline.callback))
+        # What is printed, timed and verified between passes is so between the steps of a sequence.
+        self.pipeline = replace(self.pipeline, passes=flattened(self.pipeline.passes))
+        if self.pipeline.callback is not None and not self.args.verify_diagnostics:
+            self.check = self.pipeline.callback
+            self.pipeline = replace(self.pipeline, callback=self.between_passes)
         self.check_target()
+
+    def between_passes(
+        self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
+    ) -> None:
+        """The stock tool's callback; what it finds names the pass that made the program invalid."""
+        self.running = following
+        try:
+            self.check(previous, module, following)
+        except DiagnosticException as error:
+            if previous is None:
+                raise
+            from xrelay.places import verify_failure
+
+            reason = verify_failure(module, error)
+            message = f"pass '{previous.name}' leaves a program that is not valid: {reason}"
+            raise CommandFailed(message, FAILED) from error
+
+    def check_passes(self) -> None:
+        """Raises ValueError that names the first pass that there is not."""
+        for spec in parse_pipeline(self.args.passes):
+            if spec.name not in self.available_passes:
+                suggestion = did_you_mean(spec.name, self.available_passes)
+                raise ValueError(f"there is no pass '{spec.name}'{suggestion}")
 
     def check_target(self) -> None:
         """Finds wrong options of the target before anything is read."""
@@ -88,6 +136,12 @@ class XRelayOptMain(xDSLOptMain):
             cast(Callable[[], type[Target]], entry)().from_spec(spec)
         except ValueError as error:
             raise CommandFailed(f"-t is '{self.args.target}': {error}", BAD_INPUT) from error
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        path = self.args.input_file
+        if path is None:
+            return super().get_input_stream()
+        return BytesIO(read_source(path)), Path(path).suffix.removeprefix(".")
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:
@@ -102,21 +156,47 @@ class XRelayOptMain(xDSLOptMain):
     ) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and not self.args.disable_verify:
-            module.verify()
+            from xrelay.analysis.verification import verify_program
+
+            try:
+                verify_program(module)
+            except VerifyException as error:
+                if self.args.verify_diagnostics:
+                    raise
+                from xrelay.places import verify_failure
+
+                message = verify_failure(module, error, self.places, start_offset)
+                raise CommandFailed(message, BAD_INPUT) from error
         return module
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether any instrument is asked for."""
+        args = self.args
+        return args.timing or args.statistics or args.verify_semantics or args.bisect is not None
 
     def apply_passes(self, prog: ModuleOp) -> None:
         if self.args.verify_diagnostics:
             super().apply_passes(prog)
             return
         with failing_with(FAILED):
-            if instruments.is_watched(self.args):
-                instruments.run_watched(self.ctx, prog, self.pipeline, self.args)
-            else:
-                super().apply_passes(prog)
+            try:
+                if self.is_watched:
+                    from xrelay.tools.instruments import run_watched
+
+                    run_watched(self.ctx, prog, self.pipeline, self.args)
+                else:
+                    super().apply_passes(prog)
+            except DiagnosticException as error:
+                if self.running is None:
+                    raise
+                reason = str(error).strip()
+                raise CommandFailed(f"pass '{self.running.name}': {reason}", FAILED) from error
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
-        if self.args.output_file is not None and parse_spec(self.args.target).name == "mlir":
+        if parse_spec(self.args.target).name == "mlir":
+            from xrelay.compiler import supplied_weights
+
             self.weights.update(supplied_weights(prog))
         with failing_with(FAILED):
             try:
@@ -140,42 +220,46 @@ class XRelayOptMain(xDSLOptMain):
         """Runs the tool, whose output file is written whole or not at all."""
         if self.args.output_file is None:
             super().run()
+            keep_weights(self.weights, None)
             return
         output = Path(self.args.output_file)
         with whole_file(output) as temporary:
             self.args.output_file = str(temporary)
             super().run()
-            if self.weights:
-                from xrelay.runtime.weights import weights_path, write_weights
-
-                write_weights(weights_path(output), self.weights)
+            keep_weights(self.weights, output)
 
 
-def naming_passes(check: PassPipelineCallbackType | None) -> PassPipelineCallbackType:
-    """A callback between passes whose diagnostics name the pass that made the program invalid."""
-
-    def callback(
-        previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
-    ) -> None:
-        if check is None:
-            return
-        try:
-            check(previous, module, following)
-        except (DiagnosticException, VerifyException) as error:
-            if previous is None:
-                raise
-            raise CommandFailed(
-                f"pass '{previous.name}' leaves a program that is not valid: {str(error).strip()}",
-                FAILED,
-            ) from error
-
-    return callback
+def add_instruments(parser: ArgumentParser) -> None:
+    """The options that ask for the instruments of `xrelay.tools.instruments`."""
+    parser.add_argument(
+        "--timing",
+        action="store_true",
+        help="print the time of each pass, and the operations before and after it, on stderr",
+    )
+    parser.add_argument(
+        "--statistics",
+        action="store_true",
+        help="print how many relay.fused there are of each size and kind, on stderr",
+    )
+    parser.add_argument(
+        "--verify-semantics",
+        action="store_true",
+        help="interpret the program before and after each pass, on random and on awkward inputs, "
+        "and fail at the first pass that changes a result",
+    )
+    parser.add_argument(
+        "--bisect",
+        metavar="FILE.mlir",
+        help="as --verify-semantics; when a pass changes a result, also say which passes are needed "
+        "for that, and write a small program on which it does so alone",
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `xrelay-opt`."""
 
     def command() -> int:
+        check_words(argv)
         with failing_with(BAD_INPUT):
             XRelayOptMain(argv).run()
         return 0

@@ -42,11 +42,11 @@ def partition_model(args: argparse.Namespace) -> int:
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args)
         shapes = arguments.shapes(args.shape)
-        backends = find_backends(args.backend)
+        backends = find_backends(arguments.backends(args.backend))
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             progress("read the model")
-            module, name = read_model(Path(args.model), shapes)
+            module, name = read_model(Path(args.model), shapes, options.limits)
             require_weights(module)
         original = module.clone() if args.run else None
         with failing_with(FAILED):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table
 
 from xrelay.lowering.target import NATIVE, named_target
@@ -12,7 +13,7 @@ from xrelay.runtime.model import Array, Model
 from xrelay.runtime.peak import peak_flops
 from xrelay.runtime.profile import profile_model
 from xrelay.tools.progress import stage_progress
-from xrelay.tools.tables import table_console
+from xrelay.tools.tables import shown_names, table_console
 
 
 def show_profile(model: Model, inputs: Mapping[str, Array], trace: str | None) -> None:
@@ -24,6 +25,9 @@ def show_profile(model: Model, inputs: Mapping[str, Array], trace: str | None) -
     table = Table("step", title="by time, medians")
     table.add_column("function", overflow="fold")
     table.add_column("implementation", overflow="fold")
+    named = any(step.spec.nodes for step in profile.steps)
+    if named:
+        table.add_column("nodes", overflow="fold")
     for heading in ("ms", "% of run", "GFLOP/s", "% of peak", "GB/s"):
         table.add_column(heading, justify="right")
     for step in sorted(profile.steps, key=lambda step: (-step.seconds, step.number)):
@@ -31,6 +35,7 @@ def show_profile(model: Model, inputs: Mapping[str, Array], trace: str | None) -
             str(step.number),
             step.spec.name,
             step.spec.implementation,
+            *([escape(shown_names(step.spec.nodes))] if named else []),
             f"{1e3 * step.seconds:.3f}",
             f"{100 * step.seconds / profile.seconds:.1f}",
             f"{step.flops / 1e9:.1f}",

@@ -70,7 +70,7 @@ def tune_model(args: argparse.Namespace) -> int:
             if output.exists():
                 options = replace(options, tuning=read_records(output, cpu))
             progress("read the model")
-            module, name = read_model(args.model, arguments.shapes(args.shape))
+            module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
             require_weights(module)
         with failing_with(FAILED):
             run_passes(module, relay_passes(options.target, options.threads), progress)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from xrelay.backends.regions import flattened, nested
 from xrelay.compiler import read_model
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
@@ -54,7 +55,9 @@ def verify(
     with stage_progress() as progress, failing_with(FAILED):
         progress("run the interpreter")
         module, _ = read_model(path, shapes)
-        expected = interpret(module, inputs, entry_function(module).sym_name.data)
+        function = entry_function(module)
+        arguments = nested(inputs, function.function_type.inputs.data)
+        expected = flattened(interpret(module, arguments, function.sym_name.data))
     worst = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):
         difference = largest_difference(found, wanted)

@@ -46,6 +46,7 @@ from xrelay.analysis.blocking import (
     is_whole,
     plan_blocking,
 )
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.fusion import fusion_blocks
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.binary import (
@@ -254,6 +255,7 @@ class AlterOpLayoutPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PassFailedException(f"'lanes' is {self.lanes}, expected at least 1")
+        check_dominance(op)  # Costs are computed against the order of the program.
         for block in fusion_blocks(op):
             parent = block.parent_op()
             if parent is None or isinstance(parent, CompositeOp) or is_kept(parent):

@@ -26,10 +26,13 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.fusion import FusionPlan, fusion_blocks
 from xrelay.analysis.fusion_file import groups_of_data, linked_params
-from xrelay.analysis.fusion_policy import GroupMembers, described, plan_of_groups
+from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
+from xrelay.analysis.names import described
 from xrelay.analysis.scopes import has_flag
+from xrelay.runtime.reading import read_source
 from xrelay.transforms.outline_groups import outline_groups
 
 GROUP = "relay.fusion_group"
@@ -62,6 +65,7 @@ class ApplyFusionPlanPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # No order of the groups suits operators that use each other.
         if not self.file:
             link_params, plans = self.link_params, self._plans(_marked_groups(op))
         else:
@@ -89,7 +93,7 @@ class ApplyFusionPlanPass(ModulePass):
 
 def _read(file: Path) -> object:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(read_source(file).decode())
     except OSError as error:
         raise PassFailedException(str(error.strerror)) from error
     except ValueError as error:

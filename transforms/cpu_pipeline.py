@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -26,6 +27,7 @@ from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
 from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
+from xrelay.transforms.pass_sequence import PassSequence
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -92,7 +94,7 @@ def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
 
 
 @dataclass(frozen=True)
-class CpuPipelinePass(ModulePass):
+class CpuPipelinePass(PassSequence):
     """Prepares a module for code generation."""
 
     name = "cpu-pipeline"
@@ -100,6 +102,9 @@ class CpuPipelinePass(ModulePass):
     lanes: int = 16
     """Elements of f32 in a vector: 16 for AVX-512, 8 for AVX2, 4 for 128-bit vectors."""
 
+    def steps(self) -> tuple[ModulePass, ...]:
+        return cpu_pipeline(self.lanes)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for step in cpu_pipeline(self.lanes):
-            step.apply(ctx, op)
+        check_dominance(op)
+        super().apply(ctx, op)

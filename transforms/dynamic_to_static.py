@@ -28,11 +28,12 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xrelay.analysis.names import described
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn_base import DynamicOp
 from xrelay.dialects.shapes import is_dynamic
 from xrelay.transforms.fold_constant import FoldBranch, FoldOperator, taken_branch
-from xrelay.transforms.infer_type import TypeInference, described
+from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rewriting import erase_unused
 
 

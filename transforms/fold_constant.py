@@ -6,7 +6,10 @@ condition is a constant the branch that is taken stays.
     %0 = relay.constant dense<4.0> : tensor<f32>
     %1 = relay.sqrt %0 : (tensor<f32>) -> tensor<f32>   ──►   %1 = relay.constant dense<2.0> : tensor<f32>
 
-Leaves alone: operators without operands (`relay.zeros` is smaller than its elements), operators
+What is on a device (`relay.on_device`) stays there: operators see the constant behind it, and it stays
+around a folded one.
+
+Leaves alone: copies between devices, dead code, operators without operands (`relay.zeros` is smaller than its elements), operators
 with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other
 compilers, constants whose bytes did not come with the text,
 and results over `max-bytes` that are larger than what they are computed from: none is computed whose
@@ -35,6 +38,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
@@ -44,11 +48,16 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
 )
+from xrelay.dialects.device import DeviceOp, OnDeviceOp
+from xrelay.dialects.functional import LetOp
 from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
-from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of
+from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of, held_elements
 from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
+
+REPEATED_BYTES = 1 << 28
+"""Constants of one number, of which a single element is kept, count as operands of up to this size."""
 
 
 def _interpreter() -> Interpreter:
@@ -70,7 +79,7 @@ class FoldOperator(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
             return
-        if isinstance(op, TupleOp | AnnotationOp) or is_kept(op):
+        if isinstance(op, TupleOp | AnnotationOp | DeviceOp) or is_kept(op):
             return
         if not self.fold_qnn and op.name.startswith("relay.qnn."):
             return
@@ -83,16 +92,20 @@ class FoldOperator(RewritePattern):
             (result,) = self.interpreter.run_op(op, (shape,))
             self._replace(op, result, rewriter)
             return
-        if isinstance(op, TupleGetItemOp) and isinstance(op.tuple_value.owner, TupleOp):
-            fields = op.tuple_value.owner.fields
-            rewriter.replace(op, (), (fields[op.index.value.data],))
+        if isinstance(op, TupleGetItemOp) and field_of_tuple(op, rewriter):
             return
         values = [constant_value(operand) for operand in op.operands]
         if any(value is None for value in values):
             return
+        if isinstance(op, LetOp):
+            rewriter.replace(op, (), (op.value,))  # On its device, if it has one.
+            return
         if op.undefined() is not None:
             return
-        limit = max(self.max_bytes, sum(map(byte_size, values)))
+        operands = sum(map(byte_size, values))
+        if operands > REPEATED_BYTES:
+            operands = max(REPEATED_BYTES, sum(map(held_bytes, values)))
+        limit = max(self.max_bytes, operands)
         # The operands may decide the shape, which the stated type need not say.
         if type_bytes(op.infer_type()) > limit:
             return
@@ -108,6 +121,31 @@ class FoldOperator(RewritePattern):
             constant.location = op.location
         rewriter.replace(op, new)
         erase_unused(sources, rewriter)
+
+
+def field_of_tuple(op: TupleGetItemOp, rewriter: PatternRewriter) -> bool:
+    """Replaces a field of a tuple that is made here by its value, on the devices of the tuple."""
+    devices: list[OnDeviceOp] = []
+    source = op.tuple_value.owner
+    while isinstance(source, OnDeviceOp):
+        devices.append(source)
+        source = source.body.owner
+    if not isinstance(source, TupleOp):
+        return False
+    value = source.fields[op.index.value.data]
+    for device in reversed(devices):
+        wrapped = OnDeviceOp.create(
+            operands=[value],
+            result_types=[value.type],
+            properties=dict(device.properties),
+            location=device.location,
+        )
+        rewriter.insert(wrapped)
+        value = wrapped.result
+    sources = tuple(op.operands)
+    rewriter.replace(op, (), (value,))
+    erase_unused(sources, rewriter)
+    return True
 
 
 class FoldBranch(RewritePattern):
@@ -145,8 +183,13 @@ def taken_branch(op: Operation) -> Block | None:
 
 
 def constant_value(value: SSAValue) -> Any:
-    """What a constant, or a tuple of constants, is to the interpreter; None for other values."""
+    """
+    What a constant, or a tuple of constants, is to the interpreter, wherever it lives; None for other
+    values.
+    """
     op = value.owner
+    while isinstance(op, OnDeviceOp):
+        op = op.body.owner
     if isinstance(op, TupleOp):
         fields = [constant_value(field) for field in op.fields]
         return None if any(field is None for field in fields) else tuple(fields)
@@ -173,6 +216,13 @@ def byte_size(value: Any) -> int:
     return cast(Array, value).nbytes
 
 
+def held_bytes(value: Any) -> int:
+    """`byte_size` of what is in memory: a constant of one number keeps a single element."""
+    if isinstance(value, tuple):
+        return sum(map(held_bytes, cast(tuple[Any, ...], value)))
+    return held_elements(cast(Array, value)).nbytes
+
+
 def _constants(value: Any) -> list[Operation]:
     """The operations that make a value; the last one has it as its result."""
     if isinstance(value, np.ndarray):
@@ -194,10 +244,11 @@ class FoldConstantPass(ModulePass):
     """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # What becomes a field of a tuple may not be the operand of that tuple.
         patterns: list[RewritePattern] = [
             FoldOperator(self.max_bytes, self.fold_qnn),
             FoldBranch(),
         ]
         PatternRewriteWalker(
-            GreedyRewritePatternApplier(patterns), apply_recursively=False
+            GreedyRewritePatternApplier(patterns, dce_enabled=False), apply_recursively=False
         ).rewrite_module(op)

@@ -24,6 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
@@ -92,4 +93,5 @@ class FoldExplicitPaddingPass(ModulePass):
     name = "fold-explicit-padding"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # Operators that use each other could be rewritten for ever.
         PatternRewriteWalker(AbsorbPad()).rewrite_module(op)

@@ -29,6 +29,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xrelay.analysis.names import described
 from xrelay.dialects.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import CalledBodyOp, YieldOp
@@ -237,9 +238,3 @@ class TypeInference:
                 raise PassFailedException(
                     f"{described(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
                 )
-
-
-def described(op: Operation) -> str:
-    """An operation in messages: its name, and that of its result."""
-    hint = op.results[0].name_hint if op.results else None
-    return f"{op.name} %{hint}" if hint else op.name

@@ -28,9 +28,8 @@ from xdsl.pattern_rewriter import (
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.compiler_regions import describe
 from xrelay.analysis.dependencies import block_of, encloses
-from xrelay.analysis.names import module_symbols, sanitized, unused_name
+from xrelay.analysis.names import described, module_symbols, sanitized, unused_name
 from xrelay.dialects.functional import ApplyOp, ClosureOp, GlobalVarOp
 from xrelay.transforms.inlining import compiler_of
 
@@ -40,9 +39,9 @@ def check_closed(op: ClosureOp) -> None:
     for inner in op.body.walk():
         for value in inner.operands:
             if not encloses(op.block, block_of(value)):
-                what = describe(value.op) if isinstance(value, OpResult) else "a parameter"
+                what = described(value.op) if isinstance(value, OpResult) else "a parameter"
                 raise DiagnosticException(
-                    f"{describe(inner)} in a function for compiler '{compiler_of(op)}' uses {what} "
+                    f"{described(inner)} in a function for compiler '{compiler_of(op)}' uses {what} "
                     "from outside of the function"
                 )
 

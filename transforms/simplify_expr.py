@@ -39,6 +39,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from xrelay.analysis.constants import number_of
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.binary import (
     AddOp,
@@ -60,7 +61,7 @@ from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.transform import StridedSliceOp, TakeOp, TransposeOp
 from xrelay.dialects.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
-from xrelay.interpreters.arrays import Array, DType, dtype_of
+from xrelay.interpreters.arrays import Array, DType, dtype_of, held_elements
 from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.transforms.rewriting import (
     Emitter,
@@ -171,7 +172,7 @@ def identity(op: BroadcastBinaryOp, emit: Emitter) -> SSAValue | None:
         return result
     zero = known_array(op.lhs if result is op.rhs else op.rhs)
     assert zero is not None
-    signs = np.signbit(zero)
+    signs = np.signbit(held_elements(zero))
     return result if np.all(signs if isinstance(op, AddOp) else ~signs) else None
 
 
@@ -190,12 +191,14 @@ def _split_sum(value: SSAValue) -> tuple[SSAValue, Array] | None:
         bias = known_array(op.bias)
         following = op.data.type.get_num_dims() - op.channel_axis - 1
         return None if bias is None else (op.data, bias.reshape(-1, *[1] * following))
-    if not isinstance(op, AddOp | SubtractOp):
-        return None
+    if not isinstance(op, AddOp | SubtractOp) or op.result.type.element_type == i1:
+        return None  # Truth values have no negative.
     constant = known_array(op.rhs)
     if constant is not None:
         with np.errstate(all="ignore"):
-            return op.lhs, -constant if isinstance(op, SubtractOp) else constant
+            if isinstance(op, SubtractOp):
+                constant = np.broadcast_to(-held_elements(constant), constant.shape)
+            return op.lhs, constant
     constant = known_array(op.lhs)
     return (op.rhs, constant) if isinstance(op, AddOp) and constant is not None else None
 
@@ -220,7 +223,7 @@ def _combined(kind: np.ufunc, first: Array, second: Array) -> Array | None:
     if np.prod(shape, dtype=np.int64) > max(first.size, second.size):
         return None
     with np.errstate(all="ignore"):
-        return kind(first, second)
+        return np.broadcast_to(kind(held_elements(first), held_elements(second)), shape)
 
 
 def adjacent_sums(op: AddOp | SubtractOp | BiasAddOp, emit: Emitter) -> SSAValue | None:
@@ -473,6 +476,7 @@ class SimplifyExprPass(ModulePass):
     """Combine floating-point constants, which changes when intermediate results overflow."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # Operators that use each other could be rewritten for ever.
         options = {
             "": True,
             "ignore_signed_zeros": self.ignore_signed_zeros,

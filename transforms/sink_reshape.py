@@ -33,6 +33,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
 
+from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.scopes import is_kept
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import BroadcastBinaryOp
@@ -304,4 +305,5 @@ class SinkReshapePass(ModulePass):
     name = "sink-reshape"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_dominance(op)  # Operators that use each other could be rewritten for ever.
         PatternRewriteWalker(SinkReshape(Fed(op))).rewrite_module(op)

@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from onnx import NodeProto, TensorProto, defs, helper
-from xdsl.dialects.builtin import DYNAMIC_INDEX, NameLoc, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TupleType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import INLINE_ELEMENTS, ConstantOp
+from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
@@ -112,9 +113,7 @@ def leaves(exported: Exported) -> list[Tensor]:
 
 def label_of(op: Operation) -> str | None:
     """The ONNX name that an import left at an operation, else its name in the program."""
-    if isinstance(op.location, NameLoc):
-        return op.location.desc.data
-    return op.results[0].name_hint if op.results else None
+    return model_name(op) or (op.results[0].name_hint if op.results else None)
 
 
 class OutputGraph:

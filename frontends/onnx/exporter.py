@@ -9,7 +9,8 @@ express is noted with the reason, and the export goes on, so that one error name
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from reprlib import repr as shown
+from typing import BinaryIO, cast
 
 import numpy as np
 from onnx import GraphProto, ModelProto, OperatorSetIdProto, TensorProto, ValueInfoProto
@@ -83,6 +84,16 @@ def export_model(
     Raises OnnxExportError that lists every operation that ONNX cannot express, each with the reason,
     and for weights of more than 2 GiB without a file for them.
     """
+    if not isinstance(cast(object, program), FuncOp | ModuleOp):
+        raise OnnxExportError(f"the program is {shown(program)}, expected a FuncOp or a ModuleOp")
+    if not isinstance(cast(object, name), str):
+        raise OnnxExportError(f"the name is {shown(name)}, expected a str")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise OnnxExportError(f"the name is {shown(name)}, which is no text: {error}") from None
+    if not isinstance(cast(object, external), ExternalWeights | None):
+        raise OnnxExportError(f"external is {shown(external)}, expected ExternalWeights")
     try:
         return _export(_entry(program), name, external)
     except OnnxExportError as error:

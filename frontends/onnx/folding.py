@@ -78,6 +78,8 @@ def _evaluate(op: RelayOp, known: Known) -> Array | None:
         if array is None:
             return None
         operands.append(array)
+    if isinstance(op, unary.NegativeOp | binary.SubtractOp) and operands[0].dtype == np.bool_:
+        return None  # NumPy does not compute these.
     match op, operands:
         case (_, [x]) if type(op) in _UNARY:
             return _UNARY[type(op)](x)

@@ -11,6 +11,7 @@ The walks keep their own stacks, so that deep models need no recursion.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from onnx import GraphProto, ModelProto, ValueInfoProto
 from xdsl.dialects.builtin import (
@@ -24,6 +25,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xrelay.dialects.core import ONNX_NAME, ConstantOp
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.inputs import input_types
@@ -32,6 +34,7 @@ from xrelay.frontends.onnx.names import identifier
 from xrelay.frontends.onnx.node import Body, Builder
 from xrelay.frontends.onnx.scope import Scope, Surroundings, default_domain
 from xrelay.frontends.onnx.tensors import element_type_of
+from xrelay.runtime.arguments import path_argument
 
 
 def import_model(
@@ -39,6 +42,7 @@ def import_model(
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     base_dir: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> ModuleOp:
     """
     A module whose function `@main` computes the graph of `model`.
@@ -46,20 +50,27 @@ def import_model(
     Its arguments are the graph inputs that are not initializers, its results the graph outputs;
     their attribute `onnx.name` holds the ONNX name. `shapes` gives the shapes of inputs, by name,
     whose dimensions the model leaves open. `base_dir` is the folder that external data are read
-    from; for a path it is the folder of the file.
+    from; for a path it is the folder of the file. `limits` bounds the operations that nodes, functions
+    and loops become, and the bytes of constants.
 
-    Raises OnnxImportError when the model is broken or not supported; one error lists all nodes
-    that are not supported.
+    Raises OnnxImportError when the model is broken, too large or not supported; one error lists all
+    nodes that are not supported.
     """
+    if shapes is not None and not isinstance(cast(object, shapes), Mapping):
+        what = f"shapes is a {type(shapes).__name__}"
+        raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
+    if base_dir is not None:
+        base_dir = path_argument("base_dir", base_dir, OnnxImportError)
     if isinstance(model, ModelProto):
         title = f"model '{model.graph.name}'" if model.graph.name else "the model"
         check_model(model, title)
     else:
-        title = f"model '{model}'"
-        base_dir = Path(model).parent if base_dir is None else base_dir
-        model = load_model(model)
+        path = path_argument("the model, no onnx.ModelProto,", model, OnnxImportError)
+        title = f"model '{path}'"
+        base_dir = path.parent if base_dir is None else base_dir
+        model = load_model(path)
     try:
-        return _Importer(model, base_dir).run(shapes or {})
+        return _Importer(model, base_dir, limits).run(shapes or {})
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None
 
@@ -67,12 +78,12 @@ def import_model(
 class _Importer:
     """The state of one import."""
 
-    def __init__(self, model: ModelProto, base_dir: Path | None):
+    def __init__(self, model: ModelProto, base_dir: Path | None, limits: Limits):
         self.graph: GraphProto = model.graph
         opsets = {entry.domain: entry.version for entry in model.opset_import}
         if model.ir_version < 3:
             opsets.setdefault("", 1)
-        self.builder = Builder()
+        self.builder = Builder(limits)
         functions = {
             (default_domain(function.domain), function.name, function.overload): function
             for function in model.functions

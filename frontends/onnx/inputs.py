@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from operator import index
+from typing import cast
 
+import numpy as np
 from onnx import ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -85,6 +87,8 @@ def _completed(
 ) -> Sequence[int]:
     """`given`, after a check against the stated dimensions. Enters lengths of symbols."""
     try:
+        if not isinstance(cast(object, given), Sequence | np.ndarray):
+            raise TypeError("the order of a set's elements is no shape's")
         given = [index(length) for length in given]
     except TypeError:
         raise OnnxImportError(

@@ -8,6 +8,8 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.runtime.arguments import path_argument
+from xrelay.runtime.reading import read_source
 
 
 def load_model(path: str | Path) -> ModelProto:
@@ -17,13 +19,13 @@ def load_model(path: str | Path) -> ModelProto:
     Raises OnnxImportError when the file cannot be read, is not an ONNX model, is cut off, or
     holds an empty graph.
     """
-    path = Path(path)
-    if path.is_dir():
-        raise OnnxImportError(f"cannot read model '{path}': it is a directory")
+    path = path_argument("the path of the model", path, OnnxImportError)
     try:
-        content = path.read_bytes()
+        content = read_source(path)
     except FileNotFoundError:
         raise OnnxImportError(f"cannot read model '{path}': there is no such file") from None
+    except IsADirectoryError:
+        raise OnnxImportError(f"cannot read model '{path}': it is a directory") from None
     except OSError as error:
         raise OnnxImportError(f"cannot read model '{path}': {error.strerror}") from None
     if not content:

@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core import stored_bytes
+from xrelay.dialects.limits import Limits
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
@@ -48,11 +50,30 @@ def require_size(shape: Sequence[int], what: str) -> None:
         )
 
 
+MAX_TABLE_BYTES = 2**28
+"""Constants that the importer computes itself, beside those that a model holds, are no larger."""
+
+
+def require_table(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
+    """
+    Raises OnnxImportError when a constant that the importer is about to compute would take more than
+    MAX_TABLE_BYTES.
+    """
+    needed = prod(shape) * itemsize
+    if needed > MAX_TABLE_BYTES:
+        raise OnnxImportError(
+            f"{what} has the shape {list(shape)} and takes {needed} bytes, the limit for constants "
+            f"that importing computes is {MAX_TABLE_BYTES}"
+        )
+
+
 class Builder:
     """Creates operations that are in no block yet, and knows which values are constants."""
 
-    def __init__(self):
+    def __init__(self, limits: Limits):
+        self.limits = limits
         self.created: list[Operation] = []
+        self._constant_bytes = 0
         self._known: dict[SSAValue, Array] = {}
 
     def known(self, value: SSAValue) -> Array | None:
@@ -62,6 +83,10 @@ class Builder:
     def constant(self, array: Array, name: str) -> SSAValue:
         """A new constant."""
         op = constant_of(array)
+        self._constant_bytes += stored_bytes(op.value)
+        excess = self.limits.bytes_excess(self._constant_bytes)
+        if excess is not None:
+            raise OnnxImportError(f"with '{name}' the constants have {excess}")
         self._known[op.result] = array
         return self._created(op, name)
 
@@ -80,6 +105,9 @@ class Builder:
         op.location = NameLoc(StringAttr(name), op.location)
         op.results[0].name_hint = identifier(name)
         self.created.append(op)
+        excess = self.limits.nodes_excess(len(self.created))
+        if excess is not None:
+            raise OnnxImportError(f"with '{name}' the program has {excess}")
         return op.results[0]
 
 
@@ -147,6 +175,13 @@ class Node:
         if default is None:
             raise OnnxImportError(f"attribute '{name}' is missing")
         return default
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """An integer attribute that is 0 or 1. Engines do not agree on what others mean."""
+        number = self.integer(name, int(default))
+        if number not in (0, 1):
+            raise OnnxImportError(f"attribute '{name}' is {number}, expected 0 or 1")
+        return bool(number)
 
     def integers(self, name: str) -> list[int] | None:
         """A list of integers, None when absent."""
@@ -216,6 +251,25 @@ class Node:
         if value is None:
             raise UnknownOperand
         return value
+
+    def shaped(self, index: int, what: str, shape: Sequence[int | None]) -> SSAValue:
+        """
+        A required input of a rank, and of those lengths that are not None.
+
+        Raises OnnxImportError naming the input as `what`.
+        """
+        value = self.input(index)
+        self.require_shape(value, f"input {index} ('{what}')", shape)
+        return value
+
+    def require_shape(self, value: SSAValue, what: str, shape: Sequence[int | None]) -> None:
+        """Raises OnnxImportError unless a value has a rank, and those lengths that are not None."""
+        found = self.shape_of(value)
+        if len(found) != len(shape) or any(
+            length not in (None, dim) for length, dim in zip(shape, found, strict=True)
+        ):
+            expected = ", ".join("?" if length is None else str(length) for length in shape)
+            raise OnnxImportError(f"{what} has the shape {list(found)}, expected [{expected}]")
 
     def optional(self, index: int) -> SSAValue | None:
         """An input, None when it is absent."""

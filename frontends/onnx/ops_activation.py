@@ -8,7 +8,7 @@ from xrelay.dialects.binary import (
     AddOp,
     DivideOp,
     GreaterOp,
-    MinimumOp,
+    LessOp,
     MultiplyOp,
     SubtractOp,
 )
@@ -26,6 +26,7 @@ from xrelay.dialects.unary import (
 )
 from xrelay.frontends.onnx.errors import UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
+from xrelay.frontends.onnx.ops_elementwise import in_floating_point
 
 
 def times(node: Node, value: SSAValue, factor: float) -> SSAValue:
@@ -43,16 +44,19 @@ def _times_sum(node: Node, value: SSAValue, number: float, other: SSAValue) -> S
     return node.emit(MultiplyOp(value, plus(node, other, number)))
 
 
+def _below_zero(node: Node, data: SSAValue, below: SSAValue) -> SSAValue:
+    """Another value where x is below 0, x itself elsewhere: where it is -0 or NaN too."""
+    negative = node.emit(LessOp(data, node.scalar(0, data)))
+    return node.emit(WhereOp(negative, below, data))
+
+
 def exponential_below_zero(
     node: Node, data: SSAValue, alpha: float, divisor: float = 1.0
 ) -> SSAValue:
-    """max(x, 0) + alpha * (exp(min(x, 0) / divisor) - 1), in which no exp overflows."""
-    negative = node.emit(MinimumOp(data, node.scalar(0, data)))
-    if divisor != 1:
-        negative = node.emit(DivideOp(negative, node.scalar(divisor, data)))
-    exponential = node.emit(ExpOp(negative))
-    below = node.emit(SubtractOp(exponential, node.scalar(1, data)))
-    return node.emit(AddOp(node.emit(ReluOp(data)), times(node, below, alpha)))
+    """alpha * (exp(x / divisor) - 1) below 0, x above."""
+    scaled = data if divisor == 1 else node.emit(DivideOp(data, node.scalar(divisor, data)))
+    below = node.emit(SubtractOp(node.emit(ExpOp(scaled)), node.scalar(1, data)))
+    return _below_zero(node, data, times(node, below, alpha))
 
 
 def elu(node: Node) -> SSAValue:
@@ -76,8 +80,7 @@ def selu(node: Node) -> SSAValue:
 def parametric_relu(node: Node) -> SSAValue:
     """PRelu: slope * x below 0, x above; the slopes broadcast."""
     data, slope = node.input(0), node.input(1)
-    below = node.emit(MultiplyOp(slope, node.emit(MinimumOp(data, node.scalar(0, data)))))
-    return node.emit(AddOp(node.emit(ReluOp(data)), below))
+    return _below_zero(node, data, node.emit(MultiplyOp(slope, data)))
 
 
 def thresholded_relu(node: Node) -> SSAValue:
@@ -112,10 +115,29 @@ def swish(node: Node) -> SSAValue:
     return node.emit(MultiplyOp(data, node.emit(SigmoidOp(times(node, data, alpha)))))
 
 
+def shrink(node: Node) -> SSAValue:
+    """Shrink: x + bias below -lambd, x - bias above lambd, 0 between; without fractions for integers."""
+    limit, bias = node.real("lambd", 0.5), node.real("bias", 0.0)
+
+    def compute(data: SSAValue) -> SSAValue:
+        high = node.emit(GreaterOp(data, node.scalar(limit, data)))
+        low = node.emit(LessOp(data, node.scalar(-limit, data)))
+        above = node.emit(WhereOp(high, plus(node, data, -bias), node.scalar(0, data)))
+        return node.emit(WhereOp(low, plus(node, data, bias), above))
+
+    return in_floating_point(node, node.input(0), compute)
+
+
 def smooth_relu(node: Node, data: SSAValue) -> SSAValue:
-    """max(x, 0) + log(1 + exp(-|x|)), in which no exp overflows."""
+    """
+    max(x, 0) + log(1 + exp(-|x|)), in which no exp overflows. What 1 + exp(-|x|) lost when it was
+    rounded is added to the logarithm: all of the result for small x.
+    """
     exponential = node.emit(ExpOp(node.emit(NegativeOp(node.emit(AbsOp(data))))))
-    rest = node.emit(LogOp(plus(node, exponential, 1)))
+    total = plus(node, exponential, 1)
+    # Subtracting 1 from the total would be merged with adding 1.
+    lost = node.emit(AddOp(node.emit(SubtractOp(node.scalar(1, data), total)), exponential))
+    rest = node.emit(AddOp(node.emit(LogOp(total)), lost))
     return node.emit(AddOp(node.emit(ReluOp(data)), rest))
 
 
@@ -163,6 +185,7 @@ ACTIVATION_CONVERTERS: ConverterTable = {
     "Mish": {18: mish},
     "PRelu": {7: parametric_relu},
     "Selu": {6: selu},
+    "Shrink": {9: shrink},
     "Softplus": {1: softplus},
     "Softsign": {1: softsign},
     "Swish": {24: swish},

@@ -5,9 +5,8 @@ from math import isfinite
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
-from xrelay.frontends.onnx.node import ConverterTable, Node, require_size
+from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.node import ConverterTable, Node, require_size, require_table
 from xrelay.frontends.onnx.tensors import Array
 
 
@@ -62,8 +61,7 @@ def number_range(node: Node) -> SSAValue:
     if delta == 0 or not all(map(isfinite, (start, limit, delta))):
         raise OnnxImportError(f"it is the range from {start} to {limit} in steps of {delta}")
     count = max(int(np.ceil((limit - start) / delta)), 0)
-    if count > FOLDED_ELEMENTS:
-        raise UnsupportedNode(f"it has {count} elements, the limit is {FOLDED_ELEMENTS}")
+    require_table((count,), "the result")
     numbers = start + delta * np.arange(count, dtype=type(start))
     return node.constant(np.asarray(numbers).astype(bounds[0].dtype))
 

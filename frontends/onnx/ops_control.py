@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from onnx import GraphProto
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core import TupleOp
@@ -47,12 +48,15 @@ def loop(node: Node) -> Sequence[SSAValue]:
     condition = node.constant(np.array(carries_on))
     while carries_on and (limit is None or rounds < limit):
         require_few(node, rounds + 1)
+        before = node.operation_count
         number = node.constant(np.array(rounds, np.int64))
         condition, *results = node.inline_graph(body, [number, condition, *carried])
         carried = results[: len(carried)]
         for parts, part in zip(added, results[len(carried) :], strict=True):
             parts.append(node.emit(ExpandDimsOp(part, 0)))
         rounds += 1
+        if rounds == 1 and limit is not None and goes_on(body):
+            require_small(node, node.operation_count - before, limit)
         if limit is None or rounds < limit:
             known = node.known_value(condition)
             if known is None:
@@ -93,11 +97,14 @@ def scan(node: Node) -> Sequence[SSAValue]:
     added: list[list[SSAValue]] = [[] for _ in range(results)]
     for number in range(rounds):
         require_few(node, rounds)
+        before = node.operation_count
         slices = [
             element(node, value, axis, rounds - 1 - number if backwards else number)
             for value, axis, backwards in zip(scanned, axes, input_directions, strict=True)
         ]
         outputs = node.inline_graph(body, [*carried, *slices])
+        if number == 0:
+            require_small(node, node.operation_count - before, rounds)
         carried = outputs[:states]
         for parts, part in zip(added, outputs[states:], strict=True):
             parts.append(part)
@@ -132,6 +139,24 @@ def require_few(node: Node, rounds: int) -> None:
         raise UnsupportedNode(
             f"loops are unrolled, which makes more than {MAX_OPERATIONS} operations"
         )
+
+
+def require_small(node: Node, operations: int, rounds: int) -> None:
+    """Refuses a loop that would become too large, by what its first round made: nested loops did theirs."""
+    if operations * rounds > MAX_OPERATIONS:
+        raise UnsupportedNode(
+            f"loops are unrolled, and its {rounds} rounds of {operations} operations make "
+            f"{operations * rounds}, more than {MAX_OPERATIONS}"
+        )
+
+
+def goes_on(body: GraphProto) -> bool:
+    """Whether the condition that a body computes is the one that it is given, or a constant."""
+    sources = {output: node for node in body.node for output in node.output}
+    name = body.output[0].name
+    while name in sources and sources[name].op_type == "Identity":
+        name = sources[name].input[0]
+    return name not in sources or sources[name].op_type == "Constant"
 
 
 def element(node: Node, value: SSAValue, axis: int, position: int) -> SSAValue:

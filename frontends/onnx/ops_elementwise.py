@@ -90,6 +90,21 @@ def unary(op: Unary) -> Converter:
     return convert
 
 
+def in_floating_point(
+    node: Node, data: SSAValue, compute: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
+    """What `compute` gives; of integers, in f64, and without the fractions of the result."""
+    element = node.element_type(data)
+    if is_float(element):
+        return compute(data)
+    return node.emit(CastOp(compute(node.emit(CastOp(data, f64))), element))
+
+
+def error_function(node: Node) -> SSAValue:
+    """Erf, which ONNX has of integers, too."""
+    return in_floating_point(node, node.input(0), lambda data: node.emit(ErfOp(data)))
+
+
 def binary(op: Binary) -> Converter:
     """Converts a node with two inputs that broadcast as in NumPy to one operation."""
 
@@ -179,18 +194,19 @@ def aligned_power(node: Node) -> SSAValue:
 def _power(node: Node, base: SSAValue, exponent: SSAValue) -> SSAValue:
     dtype = node.element_type(base)
     if not is_float(dtype):  # whole numbers up to 2**53 are exact in f64
-        result = node.emit(PowerOp(_cast(node, base, f64), _cast(node, exponent, f64)))
-        return _cast(node, result, dtype)
-    return node.emit(PowerOp(base, _cast(node, exponent, dtype)))
+        result = node.emit(PowerOp(converted(node, base, f64), converted(node, exponent, f64)))
+        return converted(node, result, dtype)
+    return node.emit(PowerOp(base, converted(node, exponent, dtype)))
 
 
-def _cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
+def converted(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
+    """`value` with elements of another type, itself when it has that type already."""
     return value if node.element_type(value) == dtype else node.emit(CastOp(value, dtype))
 
 
 def modulo(node: Node) -> SSAValue:
     """Mod: the sign of the divisor, with `fmod` that of the dividend."""
-    fmod = node.integer("fmod", 0)
+    fmod = node.flag("fmod")
     lhs, rhs = node.input(0), node.input(1)
     if fmod:
         return node.emit(ModOp(lhs, rhs))
@@ -224,12 +240,12 @@ def bitwise_not(node: Node) -> SSAValue:
 def cast(node: Node) -> SSAValue:
     """Cast to the element type `to`."""
     node.ignore("saturate", "round_mode")  # about float8, which is not supported
-    return _cast(node, node.input(0), element_type_of(node.integer("to"), "attribute 'to'"))
+    return converted(node, node.input(0), element_type_of(node.integer("to"), "attribute 'to'"))
 
 
 def named_cast(node: Node) -> SSAValue:
     """Cast before operator set 6, where `to` is a name."""
-    return _cast(node, node.input(0), element_type_named(node.string("to", "")))
+    return converted(node, node.input(0), element_type_named(node.string("to", "")))
 
 
 def bit_cast(node: Node) -> SSAValue:
@@ -241,7 +257,7 @@ def bit_cast(node: Node) -> SSAValue:
 def cast_like(node: Node) -> SSAValue:
     """CastLike: the element type is that of the second input."""
     node.ignore("saturate", "round_mode")
-    return _cast(node, node.input(0), node.element_type(node.input(1)))
+    return converted(node, node.input(0), node.element_type(node.input(1)))
 
 
 def leaky_relu(node: Node) -> SSAValue:
@@ -255,20 +271,37 @@ def clip_by_attributes(node: Node) -> SSAValue:
     return node.emit(ClipOp(node.input(0), low, high))
 
 
+def _finite_range(node: Node, data: SSAValue) -> tuple[float, float]:
+    """The least and the largest finite number of the type of a value: the limits of Clip."""
+    dtype = node.element_dtype(data)
+    largest = float(np.nextafter(np.array(inf, dtype), np.array(0, dtype)))
+    return -largest, largest
+
+
 def clip_by_inputs(node: Node) -> SSAValue:
-    """Clip to optional scalar inputs: `relay.clip` for floats when those are constants."""
+    """
+    Clip to optional scalar inputs: `relay.clip` for floats when those are constants. Absent ones are
+    the limits of the type, which infinite elements exceed.
+    """
     data = node.input(0)
-    if not (node.has_input(1) or node.has_input(2)):
-        return data
-    low = node.known_scalar(1) if node.has_input(1) else -inf
-    high = node.known_scalar(2) if node.has_input(2) else inf
-    if is_float(node.element_type(data)) and low is not None and high is not None:
-        return node.emit(ClipOp(data, low, high))
-    if node.has_input(1):
-        data = node.emit(MaximumOp(data, node.input_as_scalar(1)))
-    if node.has_input(2):
-        data = node.emit(MinimumOp(data, node.input_as_scalar(2)))
-    return data
+    limits = [node.input_as_scalar(index) if node.has_input(index) else None for index in (1, 2)]
+    if is_float(node.element_type(data)):
+        ends = [
+            end if limit is None else node.known_scalar(index)
+            for index, (limit, end) in enumerate(
+                zip(limits, _finite_range(node, data), strict=True), start=1
+            )
+        ]
+        if ends[0] is not None and ends[1] is not None:
+            return node.emit(ClipOp(data, ends[0], ends[1]))
+        limits = [
+            node.scalar(end, data) if limit is None and end is not None else limit
+            for limit, end in zip(limits, ends, strict=True)
+        ]
+    low, high = limits
+    if low is not None:
+        data = node.emit(MaximumOp(data, low))
+    return data if high is None else node.emit(MinimumOp(data, high))
 
 
 def is_nan(node: Node) -> SSAValue:
@@ -279,8 +312,8 @@ def is_nan(node: Node) -> SSAValue:
 
 def is_infinite(node: Node) -> SSAValue:
     """IsInf: of one sign, or of both."""
-    negative = bool(node.integer("detect_negative", 1))
-    positive = bool(node.integer("detect_positive", 1))
+    negative = node.flag("detect_negative", default=True)
+    positive = node.flag("detect_positive", default=True)
     data = node.input(0)
     if negative and positive:
         return node.emit(IsInfOp(data))
@@ -323,7 +356,7 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Cosh": {9: unary(CoshOp)},
     "Div": broadcasting(DivideOp),
     "Equal": broadcasting(EqualOp),
-    "Erf": {9: unary(ErfOp)},
+    "Erf": {9: error_function},
     "Exp": {1: unary(ExpOp)},
     "Floor": {1: unary(FloorOp)},
     "Greater": broadcasting(GreaterOp),

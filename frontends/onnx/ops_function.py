@@ -1,10 +1,10 @@
 """Operators that are imported as ONNX defines them: by the function in their schema."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.shapes import normalize_axes
 from xrelay.frontends.onnx.functions import function_body
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 
@@ -19,18 +19,20 @@ def with_constant(index: int, what: str) -> Converter:
     return convert
 
 
+def center_crop_pad(node: Node) -> Sequence[SSAValue | None]:
+    """CenterCropPad; onnx makes its function for valid axes only, and does not end for others."""
+    node.known(1, "shape")
+    normalize_axes(node.integers("axes") or [], len(node.shape_of(node.input(0))), "axes")
+    return function_body(node)
+
+
 FUNCTION_CONVERTERS: ConverterTable = {
-    "AffineGrid": {20: with_constant(1, "size")},
     "Attention": {23: function_body},
     "CausalConvWithState": {27: function_body},
-    "CenterCropPad": {18: with_constant(1, "shape")},
-    "DynamicQuantizeLinear": {11: function_body},
+    "CenterCropPad": {18: center_crop_pad},
     "LinearAttention": {27: function_body},
-    # Operator set 13 changed nothing but types.
-    "MeanVarianceNormalization": {9: partial(function_body, version=13), 13: function_body},
     "NegativeLogLikelihoodLoss": {12: function_body},
     "RotaryEmbedding": {23: function_body},
-    "Shrink": {9: function_body},
     "SoftmaxCrossEntropyLoss": {12: function_body},
     "SwiGLU": {28: function_body},
 }

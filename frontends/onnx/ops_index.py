@@ -27,14 +27,14 @@ from xrelay.dialects.transform import (
 )
 from xrelay.dialects.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node, require_size
+from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_matrix import as_matrix, reshaped
 from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
 
 
 def triangle(node: Node) -> SSAValue:
     """Trilu: the upper or the lower triangle of matrices; `k` may be computed."""
-    upper = bool(node.integer("upper", 1))
+    upper = node.flag("upper", default=True)
     k = node.input_as_scalar(1) if node.has_input(1) else node.constant(np.array(0, np.int64))
     return node.emit(TriluOp(node.input(0), k, upper=upper))
 
@@ -53,7 +53,7 @@ def top(node: Node) -> list[SSAValue]:
 
 
 def _top(node: Node, k: int) -> list[SSAValue]:
-    axis, largest = node.integer("axis", -1), bool(node.integer("largest", 1))
+    axis, largest = node.integer("axis", -1), node.flag("largest", default=True)
     node.ignore("sorted")  # without it the order is left open
     data = node.input(0)
     if k == 0:  # which is all elements in Relay
@@ -140,7 +140,7 @@ def scatter_elements(node: Node) -> SSAValue:
         return node.emit(scatter(data, indices, updates, axis=axis))
     # The coordinates of each update, all of which but one are its own.
     shape = node.shape_of(indices)
-    require_size((len(shape), *shape), "the coordinates of the updates")
+    require_table((len(shape), *shape), "the array of coordinates of the updates")
     grid = np.indices(shape, node.element_dtype(indices), sparse=True)
     axis = normalize_axis(axis, len(shape))
     parts = [
@@ -208,7 +208,7 @@ def accumulation(op: type[CumsumOp] | type[CumprodOp]) -> Converter:
     """Converts CumSum or CumProd along a constant axis, from its start or its end."""
 
     def convert(node: Node) -> SSAValue:
-        exclusive, reverse = bool(node.integer("exclusive", 0)), bool(node.integer("reverse", 0))
+        exclusive, reverse = node.flag("exclusive"), node.flag("reverse")
         axes = node.known_integers(1, "axis")
         if len(axes) != 1:
             raise OnnxImportError(f"input 1 ('axis') is {axes}, expected one number")
@@ -239,7 +239,8 @@ def eye_like(node: Node) -> SSAValue:
         dtype = numpy_type(element_type_of(code, "attribute 'dtype'"))
     if len(shape) != 2:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected a matrix")
-    return node.constant(np.eye(*shape, k=node.integer("k", 0)).astype(dtype))
+    require_table(shape, "the result", dtype.itemsize)
+    return node.constant(np.eye(*shape, k=node.integer("k", 0), dtype=dtype))
 
 
 def compress(node: Node) -> SSAValue:
@@ -265,16 +266,17 @@ def tensor_scatter(node: Node) -> SSAValue:
     """
     mode, axis = node.string("mode", "linear"), node.integer("axis", -2)
     cache, update = node.input(0), node.input(1)
-    shape, new = node.shape_of(cache), node.shape_of(update)
+    shape = node.shape_of(cache)
     axis = normalize_axis(axis, len(shape))
-    if mode not in ("linear", "circular") or axis == 0 or len(new) != len(shape):
-        raise OnnxImportError(
-            f"'mode' is \"{mode}\", 'axis' {axis}, and the shapes are {list(shape)} and {list(new)}"
-        )
+    node.shaped(1, "update", [None if each == axis else dim for each, dim in enumerate(shape)])
+    new = node.shape_of(update)
+    if mode not in ("linear", "circular") or axis == 0:
+        raise OnnxImportError(f"'mode' is \"{mode}\" and 'axis' {axis} of the shape {list(shape)}")
+    require_table((2, shape[0], new[axis]), "the array of coordinates of the slices")
     batch, places = np.indices((shape[0], new[axis]))
     rows = node.constant(places)
     if node.has_input(2):
-        start = node.input(2)
+        start = node.shaped(2, "write_indices", (shape[0],))
         start = start if node.element_type(start) == i64 else node.emit(CastOp(start, i64))
         rows = node.emit(AddOp(rows, node.emit(ExpandDimsOp(start, 1))))
     if mode == "circular":

@@ -24,7 +24,7 @@ def gemm(node: Node) -> SSAValue:
     """Gemm: alpha * A' * B' + beta * C, where C is optional and broadcasts."""
     node.ignore("broadcast")  # before operator set 7; C broadcasts wherever it can
     alpha, beta = node.real("alpha", 1.0), node.real("beta", 1.0)
-    transpose_a, transpose_b = bool(node.integer("transA", 0)), bool(node.integer("transB", 0))
+    transpose_a, transpose_b = node.flag("transA"), node.flag("transB")
     a, b, c = node.input(0), node.input(1), node.optional(2)
     if not is_float(node.element_type(a)) and not (alpha.is_integer() and beta.is_integer()):
         raise UnsupportedNode(f"'alpha' {alpha} or 'beta' {beta} is not whole, but the inputs are")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
 from onnx import TensorProto
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
@@ -27,6 +26,7 @@ from xrelay.dialects.transform import BroadcastToOp, RepeatOp
 from xrelay.dialects.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.ops_elementwise import converted
 from xrelay.frontends.onnx.ops_matrix import reshaped
 
 
@@ -65,9 +65,7 @@ def layer_normalization(node: Node) -> SSAValue | list[SSAValue]:
     length = prod(shape[axis:])
     # The vectors may lack leading axes or have axes of length 1.
     gamma, beta = (
-        node.constant(np.zeros(length, node.element_dtype(data)))
-        if vector is None
-        else _as_vector(node, vector, shape[axis:])
+        node.zeros((length,), data) if vector is None else _as_vector(node, vector, shape[axis:])
         for vector in (gamma, beta)
     )
     rows = reshaped(node, data, (*shape[:axis], length))
@@ -86,6 +84,22 @@ def _as_vector(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     if prod(node.shape_of(value)) != prod(shape):
         value = node.emit(BroadcastToOp(value, shape))
     return reshaped(node, value, (prod(shape),))
+
+
+def mean_variance_normalization(node: Node) -> SSAValue:
+    """
+    MeanVarianceNormalization: the distance from the mean, divided by the standard deviation and
+    1e-9. As in `_statistics`, narrow types are computed in single precision.
+    """
+    given = node.integers("axes")
+    axes = [0, 2, 3] if given is None else given
+    data = node.input(0)
+    mean, variance = _statistics(node, data, axes)
+    wide = converted(node, data, node.element_type(mean))
+    deviation = node.emit(SqrtOp(variance))
+    divisor = node.emit(AddOp(deviation, node.scalar(1e-9, deviation)))
+    result = node.emit(DivideOp(node.emit(SubtractOp(wide, mean)), divisor))
+    return converted(node, result, node.element_type(data))
 
 
 def _statistics(node: Node, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
@@ -217,6 +231,7 @@ NN_CONVERTERS: ConverterTable = {
     "LRN": {1: local_response_normalization},
     "LayerNormalization": {17: layer_normalization},
     "LogSoftmax": {1: flat_softmax(LogSoftmaxOp), 13: softmax(LogSoftmaxOp)},
+    "MeanVarianceNormalization": {9: mean_variance_normalization},
     "RMSNormalization": {23: rms_normalization},
     "SimplifiedLayerNormalization": {1: rms_normalization},
     "Softmax": {1: flat_softmax(SoftmaxOp), 13: softmax(SoftmaxOp)},

@@ -19,6 +19,7 @@ from xrelay.dialects.pool import (
 )
 from xrelay.dialects.reduction import MaxOp, MeanOp
 from xrelay.dialects.transform import PadOp
+from xrelay.dialects.windows import window_output
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_reduction import norm, root_of_powers
@@ -53,7 +54,7 @@ def max_pool(node: Node) -> SSAValue:
             strides=window.strides,
             dilation=window.dilations,
             padding=window.padding(image, kernel),
-            ceil_mode=bool(node.integer("ceil_mode", 0)),
+            ceil_mode=node.flag("ceil_mode"),
         )
     )
 
@@ -68,8 +69,8 @@ def average_pool(node: Node) -> SSAValue:
             strides=window.strides,
             dilation=window.dilations,
             padding=window.padding(image, kernel),
-            ceil_mode=bool(node.integer("ceil_mode", 0)),
-            count_include_pad=bool(node.integer("count_include_pad", 0)),
+            ceil_mode=node.flag("ceil_mode"),
+            count_include_pad=node.flag("count_include_pad"),
         )
     )
 
@@ -80,19 +81,16 @@ def norm_pool(node: Node) -> SSAValue:
     window is one of as many elements.
     """
     kernel, window, image = _pool(node)
-    p, ceil_mode = _order(node), bool(node.integer("ceil_mode", 0))
+    p, ceil_mode = _order(node), node.flag("ceil_mode")
     axes = len(kernel)
     pads = window.padding(image, kernel)
     widths = [(0, 0), (0, 0)]
-    for i, length in enumerate(image):
-        reach = (kernel[i] - 1) * window.dilations[i] + 1
-        rest = length + pads[i] + pads[axes + i] - reach
-        count = (-(-rest // window.strides[i]) if ceil_mode else rest // window.strides[i]) + 1
-        # A last window that would begin after the elements and the padding before is left out.
-        if ceil_mode and (count - 1) * window.strides[i] >= length + pads[i]:
-            count -= 1
-        needed = (count - 1) * window.strides[i] + reach - length - pads[i]
-        widths.append((pads[i], max(needed, 0)))
+    counts = window_output(
+        image, kernel, window.strides, window.dilations, tuple(pads), ceil_mode=ceil_mode
+    )
+    for i, (length, count) in enumerate(zip(image, counts, strict=True)):
+        reach = (count - 1) * window.strides[i] + (kernel[i] - 1) * window.dilations[i] + 1
+        widths.append((pads[i], max(reach - length - pads[i], 0)))
 
     def total(powers: SSAValue) -> SSAValue:
         if any(before or after for before, after in widths):

@@ -6,14 +6,23 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.binary import (
+    AddOp,
+    DivideOp,
+    EqualOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    SubtractOp,
+)
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.qnn import QnnDequantizeOp, QnnQuantizeOp
 from xrelay.dialects.qnn_products import QnnBatchMatmulOp, QnnConv2DOp
 from xrelay.dialects.quantization import BYTES, QUANTIZED, ui8
+from xrelay.dialects.reduction import MaxOp, MinOp
 from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.transform import RepeatOp, StridedSliceOp
+from xrelay.dialects.transform import RepeatOp, StridedSliceOp, WhereOp
 from xrelay.dialects.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
@@ -60,6 +69,26 @@ def quantize(node: Node) -> SSAValue:
     moved = node.emit(AddOp(rounded, cast(node, zero_point, f32)))
     limits = np.iinfo(numpy_type(dtype))
     return node.emit(CastOp(node.emit(ClipOp(moved, limits.min, limits.max)), dtype))
+
+
+def dynamically_quantize(node: Node) -> list[SSAValue]:
+    """
+    DynamicQuantizeLinear: the range of the data, and 0, becomes that of `ui8`. The scale of zeros
+    alone, for which ONNX's formula divides by 0, is 1.
+    """
+    data = node.input(0)
+    zero = node.scalar(0, data)
+    low = node.emit(MinimumOp(node.emit(MinOp(data)), zero))
+    high = node.emit(MaximumOp(node.emit(MaxOp(data)), zero))
+    extent = node.emit(SubtractOp(high, low))
+    scale = node.emit(DivideOp(extent, node.scalar(255, data)))
+    empty = node.emit(EqualOp(extent, zero))
+    scale = node.emit(WhereOp(empty, node.scalar(1, data), scale))
+    place = node.emit(SubtractOp(zero, node.emit(DivideOp(low, scale))))
+    place = node.emit(RoundOp(node.emit(ClipOp(place, 0, 255))))
+    zero_point = cast(node, place, i32)
+    quantized = node.emit(QnnQuantizeOp(data, scale, zero_point, out_dtype=ui8))
+    return [quantized, scale, cast(node, zero_point, ui8)]
 
 
 def dequantize(node: Node) -> SSAValue:
@@ -254,6 +283,7 @@ def _convolution(
 QUANTIZED_CONVERTERS: ConverterTable = {
     "ConvInteger": {10: integer_convolution},
     "DequantizeLinear": {10: dequantize},
+    "DynamicQuantizeLinear": {11: dynamically_quantize},
     "MatMulInteger": {10: integer_matmul},
     "QLinearConv": {10: quantized_convolution},
     "QLinearMatMul": {10: quantized_matmul},

@@ -133,7 +133,7 @@ def recurrent(
         backwards = _DIRECTIONS.get(node.string("direction", "forward"))
         if backwards is None:
             raise OnnxImportError(f"'direction' is \"{node.string('direction', '')}\"")
-        batch_first = bool(node.integer("layout", 0))
+        batch_first = node.flag("layout")
         data = node.input(0)
         initial = [node.optional(index) for index in range(5, 5 + states)]
         if batch_first:
@@ -142,8 +142,22 @@ def recurrent(
                 for value in (data, *initial)
             )
             assert data is not None
-        length, batch, _ = node.shape_of(data)
-        size = node.shape_of(node.input(2))[2]
+        node.require_shape(data, "input 0 ('X')", (None, None, None))
+        length, batch, width = node.shape_of(data)
+        directions, size = len(backwards), node.shape_of(node.shaped(2, "R", (None,) * 3))[2]
+        gates = sum(cuts) * size
+        node.shaped(1, "W", (directions, gates, width))
+        node.shaped(2, "R", (directions, gates, size))
+        for index, name, shape in (
+            (3, "B", (directions, 2 * gates)),
+            (4, "sequence_lens", (batch,)),
+            (7, "P", (directions, 3 * size)),
+        ):
+            if node.has_input(index):
+                node.shaped(index, name, shape)
+        for value in initial:
+            if value is not None:
+                node.require_shape(value, "an initial state", (directions, batch, size))
         if length < 1:
             raise UnsupportedNode("its sequence is empty")
         lengths = _lengths(node, length)
@@ -158,7 +172,7 @@ def recurrent(
             ]
             turn = lengths if reverse else None
             given = _turned(node, data, turn)
-            flat = reshaped(node, given, (length * batch, node.shape_of(data)[2]))
+            flat = reshaped(node, given, (length * batch, width))
             product = node.emit(DenseOp(flat, pick(node, node.input(1), number)))
             if bias is not None:
                 product = node.emit(BiasAddOp(product, bias))

@@ -32,6 +32,7 @@ from xrelay.dialects.transform import WhereOp
 from xrelay.dialects.unary import AbsOp, CastOp, ExpOp, LogOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.ops_elementwise import in_floating_point
 
 Reduce = Callable[[Node, SSAValue, list[int] | None, bool], SSAValue]
 """Reduces a value along axes (all for None), and maybe keeps them with length 1."""
@@ -41,7 +42,7 @@ def axes_by_attribute(reduce: Reduce) -> Converter:
     """Converts a reduction whose axes are an attribute."""
 
     def convert(node: Node) -> SSAValue:
-        axes, keepdims = node.integers("axes"), bool(node.integer("keepdims", 1))
+        axes, keepdims = node.integers("axes"), node.flag("keepdims", default=True)
         return reduce(node, node.input(0), axes or None, keepdims)
 
     return convert
@@ -51,8 +52,8 @@ def axes_by_input(reduce: Reduce) -> Converter:
     """Converts a reduction whose axes are an optional input; without axes it may do nothing."""
 
     def convert(node: Node) -> SSAValue:
-        keepdims = bool(node.integer("keepdims", 1))
-        nothing = node.integer("noop_with_empty_axes", 0)
+        keepdims = node.flag("keepdims", default=True)
+        nothing = node.flag("noop_with_empty_axes")
         axes = node.known_integers(1, "axes") if node.has_input(1) else []
         if not axes and nothing:
             return reduce(node, node.input(0), [], keepdims)
@@ -93,6 +94,15 @@ def sum_of_magnitudes(
 def sum_of_squares(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
     """ReduceSumSquare."""
     return node.emit(SumOp(node.emit(MultiplyOp(data, data)), axes, keepdims=keepdims))
+
+
+def by_floats(reduce: Reduce) -> Reduce:
+    """A reduction by functions of floating-point numbers, of integers as well."""
+
+    def convert(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
+        return in_floating_point(node, data, lambda each: reduce(node, each, axes, keepdims))
+
+    return convert
 
 
 def length(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
@@ -155,8 +165,8 @@ def extreme_index(op: type[ArgmaxOp] | type[ArgminOp]) -> Converter:
     """Converts ArgMax or ArgMin."""
 
     def convert(node: Node) -> SSAValue:
-        axis, keepdims = node.integer("axis", 0), bool(node.integer("keepdims", 1))
-        last = bool(node.integer("select_last_index", 0))
+        axis, keepdims = node.integer("axis", 0), node.flag("keepdims", default=True)
+        last = node.flag("select_last_index")
         index = op(node.input(0), [axis], keepdims=keepdims, select_last_index=last)
         return node.emit(CastOp(node.emit(index), i64))
 
@@ -173,9 +183,9 @@ REDUCTION_CONVERTERS: ConverterTable = {
     "ArgMin": {1: extreme_index(ArgminOp)},
     "LpNormalization": {1: norm_normalization},
     "ReduceL1": since_18(sum_of_magnitudes),
-    "ReduceL2": since_18(length),
-    "ReduceLogSum": since_18(log_of_sum),
-    "ReduceLogSumExp": since_18(log_of_sum_of_exponentials),
+    "ReduceL2": since_18(by_floats(length)),
+    "ReduceLogSum": since_18(by_floats(log_of_sum)),
+    "ReduceLogSumExp": since_18(by_floats(log_of_sum_of_exponentials)),
     "ReduceMax": since_18(reduction(MaxOp, AnyOp)),
     "ReduceMean": since_18(mean),
     "ReduceMin": since_18(reduction(MinOp, AllOp)),

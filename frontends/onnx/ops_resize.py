@@ -19,7 +19,7 @@ from xrelay.dialects.image import CROPPING, MODES, Resize1DOp, Resize2DOp, Resiz
 from xrelay.dialects.shapes import normalize_axes
 from xrelay.dialects.transform import TakeOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import ConverterTable, Node, require_size
+from xrelay.frontends.onnx.node import ConverterTable, Node, require_size, require_table
 from xrelay.frontends.onnx.ops_matrix import matrix_product
 from xrelay.frontends.onnx.ops_quantized import cast
 from xrelay.frontends.onnx.tensors import Array
@@ -62,8 +62,8 @@ def resize(node: Node) -> SSAValue:
         node.string("coordinate_transformation_mode", "half_pixel"),
         node.string("nearest_mode", "round_prefer_floor"),
         node.real("cubic_coeff_a", -0.75),
-        bool(node.integer("antialias", 0)),
-        bool(node.integer("exclude_outside", 0)),
+        node.flag("antialias"),
+        node.flag("exclude_outside"),
         node.real("extrapolation_value", 0.0),
     )
     policy = node.string("keep_aspect_ratio_policy", "stretch")
@@ -73,7 +73,7 @@ def resize(node: Node) -> SSAValue:
         list(range(len(shape))) if stated is None else normalize_axes(stated, len(shape), "axes")
     )
     scales, sizes = (
-        node.known(index, what) if node.has_input(index) else np.zeros(0)
+        _numbers(node, index, what) if node.has_input(index) else np.zeros(0)
         for index, what in ((2, "scales"), (3, "sizes"))
     )
     if (scales.size == 0) == (sizes.size == 0) or max(scales.size, sizes.size) != len(named):
@@ -89,7 +89,7 @@ def resize(node: Node) -> SSAValue:
     for axis, change in zip(named, changes, strict=True):
         axes[axis] = change
     if how.coordinates == CROPPING:
-        regions = node.known(1, "roi").astype(np.float64).reshape(-1)
+        regions = _numbers(node, 1, "roi").astype(np.float64)
         if regions.size != 2 * len(named):
             raise OnnxImportError(
                 f"input 1 ('roi') has {regions.size} elements, expected {2 * len(named)}"
@@ -98,6 +98,12 @@ def resize(node: Node) -> SSAValue:
             start, end = regions[i], regions[len(named) + i]
             axes[axis] = replace(axes[axis], start=float(start), end=float(end))
     return _resized(node, node.input(0), axes, how)
+
+
+def _numbers(node: Node, index: int, what: str) -> Array:
+    """The elements of a constant input of rank 1."""
+    node.shaped(index, what, (None,))
+    return node.known(index, what)
 
 
 def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
@@ -123,7 +129,7 @@ def _by_scale(length: int, scale: float) -> Axis:
 
 def resize_by_scales(node: Node) -> SSAValue:
     """Resize in operator set 10, and Upsample in 9, by an input."""
-    return _by_scales(node, node.known(1, "scales").reshape(-1).tolist())
+    return _by_scales(node, _numbers(node, 1, "scales").tolist())
 
 
 def upsample_by_attribute(node: Node) -> SSAValue:
@@ -196,6 +202,7 @@ def _resized_axis(
     node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
 ) -> SSAValue:
     """The data with one axis resized."""
+    require_table([axis.target], f"the array of places on axis {position}")
     places = _places(axis, how.coordinates)
     if how.mode == "nearest":
         indices = np.clip(_ROUNDINGS[how.rounding](places), 0, axis.length - 1)

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.binary import AddOp, LessEqualOp, LogicalAndOp, MultiplyOp, SubtractOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import TupleOp
+from xrelay.dialects.dense import BatchMatmulOp
 from xrelay.dialects.indexing import ScatterNDOp, ScatterOp
 from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.pool import AvgPool2DOp
@@ -25,9 +26,10 @@ from xrelay.dialects.transform import (
 )
 from xrelay.dialects.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import ConverterTable, Node, require_size
+from xrelay.frontends.onnx.node import ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_conv import spatial
 from xrelay.frontends.onnx.ops_matrix import reshaped
+from xrelay.frontends.onnx.tensors import Array
 from xrelay.frontends.onnx.windows import Window, kernel_shape, require_image
 
 _METHODS = {"linear": "bilinear", "cubic": "bicubic"}
@@ -38,7 +40,7 @@ def grid_sample(node: Node) -> SSAValue:
     """GridSample; the coordinates are the last axis of the grid."""
     mode = node.string("mode", "linear" if node.opset >= 20 else "bilinear")
     padding_mode = node.string("padding_mode", "zeros")
-    align_corners = bool(node.integer("align_corners", 0))
+    align_corners = node.flag("align_corners")
     data, grid = node.input(0), node.input(1)
     rank = len(node.shape_of(grid))
     grid = node.emit(TransposeOp(grid, (0, rank - 1, *range(1, rank - 1))))
@@ -54,6 +56,38 @@ def grid_sample(node: Node) -> SSAValue:
     )
 
 
+def affine_grid(node: Node) -> SSAValue:
+    """
+    AffineGrid: where matrices move the places of a regular grid, which goes from -1 to 1 along each
+    axis. (The function that ONNX defines it by takes no batch of one matrix for two dimensions.)
+    """
+    align_corners = bool(node.integer("align_corners", 0))
+    matrices = node.input(0)
+    size = node.known_integers(1, "size")
+    batch, lengths = size[0], size[2:]
+    rank = len(lengths)
+    expected = (batch, rank, rank + 1)
+    if rank not in (2, 3) or node.shape_of(matrices) != expected:
+        raise OnnxImportError(
+            f"the matrices have the shape {list(node.shape_of(matrices))} and 'size' is {size}, "
+            "expected [N, 2, 3] and [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]"
+        )
+    axes = [_grid_places(length, align_corners) for length in lengths]
+    # The last axis comes first in the rows of the matrices.
+    places = [each.reshape(-1) for each in reversed(np.meshgrid(*axes, indexing="ij"))]
+    points = np.stack([*places, np.ones(prod(lengths))], axis=-1)
+    grid = node.constant(points[None].astype(node.element_dtype(matrices)))
+    moved = node.emit(BatchMatmulOp(grid, matrices, transpose_b=True))
+    return reshaped(node, moved, (batch, *lengths, rank))
+
+
+def _grid_places(length: int, align_corners: bool) -> Array:
+    """Elements at equal distances: the ends are -1 and 1, or the borders of the elements are."""
+    if align_corners:
+        return np.linspace(-1, 1, length) if length > 1 else np.zeros(length)
+    return (2 * np.arange(length) + 1) / max(1, length) - 1
+
+
 def roi_align(node: Node) -> SSAValue:
     """RoiAlign, with and, before operator set 16, without a shift by half a pixel."""
     default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
@@ -66,6 +100,8 @@ def roi_align(node: Node) -> SSAValue:
         )
     data, rois, images = node.input(0), node.input(1), node.input(2)
     require_image(node, data)
+    node.shaped(1, "rois", (None, 4))
+    node.shaped(2, "batch_indices", (node.shape_of(rois)[0],))
     if coordinates == "output_half_pixel":
         numbers = node.emit(CastOp(images, node.element_type(rois)))
         fields = [node.emit(ExpandDimsOp(numbers, 1)), rois]
@@ -100,6 +136,7 @@ def _roi_align_half_pixel(
     places: list[SSAValue] = []
     inside: list[SSAValue] = []
     samples = [ratio * length for length in size]
+    require_table((sum(samples),), "the array of places of the samples")
     for axis in (1, 0):  # columns come first, in regions as in grids
         column = 1 - axis
         start, end = (
@@ -151,6 +188,7 @@ def deformable_convolution(node: Node) -> SSAValue:
     image, kernel = spatial(node, data, weight)
     if len(image) != 2:
         raise UnsupportedNode(f"its input has {len(image)} spatial axes: only images are supported")
+    node.shaped(2, "offset", (node.shape_of(data)[0], None, None, None))
     window = Window.of(node)
     top, left, *_ = window.padding(image, kernel)
     groups, parts = node.integer("group", 1), node.integer("offset_group", 1)
@@ -173,6 +211,7 @@ def deformable_convolution(node: Node) -> SSAValue:
         np.arange(count) * step for count, step in zip(kernel, window.dilations, strict=True)
     )
     full = (*kernel, height, width)
+    require_table((2, *full), "the array of places of the taps")
     down = np.broadcast_to(taps_down[:, None, None, None] + rows[:, None] - top, full)
     right = np.broadcast_to(taps_right[:, None, None] + columns - left, full)
     base = np.stack([down, right]).reshape(1, 2, taps * height, width)
@@ -184,7 +223,8 @@ def deformable_convolution(node: Node) -> SSAValue:
     own = reshaped(node, data, (batch * parts, channels // parts, *image))
     found = node.emit(GridSampleOp(own, grid, align_corners=False))
     if node.has_input(4):
-        mask = reshaped(node, node.input(4), (batch * parts, 1, taps * height, width))
+        mask = node.shaped(4, "mask", (batch, parts * taps, height, width))
+        mask = reshaped(node, mask, (batch * parts, 1, taps * height, width))
         found = node.emit(MultiplyOp(found, mask))
     found = reshaped(node, found, (batch, channels * taps, height, width))
     outputs, inputs = node.shape_of(weight)[:2]
@@ -199,7 +239,7 @@ def column_to_image(node: Node) -> SSAValue:
     axes = len(image)
     window = Window.of(node, axes)
     pads = window.padding(image, block)
-    data = node.input(0)
+    data = node.shaped(0, "input", (None, None, None))
     batch, rows, count = node.shape_of(data)
     taps = prod(block)
     padded = [length + pads[i] + pads[axes + i] for i, length in enumerate(image)]
@@ -215,7 +255,7 @@ def column_to_image(node: Node) -> SSAValue:
             f"places in images {image}"
         )
     channels = rows // taps
-    require_size((taps, count), "the places of windows")
+    require_table((taps, count), "the array of places of windows")
     indices = np.zeros((*block, *positions), np.int64)
     for i in range(axes):
         along = np.arange(block[i])[:, None] * window.dilations[i]
@@ -267,6 +307,7 @@ def max_unpool(node: Node) -> SSAValue:
 
 
 SAMPLING_CONVERTERS: ConverterTable = {
+    "AffineGrid": {20: affine_grid},
     "Col2Im": {18: column_to_image},
     "DeformConv": {19: deformable_convolution},
     "GridSample": {16: grid_sample},

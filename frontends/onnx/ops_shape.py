@@ -33,7 +33,7 @@ def reshape_by_attribute(node: Node) -> SSAValue:
 
 def reshape(node: Node) -> SSAValue:
     """Reshape to a constant shape."""
-    allowzero = bool(node.integer("allowzero", 0))
+    allowzero = node.flag("allowzero")
     return _reshape(node, node.known_integers(1, "shape"), allowzero)
 
 
@@ -165,7 +165,28 @@ def slice_by_inputs(node: Node) -> SSAValue:
     starts, ends = node.known_integers(1, "starts"), node.known_integers(2, "ends")
     axes = node.known_integers(3, "axes") if node.has_input(3) else None
     steps = node.known_integers(4, "steps") if node.has_input(4) else None
-    return node.emit(StridedSliceOp(node.input(0), starts, ends, steps, axes=axes))
+    data = node.input(0)
+    if steps is not None and len(steps) == len(starts):
+        starts = _clamped(node.shape_of(data), starts, steps, axes)
+    return node.emit(StridedSliceOp(data, starts, ends, steps, axes=axes))
+
+
+def _clamped(
+    shape: Sequence[int], starts: Sequence[int], steps: Sequence[int], axes: Sequence[int] | None
+) -> list[int]:
+    """
+    Starts of slices, in which those before an axis that is walked backwards are its first element;
+    Relay, like NumPy, takes nothing from there.
+    """
+    named = range(len(starts)) if axes is None else normalize_axes(axes, len(shape), "axes")
+    if len(named) != len(starts) or len(named) > len(shape):
+        raise OnnxImportError(
+            f"'starts' is {list(starts)} for the axes {list(named)} of the shape {list(shape)}"
+        )
+    return [
+        max(start, -shape[axis]) if step < 0 else start
+        for start, step, axis in zip(starts, steps, named, strict=True)
+    ]
 
 
 def gather(node: Node) -> SSAValue:
@@ -209,8 +230,6 @@ def _pad(
     if mode not in ("constant", "edge", "reflect"):
         raise UnsupportedNode(f"'mode' is \"{mode}\"")
     if min(pads, default=0) < 0:
-        if mode != "constant":
-            raise UnsupportedNode(f'the padding width {min(pads)} is negative in mode "{mode}"')
         begin = [max(-before, 0) for before, _ in widths]
         end = [dim - max(-after, 0) for dim, (_, after) in zip(shape, widths, strict=True)]
         data = node.emit(StridedSliceOp(data, begin, end))
@@ -257,8 +276,8 @@ def depth_to_space(node: Node) -> SSAValue:
         blocks, axes = (batch, depth, size, size, height, width), (0, 1, 4, 2, 5, 3)
     else:
         raise UnsupportedNode(f"'mode' is \"{mode}\"")
-    moved = node.emit(TransposeOp(node.emit(ReshapeOp(data, blocks)), axes))
-    return node.emit(ReshapeOp(moved, (batch, depth, height * size, width * size)))
+    moved = node.emit(TransposeOp(reshaped(node, data, blocks), axes))
+    return reshaped(node, moved, (batch, depth, height * size, width * size))
 
 
 def space_to_depth(node: Node) -> SSAValue:
@@ -272,14 +291,14 @@ def space_to_depth(node: Node) -> SSAValue:
     if size < 1 or height % size or width % size:
         raise OnnxImportError(f"'blocksize' is {size}, the image is {height} by {width}")
     rows, columns = height // size, width // size
-    blocks = node.emit(ReshapeOp(data, (batch, channels, rows, size, columns, size)))
+    blocks = reshaped(node, data, (batch, channels, rows, size, columns, size))
     moved = node.emit(TransposeOp(blocks, axes))
-    return node.emit(ReshapeOp(moved, (batch, channels * size * size, rows, columns)))
+    return reshaped(node, moved, (batch, channels * size * size, rows, columns))
 
 
 def _image_shape(node: Node, data: SSAValue) -> tuple[int, ...]:
     shape = node.shape_of(data)
-    if len(shape) != 4 or 0 in shape:
+    if len(shape) != 4:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected a 4-D image")
     return shape
 

@@ -14,7 +14,7 @@ from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.stft import StftOp
 from xrelay.dialects.transform import ConcatenateOp, StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.node import Converter, ConverterTable, Node, require_size
+from xrelay.frontends.onnx.node import Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_matrix import matrix_product, reshaped
 from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
 
@@ -40,7 +40,7 @@ def _fourier_transform(node: Node, axis: int) -> SSAValue:
     The transform of the real and imaginary parts along the last axis, for the first half of the
     frequencies with `onesided`; the inverse of that half is real.
     """
-    inverse, onesided = bool(node.integer("inverse", 0)), bool(node.integer("onesided", 0))
+    inverse, onesided = node.flag("inverse"), node.flag("onesided")
     data = node.input(0)
     shape = node.shape_of(data)
     axis = normalize_axis(axis, len(shape))
@@ -119,7 +119,7 @@ def joined_parts(node: Node, parts: Sequence[SSAValue]) -> SSAValue:
 
 def short_time_fourier_transform(node: Node) -> SSAValue:
     """STFT of real signals with a constant step and length of frames."""
-    onesided = bool(node.integer("onesided", 1))
+    onesided = node.flag("onesided", default=True)
     signal = node.input(0)
     shape = node.shape_of(signal)
     if len(shape) != 2 and (len(shape) != 3 or shape[2] != 1):
@@ -149,14 +149,14 @@ def window(weights: Sequence[float]) -> Converter:
     """Converts a window that is a sum of cosines to a constant."""
 
     def convert(node: Node) -> SSAValue:
-        periodic = bool(node.integer("periodic", 1))
+        periodic = node.flag("periodic", default=True)
         code = node.integer("output_datatype", TensorProto.FLOAT)
         dtype = numpy_type(element_type_of(code, "attribute 'output_datatype'"))
         sizes = node.known_lengths(0, "size")
         if len(sizes) != 1:
             raise OnnxImportError(f"input 0 ('size') is {sizes}, expected one number")
         (size,) = sizes
-        require_size((size,), "the window")
+        require_table((size,), "the window")
         turns = np.arange(size) * (2 * np.pi / max(size if periodic else size - 1, 1))
         terms = [weight * np.cos(order * turns) for order, weight in enumerate(weights)]
         return node.constant(np.asarray(sum(terms)).astype(dtype))
@@ -174,7 +174,7 @@ def mel_weights(node: Node) -> SSAValue:
         raise OnnxImportError("an input has several elements, expected one")
     bands, length, rate = (int(array.item()) for array in arrays[:3])
     low, high = (float(array.item()) for array in arrays[3:])
-    require_size((bands, length // 2 + 1), "the result")
+    require_table((length // 2 + 1, bands), "the result")
     if bands < 1 or length < 1 or rate < 1 or not 0 <= low < high:
         raise OnnxImportError(
             f"it has {bands} bands from {low} to {high} Hz, for transforms of {length} samples of "

@@ -27,16 +27,16 @@ class Window:
             node.integers("strides") or [1] * axes,
             node.integers("dilations") or [1] * axes,
         )
-        for name, numbers, expected in (
-            ("pads", window.pads or [0] * 2 * axes, 2 * axes),
-            ("strides", window.strides, axes),
-            ("dilations", window.dilations, axes),
+        for name, numbers, expected, least in (
+            ("pads", window.pads or [0] * 2 * axes, 2 * axes, 0),
+            ("strides", window.strides, axes, 1),
+            ("dilations", window.dilations, axes, 1),
         ):
             if len(numbers) != expected:
                 raise UnsupportedNode(f"'{name}' is {numbers}: expected {expected} numbers")
-            if min(numbers) < 0 or max(numbers) > MAX_ELEMENTS:
+            if min(numbers, default=least) < least or max(numbers, default=0) > MAX_ELEMENTS:
                 raise UnsupportedNode(
-                    f"'{name}' is {numbers}, accepted range is [0, {MAX_ELEMENTS}]"
+                    f"'{name}' is {numbers}, accepted range is [{least}, {MAX_ELEMENTS}]"
                 )
         if window.auto_pad not in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"):
             raise UnsupportedNode(f"'auto_pad' is \"{window.auto_pad}\"")
@@ -52,7 +52,7 @@ class Window:
         for size, taps, stride, dilation in zip(
             image, kernel, self.strides, self.dilations, strict=True
         ):
-            count = -(-size // stride) if stride else 0
+            count = -(-size // stride)
             totals.append(max((count - 1) * stride + (taps - 1) * dilation + 1 - size, 0))
         return halves(totals, more_at_end=self.auto_pad == "SAME_UPPER")
 

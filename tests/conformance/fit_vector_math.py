@@ -139,9 +139,13 @@ def erf_part(x: Any) -> Any:
     return mp.log(mp.erfc(x)) / x
 
 
-def erf_weight(x: Any) -> Any:
-    """An error in the logarithm of erfc counts less and less as erf approaches 1."""
-    return x * mp.erfc(x) / mp.erf(x)
+def erf_weight(bits: int) -> Function:
+    """
+    An error in the logarithm of erfc counts less and less as erf approaches 1, but not so little
+    that erf would not reach it: where erfc is half of the last place, a third would be too much.
+    """
+    least = mp.mpf(2) ** (3 - bits)
+    return lambda x: x * max(mp.erfc(x) / mp.erf(x), least)
 
 
 def atanh_part(z: Any) -> Any:
@@ -171,7 +175,7 @@ def main() -> None:
         show(f"SIN_{name}", fit(sin_part, lambda z: z, 0, limit, powers, bits))
         show(f"COS_{name}", fit(cos_part, lambda z: z * z, 0, limit, powers, bits))
     for name, degree, limit, bits in (("F32", 11, 3.94, 24), ("F64", 24, 5.95, 53)):
-        show(f"ERF_{name}", fit(erf_part, erf_weight, 1e-9, limit, range(degree + 1), bits))
+        show(f"ERF_{name}", fit(erf_part, erf_weight(bits), 1e-9, limit, range(degree + 1), bits))
     limit = (3 - 2 * mp.sqrt(2)) ** 2 * mp.mpf("1.001")
     show("ATANH", fit(atanh_part, lambda z: z * z, 0, limit, range(8), 53))
     print("LN2_F32 =", split(ln2, (12, 24)))

@@ -10,8 +10,8 @@ modules are the same after they were printed and read again.
 
 Prints a line for each record that does not agree, with its source, for each pass `PASS: N of M agree`
 and last `N of M agree`. The exit code is 0 only when all agree. Records in exceptions.toml, where
-the original is wrong, are counted apart, and so are passes that the project does not have; when such
-a pass is named with --pass, the exit code is 1. It is 2 for files that are damaged, of which
+the original is wrong, are counted apart, and so are passes that the project does not have: the exit
+code is 1 when such a pass is named with --pass, or when nothing else is in the files. It is 2 for files that are damaged, of which
 `FILE:LINE: what is wrong` is said on standard error, and for --pass of which there are no records.
 """
 
@@ -349,7 +349,11 @@ def report(outcomes: list[Outcome], named: frozenset[str], verbose: bool) -> int
         names = ", ".join(f"'{name}'" for name in absent)
         print(f"there are no records of {names} in the files", file=sys.stderr)
         return BAD_INPUT
-    return 1 if agree != total or (named and missing) else 0
+    if missing and (named or not total | excused):
+        names = ", ".join(f"'{name}'" for name in sorted(missing))
+        print(f"nothing stands for the recorded passes {names}", file=sys.stderr)
+        return 1
+    return 1 if agree != total else 0
 
 
 if __name__ == "__main__":

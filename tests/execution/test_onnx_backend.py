@@ -17,6 +17,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import xrelay.onnx_backend as backend
+from xrelay.options import OptionError
 from xrelay.runtime.errors import ModelError
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 
@@ -260,7 +261,7 @@ def test_prepared_model_runs_again() -> None:
 
 def test_prepared_model_names_its_inputs() -> None:
     rep = backend.prepare(relu_model())
-    with pytest.raises(TypeError, match="2 inputs given, the model takes 1"):
+    with pytest.raises(ModelError, match="2 inputs are given, expected"):
         rep.run([X, X])
     with pytest.raises(
         ModelError, match=r"input 'x' is float32\[6\], expected 'x' float32\[2, 3\]"
@@ -268,6 +269,26 @@ def test_prepared_model_names_its_inputs() -> None:
         rep.run([X.ravel()])
     with pytest.raises(TypeError, match="unknown options: batch"):
         rep.run([X], batch=1)
+
+
+@pytest.mark.parametrize("odd", [None, "2", [], {}, np.float32(1), object()], ids=repr)
+def test_arguments_of_other_types(odd: Any) -> None:
+    node = helper.make_node("Relu", ["x"], ["y"])
+    with pytest.raises(OptionError, match="threads is .*, expected a whole number"):
+        backend.prepare(relu_model(), threads=odd)
+    with pytest.raises(SkipTest, match="device .* is not supported"):
+        backend.prepare(relu_model(), device=odd)
+    with pytest.raises(ModelError, match="input"):
+        backend.prepare(relu_model()).run(odd)
+    with pytest.raises(ModelError, match="the inputs are a|0 inputs are given, expected 1: x"):
+        backend.run_node(node, odd)
+    with pytest.raises(ModelError, match="the node is .*, expected an onnx.NodeProto"):
+        backend.run_node(odd, [X])
+    with pytest.raises(ModelError, match="opset_version is .*, expected a whole number"):
+        backend.run_node(node, [X], opset_version=odd)
+    if not isinstance(odd, str):
+        with pytest.raises(ModelError, match="the model is .*, expected an onnx.ModelProto"):
+            backend.prepare(odd)
 
 
 def test_run_node() -> None:

@@ -121,6 +121,55 @@ LONE_PLACES: dict[str, Callable[[Graph], Operation]] = {
 }
 
 
+LONE_WINDOWS: dict[str, Callable[[Graph], Operation]] = {
+    "line": lambda g: MaxPool1DOp(
+        g.input(g.small("float32", 1, 3, 5)), [4], strides=[4], dilation=[2], ceil_mode=True
+    ),
+    "image": lambda g: AvgPool2DOp(
+        g.input(g.small("float32", 2, 3, 2, 9)),
+        [3, 20],
+        strides=[3, 12],
+        padding=[0, 1, 1, 0],
+        ceil_mode=True,
+        count_include_pad=True,
+    ),
+    "blocks": lambda g: AvgPool2DOp(
+        g.input(g.small("float32", 1, 1, 3, 7, 16)),
+        [5, 8],
+        strides=[4, 5],
+        padding=[1, 0, 0, 0],
+        ceil_mode=True,
+        layout="NCHW16c",
+    ),
+    "blocks of columns": lambda g: MaxPool2DOp(
+        g.input(g.small("float32", 1, 1, 3, 2, 8)),
+        [2, 5],
+        strides=[2, 5],
+        ceil_mode=True,
+        layout="NCHW8c",
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ("x86-64", "x86-64-v3"))
+@pytest.mark.parametrize("name", LONE_WINDOWS)
+def test_windows_that_reach_beyond_images(name: str, target: str) -> None:
+    graph = Graph()
+    graph.show(LONE_WINDOWS[name](graph), 4)
+    graph.check(target)
+
+
+def test_taps_beyond_images_take_no_memory() -> None:
+    text = """func.func @main(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x1x1xf32> {
+      %0 = relay.nn.avg_pool2d %x {pool_size = array<i64: 1073741824, 1073741824>,
+        strides = array<i64: 1073741824, 1073741824>, ceil_mode = true}
+        : (tensor<1x1x4x4xf32>) -> tensor<1x1x1x1xf32>
+      func.return %0 : tensor<1x1x1x1xf32>
+    }"""
+    lowered = lower_function(entry_function(program(text)), KernelOptions(TARGETS["x86-64"]))
+    assert lowered.workspace_bytes < 1000
+
+
 @pytest.mark.parametrize("name", LONE_PLACES)
 def test_strides_do_not_matter_along_axes_with_one_place(name: str) -> None:
     """Nor does the dilation of windows of one tap."""

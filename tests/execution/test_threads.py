@@ -19,6 +19,7 @@ from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.llvm import code_generator
 from xrelay.runtime.machine import Machine
+from xrelay.runtime.memory import addresses
 from xrelay.runtime.model import Model
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.runtime.support import support_ir
@@ -190,7 +191,8 @@ def run_tasks(threads: int, slow: int) -> tuple[Numbers, Numbers]:
     code = ModelCode(signature, TASKS_IR.encode(), machine, np.empty(0, np.uint8))
     executor = Model.from_code(code)._executor
     counts, owners = np.zeros((2, LOOPS, TASKS), np.int64)
-    executor.run([np.array(slow)], [counts, owners, np.zeros(LOOPS, np.int64)])
+    inputs, results = [np.array(slow)], [counts, owners, np.zeros(LOOPS, np.int64)]
+    executor.run(addresses(inputs), addresses(results))
     return counts, owners
 
 

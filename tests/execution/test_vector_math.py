@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from float_errors import ORACLES, errors
+from float_errors import ORACLES, errors, unreached
 from mpmath import mp, mpf
 from vector_functions import FUNCTIONS, compiled
 
@@ -73,7 +73,7 @@ def special_numbers(dtype: Any) -> Any:
     edge = [info.max, info.tiny, info.smallest_subnormal, info.eps, info.tiny - info.tiny / 2]
     whole = [1, 2, 3, 0.5, 1.5, 100, 101, 2 / info.eps, 1 / info.eps, 1 / info.eps + 1]
     near_one = [1 + info.eps, 1 - info.epsneg]
-    limits = [88.72, 88.73, 103.9, 104.1, 709.7, 709.8, 745.1, 745.2, 9.01, 3.92, 5.92, 19.1]
+    limits = [88.72, 88.73, 103.9, 104.1, 709.7, 709.8, 745.1, 745.2, 9.01, 3.92, 5.92, 19.1, 1e10]
     numbers = np.array([0, np.inf, np.nan, *edge, *whole, *near_one, *limits], dtype)
     payload = np.array([np.inf], dtype).view(f"u{numbers.itemsize}") + 1
     return np.concatenate([numbers, -numbers, payload.view(dtype)])
@@ -110,6 +110,7 @@ def test_f32_functions(name: str, target: str, part_of_f32: Any):
         exact = ORACLES[name](x.astype(np.float64))
     found = compiled(FUNCTIONS[name], 1, np.float32, target, 16)(x)
     assert largest(found, exact) <= LARGEST_F32[name]
+    assert not unreached(name, found, exact).any()
     # Results do not depend on the number of lanes.
     for lanes in (1, 4, 7):
         some = x[: 2800 * lanes : lanes] if lanes == 1 else x[: 700 * lanes]
@@ -138,6 +139,7 @@ def test_f64_functions(name: str, target: str):
         exact = ORACLES[name](x.astype(np.longdouble))
     found = compiled(FUNCTIONS[name], 1, np.float64, target, 8)(x)
     assert largest(found, exact) <= LARGEST_F64[name]
+    assert not unreached(name, found, exact).any()
     assert same(compiled(FUNCTIONS[name], 1, np.float64, target, 1)(x), found)
 
 
@@ -157,8 +159,10 @@ def test_f64_functions_of_which_no_longer_ones_are_at_hand(name: str, target: st
     found = compiled(FUNCTIONS[name], 1, np.float64, target, 8)(x)
     assert same(compiled(FUNCTIONS[name], 1, np.float64, target, 1)(x), found)
     with np.errstate(all="ignore"):
-        # NumPy's own errors are a little over one unit.
-        assert largest(found, ORACLES[name](x)) <= LARGEST_F64[name] + 2
+        exact = ORACLES[name](x)
+    # NumPy's own errors are a little over one unit.
+    assert largest(found, exact) <= LARGEST_F64[name] + 2
+    assert not unreached(name, found, exact).any()
     # The number nearest to a multiple of pi/2 of all, and neighbours of such multiples.
     hard = [6381956970095103 * 2.0**797, *(np.arange(1, 200) * np.pi / 2), *(2.0 ** np.arange(99))]
     few = np.concatenate([hard, x[np.isfinite(x) & (x != 0)][::97]])

@@ -11,6 +11,8 @@ FUZZERS = {
     "onnx-fields": "onnx_fields:OnnxFieldsFuzzer",
     "onnx-schemas": "onnx_schemas:OnnxSchemasFuzzer",
     "mlir": "mlir:MlirFuzzer",
+    "onnx-graphs": "onnx_graphs:OnnxGraphFuzzer",
+    "pass-pipelines": "pass_pipelines:PassPipelineFuzzer",
     "relay-text": "relay_text:RelayTextFuzzer",
 }
 """Module and class by name."""

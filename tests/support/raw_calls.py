@@ -57,7 +57,7 @@ class RawCode:
         never written, or read before it is, shows.
         """
         outputs = [np.empty(spec.shape, spec.dtype) for spec in self.signature.outputs]
-        workspace = aligned_bytes(self.signature.workspace_bytes)
+        workspace = aligned_bytes(self.signature.workspace_bytes, "the workspace")
         for memory in (workspace, *outputs):
             memory.reshape(-1).view(np.uint8)[:] = 0xFF
         arrays = [np.require(array, requirements=["C", "A"]) for array in inputs]

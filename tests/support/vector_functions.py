@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr, f32, f64, i6
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Region, SSAValue
 
+from xrelay.dialects import transcendental, unary
+from xrelay.dialects.base import RelayOp
 from xrelay.lowering import vector_math, vector_math_inverse, vector_math_trigonometry
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.elements import element
@@ -45,6 +47,30 @@ FUNCTIONS: dict[str, Function] = {
     "log10": vector_math_inverse.log10,
 }
 """Those of one argument."""
+
+OPERATORS: dict[str, type[RelayOp]] = {
+    "exp": unary.ExpOp,
+    "log": unary.LogOp,
+    "tanh": unary.TanhOp,
+    "erf": unary.ErfOp,
+    "sigmoid": unary.SigmoidOp,
+    "sqrt": unary.SqrtOp,
+    "rsqrt": unary.RsqrtOp,
+    "sin": unary.SinOp,
+    "cos": unary.CosOp,
+    "acos": transcendental.AcosOp,
+    "acosh": transcendental.AcoshOp,
+    "asin": transcendental.AsinOp,
+    "asinh": transcendental.AsinhOp,
+    "atan": transcendental.AtanOp,
+    "atanh": transcendental.AtanhOp,
+    "cosh": transcendental.CoshOp,
+    "sinh": transcendental.SinhOp,
+    "tan": transcendental.TanOp,
+    "log2": transcendental.Log2Op,
+    "log10": transcendental.Log10Op,
+}
+"""The operators that compute them."""
 
 
 def targets_here() -> list[str]:

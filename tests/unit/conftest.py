@@ -111,7 +111,7 @@ def conv_model(dims: Sequence[int | str]) -> ModelProto:
     return make_model(nodes, {"x": (np.float32, dims)}, ["y"], weights)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def model_of() -> Callable[..., ModelProto]:
     """Makes models: see `make_model`."""
     return make_model

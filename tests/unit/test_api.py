@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,7 +58,6 @@ HEAVY = ("numpy", "onnx", "llvmlite", "rich", "onnxruntime")
     "code",
     [
         "import xrelay; dir(xrelay)",
-        "import xrelay.tools.cli; xrelay.tools.cli.build_parser()",
         "import xrelay.tools.universe",
         "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=[])",
         "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'fuse-ops'])",
@@ -276,6 +276,111 @@ def test_inputs_in_any_memory_order(conv: xrelay.Model) -> None:
         np.testing.assert_array_equal(conv.run({"x": array})["y"], expected)
 
 
+@pytest.fixture(scope="module")
+def pairs(model_of: MakeModel) -> xrelay.Model:
+    """y = -x and z = -w for four numbers each, w of another dtype."""
+    nodes = [helper.make_node("Neg", ["x"], ["y"]), helper.make_node("Neg", ["w"], ["z"])]
+    inputs = {"x": (np.float32, [4]), "w": (np.int64, [4])}
+    return xrelay.compile(model_of(nodes, inputs, ["y", "z"]))
+
+
+Buffers = tuple[list[Any], list[Any]]
+
+
+def buffers() -> Buffers:
+    """Inputs and outputs for `pairs`."""
+    return (
+        [np.arange(4, dtype=np.float32), np.arange(4)],
+        [np.zeros(4, np.float32), np.zeros(4, np.int64)],
+    )
+
+
+def test_run_into_arrays_of_the_caller(pairs: xrelay.Model) -> None:
+    inputs, outputs = buffers()
+    for array in inputs:
+        array.flags.writeable = False
+    pairs.run_into(inputs, outputs)
+    assert [array.tolist() for array in outputs] == [[0, -1, -2, -3]] * 2
+    # Right beside one another in memory, outputs and inputs mixed, is not shared.
+    block = np.zeros(12, np.int64)
+    block[:4] = range(4)
+    halves = block[4:8].view(np.float32)
+    halves[:4] = range(4)
+    pairs.run_into((halves[:4], block[:4]), (halves[4:], block[8:]))
+    assert halves.tolist() == [0, 1, 2, 3, 0, -1, -2, -3]
+    assert block[8:].tolist() == [0, -1, -2, -3]
+
+
+def at_odd_address(size: int) -> Any:
+    return np.zeros(4 * size + 1, np.uint8)[1:].view(np.float32)
+
+
+def read_only(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+BLOCK = np.zeros(8, np.int64)
+FLOATS = BLOCK.view(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i, o: (i[:1], o), "1 inputs are given, expected 'x' float32[4], 'w' int64[4]"),
+        (lambda i, o: (i, []), "0 outputs are given, expected 'y' float32[4], 'z' int64[4]"),
+        (lambda i, o: (i, [*o, o[0]]), "3 outputs are given"),
+        (lambda i, o: (i[0], o), "the inputs are a ndarray, expected a list of 'x' float32[4]"),
+        (lambda i, o: (i, {"y": o}), "the outputs are a dict, expected a list of 'y' float32[4]"),
+        (lambda i, o: (None, o), "the inputs are a NoneType"),
+        (lambda i, o: ([[1.0] * 4, i[1]], o), "input 'x' is a list, expected the array 'x'"),
+        (lambda i, o: (i, [o[0], None]), "output 'z' is a NoneType, expected the array 'z'"),
+        (lambda i, o: (i, [o[0][:3], o[1]]), "output 'y' is float32[3], expected 'y' float32[4]"),
+        (lambda i, o: (i, o[::-1]), "output 'y' is int64[4], expected 'y' float32[4]"),
+        (lambda i, o: ([i[0][:2], i[1]], o), "input 'x' is float32[2], expected 'x' float32[4]"),
+        (lambda i, o: ([i[0].reshape(4, 1), i[1]], o), "input 'x' is float32[4, 1], expected"),
+        (lambda i, o: ([i[0].astype(">f4"), i[1]], o), "input 'x' is >f4[4], expected"),
+        (
+            lambda i, o: ([np.zeros(8, np.float32)[::2], i[1]], o),
+            "input 'x' is not C-contiguous: its strides are [8]",
+        ),
+        (lambda i, o: ([i[0][::-1], i[1]], o), "input 'x' is not C-contiguous"),
+        (
+            lambda i, o: ([np.broadcast_to(i[0][:1], 4), i[1]], o),
+            "input 'x' is not C-contiguous: its strides are [0]",
+        ),
+        (lambda i, o: (i, [np.zeros(8, np.float32)[::2], o[1]]), "output 'y' is not C-contiguous"),
+        (lambda i, o: ([at_odd_address(4), i[1]], o), "expected a multiple of 4"),
+        (lambda i, o: (i, [at_odd_address(4), o[1]]), "output 'y' is not aligned"),
+        (lambda i, o: (i, [read_only(o[0]), o[1]]), "output 'y' is read-only"),
+        (lambda i, o: (i, [i[0], o[1]]), "input 'x' and output 'y' share memory"),
+        (lambda i, o: (i, [FLOATS[4:8], BLOCK[3:7]]), "output 'y' and output 'z' share memory"),
+        (lambda i, o: (i, [FLOATS[2:6], BLOCK[:4]]), "output 'y' and output 'z' share memory"),
+        (lambda i, o: ([i[0], BLOCK[:4]], [FLOATS[7:11], o[1]]), "'w' and output 'y' share memory"),
+        (lambda i, o: ([FLOATS[3:7], i[1]], [o[0], BLOCK[3:7]]), "'x' and output 'z' share memory"),
+    ],
+)  # fmt: skip
+def test_run_into_wrong_arrays(
+    pairs: xrelay.Model, change: Callable[[list[Any], list[Any]], Buffers], message: str
+) -> None:
+    inputs, outputs = change(*buffers())
+    with pytest.raises(xrelay.ModelError) as error:
+        pairs.run_into(inputs, outputs)
+    assert message in str(error.value)
+
+
+def test_inputs_may_share_memory_and_empty_arrays_any(model_of: MakeModel) -> None:
+    nodes = [
+        helper.make_node("Add", ["a", "b"], ["c"]),
+        helper.make_node("Relu", ["e"], ["f"]),
+    ]
+    inputs = {name: (np.float32, [2]) for name in "ab"}
+    model = xrelay.compile(model_of(nodes, {**inputs, "e": (np.float32, [0])}, ["c", "f"]))
+    x, y = np.array([1, 2], np.float32), np.zeros(2, np.float32)
+    model.run_into([x, x, x[1:1]], [y, y[1:1]])
+    assert y.tolist() == [2, 4]
+
+
 def test_outputs_are_new_arrays(conv: xrelay.Model) -> None:
     first = conv.run({"x": random_x(1, 3, 8, 8, seed=1)})["y"]
     copy = first.copy()
@@ -320,6 +425,23 @@ def test_odd_signatures(model_of: MakeModel) -> None:
     assert outputs["t"].shape == ()
     assert outputs["f"].shape == (0, 3)
     assert outputs["u"] is not outputs["v"]
+
+
+def test_models_say_what_they_are(pairs: xrelay.Model, model_of: MakeModel) -> None:
+    signature, code = pairs.signature, pairs._code
+    assert code is not None
+    assert repr(pairs) == (
+        "<Model 'graph': 'x' float32[4], 'w' int64[4] -> 'y' float32[4], 'z' int64[4], "
+        f"for {signature.target}, 1 thread, 0 bytes of constants, {signature.workspace_bytes} of "
+        f"workspace, {len(code.object)} of code>"
+    )
+    nodes = [helper.make_node("Neg", ["x"], ["y"])]
+    proto = model_of(nodes, {"x": (np.float32, [4])}, ["y"])
+    parts = xrelay.compile(proto, backends=["numpy"], threads=2, target="x86-64-v3")
+    assert repr(parts) == (
+        "<PartitionedModel 'graph': 'x' float32[4] -> 'y' float32[4], for x86-64-v3, "
+        "2 threads, 0 bytes of constants, 0 of workspace, 1 step on numpy>"
+    )
 
 
 # -- save and load ------------------------------------------------------------------------------
@@ -375,7 +497,11 @@ def test_bad_places_to_save(conv: xrelay.Model, folder: Path, name: str, message
 
 def test_bad_files_to_load(folder: Path) -> None:
     (folder / "text.so").write_text("text")
-    for name, message in (("absent.so", "no file"), ("text.so", "not a library"), (".", "no file")):
+    for name, message in (
+        ("absent.so", "absent.so': No such file or directory"),
+        ("text.so", "text.so' does not end with a checksum of xrelay's"),
+        (".", "': Is a directory"),
+    ):
         with pytest.raises(xrelay.ModelError, match=message):
             xrelay.load(folder / name)
 
@@ -453,8 +579,94 @@ def test_modules_survive_the_pipeline(folder: Path) -> None:
         ({"threads": True}, "threads is True, expected a whole number"),
         ({"target": "armv8"}, "unknown target 'armv8', known targets are native, x86-64"),
         ({"shapes": [1, 3]}, "shapes is a list, expected a mapping"),
+        ({"shapes": {"x": {1, 3}}}, "shapes= gives input 'x' {1, 3}, expected a list of whole"),
+        ({"shapes": {"x": 5}}, "shapes= gives input 'x' 5, expected a list of whole numbers"),
+        ({"target": 5}, "target is 5, expected one of native, x86-64"),
+        ({"cache": "no"}, "cache is 'no', expected True or False"),
+        ({"fallback": 1}, "fallback is 1, expected True or False"),
+        ({"profile": None}, "profile is None, expected True or False"),
+        ({"winograd": np.zeros(3)}, "winograd is array([0., 0., 0.]), expected True or False"),
+        ({"tuning": 5}, "tuning is 5, expected the path of a file"),
+        ({"tuning": None}, "tuning is None, expected the path of a file"),
+        ({"tuning": "a\0b"}, "tuning is 'a\\x00b', which no file can be called"),
+        ({"tuning": "\ud800"}, "which no file can be called"),
+        ({"tuning": "x" * 5000}, "File name too long"),
+        ({"tuning": "/dev/zero"}, "cannot read '/dev/zero': it is a device"),
+        ({"progress": None}, "progress is None, expected a function"),
+        ({"backends": 5}, "the backends are 5, expected a list"),
+        ({"backends": None}, "the backends are None, expected a list"),
+        ({"backends": np.zeros(2)}, "expected a list of names and of Backend objects"),
     ],
 )
 def test_arguments_of_other_types(folder: Path, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(xrelay.CompileError, match=message):
+    with pytest.raises(DiagnosticException, match=re.escape(message)):
         xrelay.compile(folder / "conv.onnx", **arguments)
+
+
+def test_numbers_of_numpy_are_numbers(folder: Path) -> None:
+    threads: Any = np.int64(2)
+    model = xrelay.compile(folder / "conv.onnx", threads=threads)
+    model.save(folder / "conv.o")
+    assert model.signature.threads == 2
+
+
+NO_PATHS: list[tuple[Any, str]] = [
+    (5, " is 5, expected the path of a file"),
+    (None, " is None, expected the path of a file"),
+    (b"model.so", " is b'model.so', expected the path of a file"),
+    ("a\0b.so", "which no file can be called: it has a NUL character"),
+    (Path("a\0b.so"), "which no file can be called: it has a NUL character"),
+    ("\ud800.so", "which no file can be called: 'utf-8' codec can't encode"),
+    ("x" * 5000 + ".so", "File name too long"),
+]
+
+
+@pytest.mark.parametrize(("path", "message"), NO_PATHS, ids=lambda value: repr(value)[:20])
+def test_paths_that_are_none(pairs: xrelay.Model, path: Any, message: str) -> None:
+    from xrelay.frontends.onnx import import_model, load_model
+
+    functions: list[Callable[[Any], object]] = [xrelay.load, load_model, import_model]
+    functions += [pairs.save] * (shutil.which("cc") is not None)
+    for function in functions:
+        with pytest.raises(DiagnosticException, match=re.escape(message)):
+            function(path)
+
+
+@pytest.mark.parametrize(
+    "model", [5, None, b"bytes", "", "a\0b", "\ud800", "x" * 5000, [], np.zeros(2)]
+)
+@pytest.mark.parametrize("cache", [False, True])
+def test_models_that_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any, cache: bool
+) -> None:
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    with pytest.raises(
+        DiagnosticException, match="the model is a|cannot read model|is no file|called"
+    ):
+        xrelay.compile(model, cache=cache)
+
+
+@pytest.mark.parametrize("runs", [0, -1, 2**70, 1.5, "3", True, None, np.zeros(2)])
+def test_numbers_of_runs_that_are_none(model_of: MakeModel, runs: Any) -> None:
+    nodes = [helper.make_node("Neg", ["x"], ["y"])]
+    model = xrelay.compile(model_of(nodes, {"x": (np.float32, [4])}, ["y"]), profile=True)
+    with pytest.raises(
+        xrelay.ModelError, match="^runs is .*, expected (a whole number|1 to 1000000)"
+    ):
+        model.profile({"x": np.zeros(4, np.float32)}, runs)
+
+
+def test_what_export_does_not_take(folder: Path) -> None:
+    from xrelay.frontends.onnx import OnnxExportError, export_model
+
+    module, _ = read_model(folder / "conv.onnx")
+    cases: list[tuple[Any, Any, Any, str]] = [
+        (5, "name", None, "the program is 5, expected a FuncOp or a ModuleOp"),
+        (module, None, None, "the name is None, expected a str"),
+        (module, "\ud800", None, "which is no text"),
+        (module, "name", "file", "external is 'file', expected ExternalWeights"),
+    ]
+    for program, name, external, message in cases:
+        with pytest.raises(OnnxExportError, match=message):
+            export_model(program, name, external=external)

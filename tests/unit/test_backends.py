@@ -228,8 +228,12 @@ def test_backends_that_come_with_xrelay() -> None:
     ("name", "message"),
     [
         ("tpu", "there is no backend 'tpu', installed are c, numpy"),
+        ("OnnxRuntim", "there is no backend 'OnnxRuntim', .*; did you mean 'onnxruntime'?"),
         ("numpy:fast", "backend 'numpy' takes no argument, found 'fast'"),
-        ("onnxruntime:nn.conv9d", "backend 'onnxruntime': there is no operator 'nn.conv9d'"),
+        (
+            "onnxruntime:nn.conv9d",
+            "backend 'onnxruntime': there is no operator 'nn.conv9d'; did you mean",
+        ),
         ("simulated", "needs a file of costs"),
         ("simulated:nowhere.toml", "cannot read 'nowhere.toml'"),
     ],

@@ -225,6 +225,14 @@ def test_engines_race_in_a_process(small: Callable[[str], Job], tmp_path: Path):
         assert len(result.timing.samples) == 4
 
 
+def test_openvino_tells_the_precision_that_it_chose(small: Callable[[str], Job], tmp_path: Path):
+    openvino: Any = pytest.importorskip("openvino")
+    chosen = openvino.Core().get_property("CPU", "INFERENCE_PRECISION_HINT").get_type_name()
+    engines = ["openvino", "openvino-default"]
+    results = Workers(tmp_path).race(engines, small("Relu"), seconds=1, count=1)
+    assert [results[name].precision for name in engines] == ["f32", chosen]
+
+
 def test_a_worker_says_why_an_engine_does_not_run(small: Callable[[str], Job], tmp_path: Path):
     with pytest.raises(WorkerFailed, match="^OnnxImportError: .*Nonsense"):
         Workers(tmp_path).load(XRELAY, small("Nonsense"))
@@ -284,7 +292,7 @@ def test_page(report: Report):
     page = report_markdown(report, "chart.svg")
     assert "![Speed relative to onnxruntime](chart.svg)" in page
     assert "A processor, 2 cores, 512-bit vectors" in page
-    assert "has amx-bf16, which no engine may use here: all compute in float32" in page
+    assert "has amx-bf16, which engines that compute in float32 do not use" in page
     assert (
         "| alpha | 1.00 | 1.00 / 1.00 | 2.00 / 2.00 | 3.00 / 3.00 | 2.00 | 1000 | 50 % | 2.0e-06 |"
     ) in page
@@ -297,12 +305,40 @@ def test_page(report: Report):
     assert report.wrong == ["alpha, 2 threads: xrelay differs by 1.0e-03"]
 
 
+def with_default_openvino(report: Report, precision: str) -> Report:
+    """The same run, with the times of OpenVINO that nobody asked for float32."""
+    for case in report.cases:
+        case.engines["openvino-default"] = EngineResult(Timing((0.5,)), 3e-2, precision)
+    return replace(report, engines=report.engines | {"openvino-default": "3"})
+
+
+def test_page_compares_with_other_precisions_apart(report: Report):
+    page = report_markdown(with_default_openvino(report, "bf16"), None)
+    title = "OpenVINO as it comes (bf16)"
+    assert f"| OpenVINO | {title} | ratio | GFLOP/s | of peak | difference |" in page
+    assert f"| difference | ratio to {title} | difference of {title} |" in page
+    # The ratio is still the one in float32, and the accuracy of bfloat16 is told, not judged.
+    assert "| 0.50 / 0.50 | 2.00 | 1000 | 50 % | 2.0e-06 | 0.50 | 3.0e-02 |" in page
+    assert "| geometric mean |  |  |  |  |  | 2.00 |  |  |  | 0.50 |  |" in page
+    assert "3.0e-02 WRONG" not in page
+    assert "## Where others are faster today" in page
+
+
+def test_page_of_an_engine_that_chose_float32(report: Report):
+    same = with_default_openvino(report, "f32")
+    page = report_markdown(same, None)
+    assert "| OpenVINO | OpenVINO as it comes | ratio | GFLOP/s | of peak | difference |\n" in page
+    assert "alpha, 1 threads: openvino-default differs by 3.0e-02" in same.wrong
+
+
 def test_json(report: Report):
     content = json.loads(report_json(report))
     assert content["mean_ratios"] == {"1": pytest.approx(2), "2": 0.5}
     first, second, _ = content["cases"]
     assert first["ratio"] == 2
     assert first["engines"][XRELAY]["median_ms"] == 1
+    assert first["engines"]["openvino"]["xrelay_ratio"] == 3
+    assert first["engines"]["openvino"]["precision"] == "f32"
     assert second["engines"][XRELAY]["reason"] == "CompileError: no | such op"
 
 

@@ -1,5 +1,6 @@
 """The cache of compiled models: hits, what makes another entry, damage, limits, other processes."""
 
+import hashlib
 import logging
 import os
 import subprocess
@@ -19,6 +20,7 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay import cached
 from xrelay.compiler import read_model
+from xrelay.options import CompileOptions
 from xrelay.runtime.cache import object_cache
 
 Command = Callable[..., Any]
@@ -204,6 +206,56 @@ def test_damaged_entries_are_made_again(
     assert "stored as" in text
     xrelay.compile(folder / "conv.onnx")
     assert messages().startswith("loaded from")
+
+
+@pytest.mark.parametrize("location", ["/dev/zero", "../secret", "pipe", "link", "weights"])
+def test_what_a_model_names_is_read_only_where_the_importer_would(
+    folder: Path, location: str
+) -> None:
+    """A metadata property looks like the place of external data."""
+    models = folder / "models"
+    models.mkdir()
+    (folder / "secret").write_bytes(b"secret")
+    (models / "weights").write_bytes(b"weights")
+    (models / "link").symlink_to(folder / "secret")
+    os.mkfifo(models / "pipe")
+    model = onnx.load(folder / "conv.onnx")
+    onnx.helper.set_model_props(model, {"location": location})
+    onnx.save(model, models / "conv.onnx")
+    xrelay.compile(models / "conv.onnx")
+    place = cached.cache_place(models / "conv.onnx", None, CompileOptions())
+    assert place is not None
+    digest = hashlib.sha256(b"weights").hexdigest() if location == "weights" else None
+    assert place.dependencies() == {location: digest}
+    assert place.load() is not None
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "link to a device", "folder"])
+def test_entries_that_are_no_files(
+    folder: Path, place: Path, kind: str, messages: Messages
+) -> None:
+    xrelay.compile(folder / "conv.onnx")
+    (entry,) = entries(place)
+    entry.unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(entry)
+        case "link to a pipe":
+            os.mkfifo(folder / "pipe")
+            entry.symlink_to(folder / "pipe")
+        case "link to a device":
+            entry.symlink_to("/dev/zero")
+        case _:
+            entry.mkdir()
+    messages()
+    y_of(xrelay.compile(folder / "conv.onnx"))
+    text = messages()
+    assert "cannot read" in text
+    assert ("cannot write" if kind == "folder" else "stored as") in text
+    cache = object_cache()
+    assert cache is not None
+    (found,) = cache.entries()
+    assert (cache.describe(found) is None) == (kind == "folder")
 
 
 @pytest.mark.parametrize("content", [b"", b"x", bytes(100_000)])

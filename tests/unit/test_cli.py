@@ -20,7 +20,7 @@ from onnx import ModelProto, helper
 
 import xrelay
 from xrelay.runtime.signature import TensorSpec
-from xrelay.tools import cli, compile_model, verify
+from xrelay.tools import arguments, cli, compile_model, verify
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.run_model import random_array
 
@@ -99,10 +99,34 @@ def test_reader_that_leaves_early_is_no_error(folder: Path) -> None:
 # -- run --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a,b", "c"], ["a", "b", "c"]),
+        (["a:nn.conv2d,nn.bias_add", "b"], ["a:nn.conv2d,nn.bias_add", "b"]),
+        (["a,b:nn.conv2d,nn.bias_add"], ["a", "b:nn.conv2d,nn.bias_add"]),
+        (["simulated:a:b.toml"], ["simulated:a:b.toml"]),
+        (["a,"], ["a", ""]),
+    ],
+)
+def test_lists_of_backends(given: list[str], expected: list[str]) -> None:
+    assert arguments.backends(given) == expected
+
+
+def test_run_with_several_backends(cmd: Command, folder: Path) -> None:
+    result = cmd("run", folder / "conv.onnx", "--backend", "numpy,c")
+    assert result.code == 0
+    assert "later ones are faster)" in result.out
+    result = cmd("partition", folder / "conv.onnx", "--backend", "nump,c")
+    result.refused("there is no backend 'nump'", "; did you mean 'numpy'?")
+
+
 def test_run_with_random_inputs(cmd: Command, folder: Path) -> None:
     result = cmd("run", folder / "conv.onnx")
     assert (result.code, result.err) == (0, "")
     assert "[1, 8, 8, 8]" in result.out
+    assert re.search(r"^first run: .* --profile measures them", result.out, re.MULTILINE)
     again, other = (cmd("run", folder / "conv.onnx", "--seed", seed) for seed in (0, 1))
     rows = [
         next(line for line in each.out.splitlines() if "[1, 8, 8, 8]" in line)
@@ -221,6 +245,8 @@ def test_explain(cmd: Command, folder: Path) -> None:
     assert lines[0] == 'func.func "main": 3 operators in 1 fused function'
     for part in ("group 0", "nn.conv2d", "anchor", "nn.bias_add", "nn.relu", "out_ewise_fusable"):
         assert part in result.out
+    assert "'relu_1' -> tensor<1x8x8x8xf32>" in lines[2]
+    assert lines[3].endswith("[out_ewise_fusable, anchor]  conv_1")
 
 
 def test_explain_gives_the_rule_of_each_border(cmd: Command, folder: Path) -> None:
@@ -440,6 +466,8 @@ def test_profile(cmd: Command, folder: Path, threads: int, monkeypatch: Any) -> 
     steps = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     model = xrelay.compile(folder / "conv.onnx", profile=True)
     assert [event["name"] for event in steps] == [s.name for s in model.signature.steps]
+    assert [event["args"]["nodes"] for event in steps] == [["conv_1", "relu_1"]]
+    assert "conv_1, relu_1" in result.out
     ends = [event["ts"] + event["dur"] for event in steps]
     assert steps[0]["ts"] == 0
     for event, end in zip(steps[1:], ends, strict=False):
@@ -479,6 +507,7 @@ def test_ops_of_some_names(cmd: Command) -> None:
     assert all(name.startswith("dyn.") for name in names("dyn.*"))
     assert names("dyn.*", "--unsupported") == []
     cmd("ops", "nn.conv2d", "nn.frob*").refused("no operator is called 'nn.frob*'")
+    cmd("ops", "nn.conv2").refused("no operator is called 'nn.conv2'; did you mean 'nn.conv2d'?")
 
 
 def test_ops_in_a_terminal_is_a_table(cmd: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -517,3 +546,19 @@ def test_markdown_of_ops_names_operands_attributes_and_defaults(cmd: Command) ->
         "| nn.leaky_relu | elemwise | data | alpha = 2.500000e-01 : f64 | yes | on demand "
         "| GRU, LSTM, LeakyRelu, RNN |"
     )
+
+
+def test_run_verifies_programs_of_tuples(cmd: Command, tmp_path: Path) -> None:
+    pair = "tuple<tensor<2xf32>, tuple<tensor<3xf32>>>"
+    path = tmp_path / "pairs.mlir"
+    path.write_text(
+        f"func.func @main(%t: {pair}, %x: tensor<f32>) -> (tensor<2xf32>, {pair}) {{\n"
+        f"  %a = relay.tuple_get_item %t[0] : ({pair}) -> tensor<2xf32>\n"
+        f"  %b = relay.tuple_get_item %t[1] : ({pair}) -> tuple<tensor<3xf32>>\n"
+        "  %c = relay.add %a, %x : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>\n"
+        f"  %d = relay.tuple %c, %b : (tensor<2xf32>, tuple<tensor<3xf32>>) -> {pair}\n"
+        f"  func.return %a, %d : tensor<2xf32>, {pair}\n}}\n"
+    )
+    result = cmd("run", path, "--verify", "--no-cache")
+    assert result.code == 0, result
+    assert result.out.count("agrees with the interpreter") == 3

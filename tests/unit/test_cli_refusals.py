@@ -2,6 +2,8 @@
 Bad input of `xrelay` gets a sentence and an exit code, never a traceback, and leaves nothing behind.
 """
 
+import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -216,7 +218,7 @@ BAD_PROGRAMS = {
           func.return %0 : tensor<3xf32>
         }
         """,
-        ["'bad.mlir' does not verify: ", "tensor<3xf32>"],
+        ["bad.mlir:2:11", "%0 = relay.nn.relu", "does not verify: ", "tensor<3xf32>"],
     ),
 }
 
@@ -451,6 +453,52 @@ class Test_Unwritable:
         assert files(inside) == before
 
 
+OUTPUTS = {
+    "compile": ["compile", "add.mlir", "-o", "{}.mlir"],
+    "explain": ["explain", "add.mlir", "--plan-json", "{}.json"],
+    "view": ["view", "add.mlir", "-o", "{}.dot"],
+    "partition": ["partition", "add.mlir", "--backend", "numpy", "--json", "{}.json"],
+}
+
+
+@pytest.mark.parametrize("action", OUTPUTS)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("x" * 5000, "File name too long"),
+        ("add.mlir/x", "add.mlir"),
+        ("pipe", "nobody reads this pipe"),
+        ("directory", "directory"),
+    ],
+)
+def test_output_that_is_no_file(
+    cmd: Command, inside: Path, files: Snapshot, action: str, name: str, reason: str
+) -> None:
+    for suffix in ("mlir", "json", "dot"):
+        os.mkfifo(inside / f"pipe.{suffix}")
+        (inside / f"directory.{suffix}").mkdir()
+    before = files(inside)
+    result = cmd(*(word.format(name) for word in OUTPUTS[action]))
+    assert result.code == BAD_INPUT
+    assert result.err.count("\n") == 1 and reason in result.err
+    assert files(inside) == before
+
+
+def test_names_with_nul(cmd: Command, opt_cmd: Command, inside: Path) -> None:
+    for arguments in OUTPUTS.values():
+        cmd(*(word.format("a\0") for word in arguments)).refused("has a NUL character")
+    cmd("run", "a\0.onnx").refused("'a\\x00.onnx' has a NUL character")
+    opt_cmd("add.mlir", "-o", "a\0.mlir").refused("has a NUL character")
+
+
+def test_output_into_a_pipe(cmd: Command, inside: Path) -> None:
+    os.mkfifo(inside / "pipe.json")
+    with open(os.open(inside / "pipe.json", os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        # The text is shorter than what a pipe holds.
+        assert cmd("explain", "add.mlir", "--plan-json", "pipe.json").code == 0
+        assert json.load(reader)["blocks"]
+
+
 def test_failed_compile_keeps_the_old_output(cmd: Command, inside: Path, program: str) -> None:
     (inside / "out.so").write_text("old")
     (inside / "dynamic.mlir").write_text(program.replace("2x4", "?x4"))
@@ -498,7 +546,7 @@ def test_library_that_is_no_model(cmd: Command, inside: Path) -> None:
     assert CC is not None
     (inside / "empty.c").write_text("int nothing;\n")
     subprocess.run([CC, "-shared", "-o", "other.so", "empty.c"], cwd=inside, check=True)
-    cmd("run", "other.so").refused("other.so is not a model saved by xrelay")
+    cmd("run", "other.so").refused("'other.so' does not end with a checksum of xrelay's")
 
 
 @needs_cc
@@ -511,12 +559,17 @@ def test_library_that_is_cut_off(cmd: Command, inside: Path) -> None:
         cmd("run", "bad.so").refused("bad.so")
 
 
+def test_a_name_that_the_checker_of_onnx_does_not_take(cmd: Command, inside: Path) -> None:
+    name = os.fsdecode(b"\xff.onnx")
+    cmd("compile", "conv.onnx", "-o", name).refused("ONNX's checker takes UTF-8", code=FAILED)
+
+
 def test_library_that_is_none(cmd: Command, inside: Path) -> None:
     (inside / "text.so").write_text("no library")
     (inside / "folder.so").mkdir()
-    cmd("run", "text.so").refused("text.so is not a library that can be loaded")
-    cmd("run", "absent.so").refused("no file 'absent.so'")
-    cmd("run", "folder.so").refused("no file 'folder.so'")
+    cmd("run", "text.so").refused("'text.so' does not end with a checksum of xrelay's")
+    cmd("run", "absent.so").refused("cannot load 'absent.so': No such file or directory")
+    cmd("run", "folder.so").refused("cannot load 'folder.so': Is a directory")
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def test_explain_why(cmd: Command, tmp_path: Path) -> None:
     ):
         assert part in result.out, result.out
     assert "are fused:" in cmd(*raw, "--why", "%d", "#1").out
-    cmd(*raw, "--why", "dd", "a").refused("there is no value or node 'dd'; close are d")
+    cmd(*raw, "--why", "dd", "a").refused("there is no value or node 'dd' (", "; did you mean 'd'?")
     cmd(*raw, "--why", "x", "a").refused("'x' is a parameter of the function")
 
 
@@ -351,7 +351,10 @@ def test_explain_why_knows_onnx_names(cmd: Command, tmp_path: Path) -> None:
     for names in ((first.name, second.name), (first.output[0], second.output[0])):
         result = cmd("explain", file, "--no-simplify", "--why", *names)
         assert (result.code, result.err) == (0, "")
-        assert re.match(r"nn.bias_add #\d+ and nn.relu #\d+ are fused:", result.out)
+        assert re.match(
+            rf"nn.bias_add #\d+ '{first.name}' and nn.relu #\d+ '{second.name}' are fused:",
+            result.out,
+        )
 
 
 def test_explain_what_if(cmd: Command, tmp_path: Path) -> None:
@@ -368,6 +371,9 @@ def test_explain_what_if(cmd: Command, tmp_path: Path) -> None:
     assert "nn.relu #1 and nn.softmax #2 are fused" in cmd(*raw, *supposed, "--why", "r", "s").out
     cmd(*raw, "--what-if", "s=fast").refused("gives 's' the kind 'fast', expected one of elemwise")
     cmd(*raw, "--what-if", "s").refused("expected OP=KIND")
+    cmd(*raw, "--what-if", "s=Elementwise").refused("; did you mean 'elemwise'?")
+    cmd(*raw, "--what-if", "nn.sofmax=elemwise").refused("; did you mean 'nn.softmax'")
+    cmd(*raw, "--rules", "extendet").refused("; did you mean 'extended'?")
 
 
 def test_explain_what_if_of_siblings(cmd: Command, tmp_path: Path) -> None:

@@ -33,11 +33,12 @@ from xrelay.dialects.traits import OpPatternKind
 from xrelay.dialects.unary import ReluOp, TanhOp
 from xrelay.tools import reduction
 from xrelay.tools.errors import BAD_INPUT, FAILED
-from xrelay.tools.instruments import FusedKind, fused_kinds, steps_of
+from xrelay.tools.instruments import FusedKind, fused_kinds
 from xrelay.tools.opt import XRelayOptMain
 from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.pass_sequence import flattened
 
 Command = Callable[..., Any]
 EXAMPLE = Path(__file__).parent / "data" / "view.mlir"
@@ -367,7 +368,7 @@ def test_timing_names_the_steps_of_the_pipeline(opt_cmd: Command, path: Path) ->
     result = opt_cmd(path, "-p", "cpu-pipeline", "--timing")
     names = [row[0] for row in rows(result.err)]
     assert names == [*(each.name for each in cpu_pipeline()), "all"]
-    assert steps_of([CpuPipelinePass(4)]) == cpu_pipeline(4)
+    assert flattened([CpuPipelinePass(4)]) == cpu_pipeline(4)
 
 
 def test_without_passes(opt_cmd: Command, path: Path) -> None:

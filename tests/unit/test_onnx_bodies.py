@@ -18,7 +18,7 @@ from onnx_models import (
 )
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.ops_control import MAX_ROUNDS
+from xrelay.frontends.onnx.ops_control import MAX_OPERATIONS, MAX_ROUNDS
 
 SAMPLES = Samples(13)
 floats = SAMPLES.floats
@@ -113,6 +113,11 @@ def test_operators_that_are_functions():
     check("Shrink", [data], opset=9, lambd=0.3)
     check("MeanVarianceNormalization", [data], opset=9)
     check("MeanVarianceNormalization", [data], opset=13, axes=[1, 3])
+    half = data.astype(np.float16)
+    wide = half.astype(np.float64)
+    mean, deviation = (f(axis=(0, 2, 3), keepdims=True) for f in (wide.mean, wide.std))
+    expected = ((wide - mean) / deviation).astype(np.float16)
+    check("MeanVarianceNormalization", [half], expected=expected, opset=13)
     check("DynamicQuantizeLinear", [data], outputs=3)
     assert kinds(one_node("SwiGLU", [data, data], opset=28)) == ["sigmoid", "multiply", "multiply"]
 
@@ -191,6 +196,25 @@ def test_loops_that_are_not_unrolled():
     inputs = [typed("n", dtype=TensorProto.INT64)]
     with pytest.raises(OnnxImportError, match=r"input 0 \('M'\) is not a constant"):
         import_model(build([node], inputs, [untyped("y")]))
+
+
+def test_nested_loops_are_refused_before_they_are_unrolled():
+    add = helper.make_node("Add", ["h", "h"], ["hn"])
+    inner = subgraph(
+        [add, helper.make_node("Identity", ["go"], ["on"])], ["i", "go", "h"], ["on", "hn"]
+    )
+    nodes = [
+        helper.make_node("Loop", ["n", "", "h"], ["hn"], "inner", body=inner),
+        helper.make_node("Identity", ["go"], ["on"]),
+    ]
+    outer = subgraph(nodes, ["i", "go", "h"], ["on", "hn"])
+    node = helper.make_node("Loop", ["n", "", "x"], ["y"], "outer", body=outer)
+    rounds = numpy_helper.from_array(np.array(MAX_ROUNDS), "n")
+    message = (
+        rf"outer.*its {MAX_ROUNDS} rounds of \d+ operations make \d+, more than {MAX_OPERATIONS}"
+    )
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(build([node], [typed("x", 2)], [typed("y", 2)], [rounds]))
 
 
 @pytest.mark.parametrize("direction", [0, 1])

@@ -582,7 +582,7 @@ def test_external_data_stay_inside_of_the_folder(tmp_path: Path):
         ("missing", "there is no file 'missing' beside the model"),
         ("sub", "cannot read 'sub': Is a directory"),
         (".", "cannot read '.': Is a directory"),
-        ("pipe", "is not a regular file"),
+        ("pipe", "cannot read 'pipe': it is a named pipe, expected a regular file"),
         ("", "the location is empty"),
         ("a\0b", "the location is empty or not a path"),
     ):

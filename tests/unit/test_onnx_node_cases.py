@@ -2,11 +2,14 @@
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from mutations import MUTATIONS
 from onnx import ModelProto, TensorProto, defs, numpy_helper
 from onnx.backend.test.loader import load_model_tests
 from onnx_models import Array, one_node, with_constants
@@ -111,6 +114,45 @@ def test_cases_of_onnx():
             wrong.append(f"{name}: {problem}")
     assert not wrong, "\n".join(wrong)
     assert set(CONVERTERS) - tested == WITHOUT_CASES
+
+
+def nodes_to_mutate() -> Iterator[ModelProto]:
+    """A model of each imported operator, with the constants that they need."""
+    counts: Counter[str] = Counter()
+    for _, model, inputs, *_ in cases():
+        (node,) = model.graph.node
+        if node.op_type not in CONVERTERS or counts[node.op_type]:
+            continue
+        try:
+            changed, _, _ = with_constants(model, inputs)
+        except OnnxImportError:
+            continue
+        counts[node.op_type] += 1
+        changed.graph.node[0].name = "the_node"
+        constants = {tensor.name for tensor in changed.graph.initializer}
+        kept = [value for value in changed.graph.input if value.name not in constants]
+        del changed.graph.input[:]
+        changed.graph.input.extend(kept)
+        yield changed
+    assert set(CONVERTERS) - set(counts) == WITHOUT_CASES
+
+
+def test_malformed_nodes_are_imported_or_refused_by_name():
+    """No other exception, and nothing large is made of what a node asks for."""
+    imported = refused = 0
+    for number, model in enumerate(nodes_to_mutate()):
+        random = Random(number)
+        for mutation in MUTATIONS * 2:
+            mutant = ModelProto()
+            mutant.CopyFrom(model)
+            mutation(mutant, random)
+            try:
+                import_model(mutant).verify()
+                imported += 1
+            except OnnxImportError as error:
+                assert re.search("the_node|input '|output '|one more", str(error)), error
+                refused += 1
+    assert min(imported, refused) > 300
 
 
 def test_every_operator_is_imported_or_refused_with_a_reason():

@@ -30,6 +30,21 @@ SAMPLES = Samples(7)
 floats, integers, bools = SAMPLES.floats, SAMPLES.integers, SAMPLES.bools
 
 
+def test_functions_of_integers_are_cut():
+    """Of integers, too, ONNX has them: onnxruntime where it has a kernel, else the formula."""
+    data = integers(3, 4, low=1, high=9, dtype="int32")
+    wide = data.astype(np.float64)
+    for op in ("ReduceL2", "ReduceLogSum"):
+        check(op, [data], opset=13, axes=[1])
+    logarithms = np.log(np.exp(wide).sum(1, keepdims=True))
+    check("ReduceLogSumExp", [data], expected=logarithms.astype(np.int32), opset=13, axes=[1])
+    for dtype in ("int32", "uint8"):
+        check("Shrink", [integers(12, low=0, dtype=dtype)], opset=9, lambd=3.0, bias=1.5)
+    signs = np.array([-3, 0, 5], np.int32)
+    check("Erf", [signs], expected=np.array([0, 0, 0], np.int32))
+    check("Erf", [10 * signs], expected=np.array([-1, 0, 1], np.int32))
+
+
 # Elementwise operators
 
 UNARY = [
@@ -170,6 +185,16 @@ def test_prelu():
     check("PRelu", [floats(2, 3, 4), floats(3, 1)])
 
 
+def test_parametric_relu_uses_slopes_below_zero_only():
+    x = np.array([-0.0, 0, 1, -1, -2, np.inf, np.nan, -np.inf], np.float32)
+    slopes = np.array([3, np.inf, np.nan, np.inf, -0.5, np.inf, 1, 2], np.float32)
+    model = one_node("PRelu", [x, slopes], opset=16)
+    (found,) = by_import(model, [x, slopes])
+    (expected,) = by_onnxruntime(model, [x, slopes])
+    np.testing.assert_array_equal(found, expected)
+    assert np.signbit(found[0])
+
+
 LIMITS = [np.array(-0.5, np.float32), np.array(0.25, np.float32)]
 
 
@@ -177,7 +202,7 @@ LIMITS = [np.array(-0.5, np.float32), np.array(0.25, np.float32)]
 def test_clip_by_constants(bounds: list[Array | None]):
     model = one_node("Clip", [data := floats(4, 5)], bounds)
     require_equal(by_import(model, [data]), by_onnxruntime(model, [data]))
-    assert kinds(model) == (["clip"] if bounds else [])
+    assert kinds(model) == ["clip"]
 
 
 def test_clip_by_values():
@@ -313,6 +338,57 @@ def test_max_pool(attributes: dict[str, Any]):
 def test_average_pool(attributes: dict[str, Any], count_include_pad: int):
     options = {**attributes, "count_include_pad": count_include_pad}
     check("AveragePool", [floats(1, 2, 9, 8)], kernel_shape=[3, 2], **options)
+
+
+WINDOWS = [
+    {
+        "kernel_shape": [kernel],
+        "strides": [stride],
+        "dilations": [dilation],
+        "pads": [before, after],
+        "ceil_mode": 1,
+    }
+    for kernel in (2, 3, 4)
+    for stride in (1, 2, 3, 5)
+    for dilation in (1, 2)
+    for before in (0, 1)
+    for after in (0, 1)
+]
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_last_windows_beyond_the_image(op: str, size: int):
+    """Also the first one, of images that are shorter than it; none start after the image."""
+    compared = 0
+    for number, window in enumerate(WINDOWS):
+        counts = {"count_include_pad": number // 3 % 2} if op == "AveragePool" else {}
+        model = one_node(op, [floats(1, 2, size)], opset=22, **window, **counts)
+        given = np.abs(floats(1, 2, size)) + 1
+        room = size + sum(window["pads"]) - (window["kernel_shape"][0] - 1) * window["dilations"][0]
+        if room + window["strides"][0] <= 1:
+            with pytest.raises(OnnxImportError, match=r"the window covers \d elements"):
+                import_model(model)
+            continue
+        (expected,) = by_onnxruntime(model, [given])
+        # Of padding alone, onnxruntime's largest element is the smallest finite one.
+        expected[expected == np.finfo(np.float32).min] = -np.inf
+        require_equal(by_import(model, [given]), [expected])
+        compared += 1
+    assert compared >= len(WINDOWS) // 2
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+def test_windows_larger_than_the_image(op: str):
+    data = np.array([[1, 2], [3, 4]], np.float32).reshape(1, 1, 2, 2)
+    check(op, [data], opset=22, kernel_shape=[3, 3], strides=[3, 3], ceil_mode=1)
+
+
+@pytest.mark.parametrize("name", ["strides", "dilations"])
+def test_steps_of_windows_are_positive(name: str):
+    model = one_node("LpPool", [floats(1, 1, 4)], opset=22, kernel_shape=[2], **{name: [0]})
+    with pytest.raises(OnnxImportError, match=rf"'{name}' is \[0\], accepted range is \[1, "):
+        import_model(model)
 
 
 @pytest.mark.parametrize("op", ["GlobalAveragePool", "GlobalMaxPool"])

@@ -153,6 +153,20 @@ def test_column_to_image(axes: int):
     check("Col2Im", [data], [longs(*image), longs(*block)], opset=18, **options)
 
 
+@pytest.mark.parametrize("lengths", [(3, 4), (2, 1, 3)])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_affine_grid(lengths: tuple[int, ...], batch: int):
+    matrices = floats(batch, len(lengths), len(lengths) + 1)
+    check("AffineGrid", [matrices], [longs(batch, 3, *lengths)], opset=20)
+    if 1 not in lengths:
+        check("AffineGrid", [matrices], [longs(batch, 3, *lengths)], opset=20, align_corners=1)
+
+
+def test_affine_grid_of_other_ranks():
+    with pytest.raises(OnnxImportError, match=r"the shape \[1, 2, 4\] and 'size' is"):
+        import_model(one_node("AffineGrid", [floats(1, 2, 4)], [longs(1, 3, 4, 4)], opset=20))
+
+
 # Pooling
 
 

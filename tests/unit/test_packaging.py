@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,9 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+
+import xrelay
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -57,9 +61,9 @@ BELOW: dict[str, tuple[str, ...]] = {
     "dialects": (),
     "interpreters": ("dialects",),
     "analysis": ("dialects", "interpreters"),
-    "transforms": ("dialects", "interpreters", "analysis"),
-    "frontends": ("dialects",),
-    "lowering": ("dialects", "analysis"),
+    "transforms": ("dialects", "interpreters", "analysis", "runtime"),
+    "frontends": ("dialects", "runtime"),
+    "lowering": ("dialects", "analysis", "runtime"),
     "runtime": (),
     "backends": ("dialects", "interpreters", "analysis", "frontends", "runtime"),
 }
@@ -92,7 +96,28 @@ def test_types_are_linked() -> None:
 
 
 def test_version_has_one_source() -> None:
-    assert version("xrelay") == PROJECT["project"]["version"]
+    assert version("xrelay") == xrelay.__version__ == PROJECT["project"]["version"]
+
+
+# -- what continuous integration installs ---------------------------------------------------------
+
+
+def test_pins_satisfy_what_the_project_requires() -> None:
+    text = (ROOT / "constraints.txt").read_text()
+    pins = dict(re.findall(r"^([\w.-]+)==(\S+) \\$", text, re.MULTILINE))
+    extras = PROJECT["project"]["optional-dependencies"]
+    stated = [*PROJECT["build-system"]["requires"], *PROJECT["project"]["dependencies"]]
+    for requirement in map(Requirement, [*stated, *extras["test"], *extras["dev"]]):
+        pinned = pins[requirement.name.replace("_", "-")]
+        assert requirement.specifier.contains(pinned), f"{requirement}: `make constraints`"
+
+
+def test_pins_are_versions_with_hashes_and_nothing_else() -> None:
+    text = re.sub(r"\\\n\s*", "", (ROOT / "constraints.txt").read_text())
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert lines
+    for line in lines:
+        assert re.fullmatch(r"[\w.-]+==[\w.+]+ (--hash=sha256:[0-9a-f]{64} ?)+", line), line
 
 
 # -- the wheel ----------------------------------------------------------------------------------

@@ -84,6 +84,10 @@ def test_exit_codes(
     assert run("--pass", "PartialEvaluate")[0] == 1
     assert run("--pass", "FuseOps") == (0, ["FuseOps: 1 of 1 agree", "1 of 1 agree"])
     assert run("--roundtrip")[1][-1] == "2 of 2 agree"
+    path.write_text(absent)
+    monkeypatch.setattr(sys, "argv", ["golden.py", str(path)])
+    assert golden.main() == 1
+    assert "'PartialEvaluate'" in capsys.readouterr().err
 
 
 RECORD = {"pass": "InferType", "source": "random:1", "options": {}, "before": ONE, "after": ONE}

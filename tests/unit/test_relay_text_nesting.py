@@ -1,10 +1,13 @@
 """Relay text nests as deep as it likes: neither reading nor printing recurses in Python."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
 
+import xrelay
 from xrelay.dialects.functional import LetOp
 from xrelay.frontends.relay_text import RelayTextError, print_relay_text, read_relay_text
 
@@ -91,3 +94,12 @@ def test_tuples_of_shared_tuples_verify():
     bindings = "".join(f"%{i + 1} = (%{i}, %{i});\n" for i in range(1, depth))
     module = read_relay_text(main(f"%1 = (%x, %x);\n{bindings}let %t = %{depth}; %t.0"))
     module.verify()
+
+
+def test_tuples_nest_too_deeply_for_code(tmp_path: Path):
+    path = tmp_path / "tuples.relay"
+    path.write_text(main("(" * 250 + "%x" + ",)" * 250))
+    with pytest.raises(
+        DiagnosticException, match="function 'main' has tuples in tuples, more than"
+    ):
+        xrelay.compile(path, cache=False)

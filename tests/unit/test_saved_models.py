@@ -1,9 +1,15 @@
 """Shared libraries of models: saved again, foreign, damaged, or for another processor."""
 
 import dataclasses
+import hashlib
+import json
+import os
+import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +19,8 @@ from xdsl.ir import Block, Region
 
 import xrelay
 from xrelay.dialects.unary import ElementwiseUnaryOp, NegativeOp, ReluOp
+from xrelay.runtime.seal import SEAL_BYTES, sealed
+from xrelay.runtime.signature import FORMAT_VERSION, Signature
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -39,16 +47,44 @@ def test_a_library_that_is_saved_again_is_read_again(tmp_path: Path):
     np.testing.assert_array_equal(second.run({"x": DATA})["output0"], [1, -2])
 
 
+ODD_NAME = os.fsdecode(b"a\"b\\c\nd,e 'f' $(g) %s \xff;#{0}@")
+"""Not UTF-8, with characters that mean something to assemblers, linkers and shells."""
+
+
+@needs_compiler
+@pytest.mark.parametrize("suffix", [".so", ".o", ".ll"])
+def test_odd_names_of_folders_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    folders = [tmp_path / "temporary" / ODD_NAME, tmp_path / "models" / ODD_NAME]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(folders[0]))
+    monkeypatch.setattr(tempfile, "tempdir", str(folders[0]))
+    paths = [folders[1] / f"{name}{suffix}" for name in (ODD_NAME, "x" * 240)]
+    for path in paths:
+        model_of(ReluOp).save(path)
+        if suffix == ".so":
+            np.testing.assert_array_equal(xrelay.load(path).run({"x": DATA})["output0"], [0, 2])
+        else:
+            assert path.stat().st_size
+    assert list(folders[0].iterdir()) == []
+    beside = ".ll.weights" if suffix == ".ll" else ".h"
+    expected = [path.with_suffix(each).name for path in paths for each in (suffix, beside)]
+    assert sorted(os.listdir(folders[1])) == sorted(expected)
+
+
 def library(folder: Path, source: str) -> Path:
-    """A library from C source."""
+    """A library from C source, with a checksum."""
     (folder / "model.c").write_text(source)
     path = folder / "model.so"
     subprocess.run(["cc", "-shared", "-o", path, folder / "model.c"], check=True)
+    path.write_bytes(sealed(path.read_bytes()))
     return path
 
 
 METADATA = (
-    '{"format": 2, "threads": 1, "steps": [], "profiled": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
+    f'{{"format": {FORMAT_VERSION}, "threads": 1, "steps": [], "profiled": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
     '"workspace_bytes": 0, "constant_bytes": 0}'
 )
 
@@ -77,6 +113,135 @@ def test_libraries_that_are_no_models(tmp_path: Path, source: str, message: str)
         source = f'{before}"{escaped}"{after}'
     with pytest.raises(xrelay.ModelError, match=message):
         xrelay.load(library(tmp_path, source))
+
+
+# -- damage -------------------------------------------------------------------------------------
+
+
+def damaged(content: bytes, rng: np.random.Generator) -> bytes:
+    """A file in which a bit is another one, or some bytes are zero, or some are missing or new."""
+    place, size = int(rng.integers(len(content))), int(rng.integers(1, 200))
+    match int(rng.integers(5)):
+        case 0:
+            changed = bytearray(content)
+            changed[place] ^= 1 << int(rng.integers(8))
+            return bytes(changed)
+        case 1:
+            zeros = bytes(min(size, len(content) - place))
+            return content[:place] + zeros + content[place + len(zeros) :]
+        case 2:
+            return content[:place]
+        case 3:
+            return content[:place] + content[place + size :]
+        case _:
+            return content[:place] + rng.bytes(size) + content[place:]
+
+
+@needs_compiler
+def test_damaged_libraries_are_refused_before_they_are_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "model.so"
+    model_of(ReluOp).save(path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    cases = [damaged(content, rng) for _ in range(500)]
+    # Every byte of the checksum, and of the header that the system's loader reads.
+    for place in (*range(len(content) - SEAL_BYTES, len(content)), *range(64)):
+        cases.append(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+    for case in cases:
+        if case != content:  # Some zeros were zeros.
+            path.write_bytes(case)
+            with pytest.raises(xrelay.ModelError, match="is damaged|does not end with a checksum"):
+                xrelay.load(path)
+
+
+@needs_compiler
+def test_a_library_that_strip_has_changed(tmp_path: Path) -> None:
+    strip = shutil.which("strip")
+    if strip is None:
+        pytest.skip("no strip")
+    path = tmp_path / "model.so"
+    model_of(ReluOp).save(path)
+    shutil.copy(path, tmp_path / "copy.so")
+    xrelay.load(tmp_path / "copy.so")
+    subprocess.run([strip, path], check=True)
+    with pytest.raises(xrelay.ModelError, match="changed afterwards, by strip for example"):
+        xrelay.load(path)
+
+
+@needs_compiler
+@pytest.mark.parametrize("suffix", [".so", ".o"])
+def test_the_header_has_the_checksum_of_the_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"model{suffix}"
+    model_of(ReluOp).save(path)
+    header = (tmp_path / "model.h").read_text()
+    digests = re.findall(r'^#define MODEL_SHA256 "(.*)"$', header, re.MULTILINE)
+    content = path.read_bytes()
+    assert digests == [hashlib.sha256(content).hexdigest()]
+    if suffix == ".so":  # As `head -c -81` and `tail -c 65` show them.
+        assert content[-65:] == hashlib.sha256(content[:-81]).hexdigest().encode() + b"\n"
+
+
+DESCRIPTION: dict[str, Any] = {
+    **json.loads(METADATA),
+    "inputs": [{"name": "x", "shape": [2, 3], "dtype": "float32"}],
+    "outputs": [{"name": "y", "shape": [], "dtype": "bool"}],
+    "steps": [["copy", 0, 24, "", ["n"]]],
+    "features": ["avx"],
+}
+
+
+def test_a_description() -> None:
+    signature = Signature.from_json(json.dumps(DESCRIPTION))
+    assert [str(spec) for spec in signature.inputs] == ["'x' float32[2, 3]"]
+    assert Signature.from_json(signature.to_json()) == signature
+
+
+INPUT: dict[str, Any] = DESCRIPTION["inputs"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        *(({name: None}, name) for name in DESCRIPTION),
+        *(({name: []}, f"'{name}' is") for name in ("name", "target", "threads", "profiled")),
+        *(({name: {}}, f"'{name}' is") for name in ("inputs", "outputs", "steps", "features")),
+        *(({name: [1]}, "is 1, expected") for name in ("inputs", "outputs", "steps", "features")),
+        ({"steps": []}, "it has outputs, and no steps"),
+        ({"format": 1}, "the model has format 1, this version reads"),
+        ({"name": "a-b"}, "'name' is 'a-b', which is no name for symbols"),
+        ({"name": ""}, "no name for symbols"),
+        ({"threads": 0}, "'threads' is 0, expected 1 to 256"),
+        ({"threads": 257}, "expected 1 to 256"),
+        ({"threads": True}, "'threads' is True, expected a JSON number"),
+        ({"threads": 2.0}, "'threads' is 2.0, expected a JSON number"),
+        ({"profiled": 1}, "'profiled' is 1, expected a JSON boolean"),
+        ({"workspace_bytes": -1}, "'workspace_bytes' is -1"),
+        ({"workspace_bytes": 2**60}, "'workspace_bytes' is 1152921504606846976"),
+        ({"constant_bytes": "5"}, "'constant_bytes' is '5', expected a JSON number"),
+        ({"inputs": [INPUT, INPUT]}, "two inputs have the same name"),
+        ({"inputs": [{**INPUT, "name": 5}]}, "'name' is 5, expected a JSON string"),
+        ({"inputs": [{**INPUT, "shape": [-2]}]}, "the shape of 'x' is -2"),
+        ({"inputs": [{**INPUT, "shape": [2.5]}]}, "the shape of 'x' is 2.5"),
+        ({"inputs": [{**INPUT, "shape": [2**40, 2**40]}]}, "the size of 'x' is"),
+        ({"inputs": [{**INPUT, "dtype": "object"}]}, "the dtype of 'x' is 'object'"),
+        ({"inputs": [{**INPUT, "dtype": "f4,f4"}]}, "the dtype of 'x' is 'f4,f4'"),
+        ({"steps": [["copy", 0, 24]]}, "a step has 3 entries, expected 5"),
+        ({"steps": [["copy", -1, 24, "", []]]}, "the operations of a step is -1"),
+        ({"steps": [["copy", 0, 24, None, []]]}, "the implementation of a step is None"),
+        ({"steps": [["copy", 0, 24, "", [7]]]}, "a node of a step is 7"),
+    ],
+)  # fmt: skip
+def test_damaged_descriptions(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(xrelay.ModelError, match=re.escape(message)):
+        Signature.from_json(json.dumps({**DESCRIPTION, **changes}))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[" * 10**5, "{}", "[]", "1", "null", '"{}"', "1" * 5000]
+)
+def test_texts_that_are_no_descriptions(text: str) -> None:
+    with pytest.raises(xrelay.ModelError, match="the model"):
+        Signature.from_json(text)
 
 
 def test_a_model_for_another_processor_does_not_run():

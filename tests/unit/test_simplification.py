@@ -1,5 +1,6 @@
 """Simplification passes keep the meaning of a program: the interpreter is the oracle."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,22 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.binary import AddOp, MultiplyOp
+from xrelay.dialects.binary import (
+    AddOp,
+    BroadcastBinaryOp,
+    DivideOp,
+    MultiplyOp,
+    SubtractOp,
+)
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.norm import BatchNormOp, DropoutOp
 from xrelay.dialects.transform import ConcatenateOp, SplitOp
 from xrelay.dialects.unary import ExpOp
-from xrelay.interpreters.arrays import constant_op, type_of
+from xrelay.interpreters.arrays import BFLOAT16, constant_op, type_of
+from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 
 Array = npt.NDArray[Any]
@@ -122,3 +131,37 @@ def test_large_results_of_large_constants_are_folded():
     FoldConstantPass(max_bytes=16).apply(Context(), module)
     assert [op.name for op in block.ops] == ["relay.constant", "func.return"]
     np.testing.assert_array_equal(interpret(module, [])[0], np.exp(array))
+
+
+NUMBERS = (np.bool_, np.uint8, np.int8, np.uint64, np.int64, np.float16, BFLOAT16, np.float32)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=lambda dtype: np.dtype(dtype).name)
+@pytest.mark.parametrize("last", [AddOp, SubtractOp, MultiplyOp, DivideOp])
+def test_algebra_of_all_dtypes(dtype: npt.DTypeLike, last: type[BroadcastBinaryOp]):
+    """Two operators with a constant each, on either side: the extremes of the type too."""
+    numbers = special_values(dtype)
+    for first in (SubtractOp, MultiplyOp):
+        for one, two, left in product(numbers[-2:], numbers[1:], (False, True)):
+            block = Block(arg_types=[type_of(numbers)])
+            inner, outer = constant_op(np.asarray(one)), constant_op(np.asarray(two))
+            made = first(block.args[0], inner)
+            result = last(outer, made) if left else last(made, outer)
+            block.add_ops([inner, outer, made, result])
+            module = module_of(block, result.result)
+            with np.errstate(all="ignore"):
+                (expected,) = interpret(module, [numbers])
+                SimplifyExprPass().apply(Context(), module)
+                module.verify()
+                (found,) = interpret(module, [numbers])
+            assert found.dtype == expected.dtype
+            exact = np.float64 if is_float(found.dtype) else found.dtype
+            np.testing.assert_array_equal(found.astype(exact), expected.astype(exact))
+
+
+def special_values(dtype: npt.DTypeLike) -> Array:
+    """0, 1, a small number and the extremes of a type."""
+    kind = np.dtype(dtype)
+    if kind == np.bool_:
+        return np.array([False, True])
+    return np.array([0, 1, 3, highest(kind), lowest(kind)], kind)

@@ -59,6 +59,16 @@ class Page:
         """The texts of the cards on show."""
         return [each.text for each in self.all(f".scene:not([hidden]) .{kind}")]
 
+    def visible(self) -> list[str]:
+        """The texts of the cards on the canvas."""
+        return self.run(
+            "const c = canvas.getBoundingClientRect();"
+            "return [...scene().querySelectorAll('.card')].filter((card) => {"
+            "  const r = card.getBoundingClientRect();"
+            "  return r.bottom > c.top && r.top < c.bottom && r.right > c.left && r.left < c.right;"
+            "}).map((card) => card.textContent);"
+        )
+
     def click_card(self, label: str) -> str:
         """Clicks a card, whose title starts so; what the panel then says."""
         number = self.run(
@@ -178,6 +188,89 @@ def test_zoom_keeps_what_is_under_the_pointer(page: Page) -> None:
     whole = page.run("return canvas.getBoundingClientRect().toJSON()")
     assert whole["left"] <= box["left"] and box["right"] <= whole["right"]
     assert whole["top"] <= box["top"] and box["bottom"] <= whole["bottom"]
+
+
+def column(count: int) -> str:
+    """A program of one operator after the other."""
+    lines, value = list[str](), "%x"
+    for number in range(count):
+        name = ("exp", "nn.softmax")[number % 2]
+        lines.append(f"%v{number} = relay.{name} {value} : ({T}) -> {T}")
+        value = f"%v{number}"
+    return "\n".join([f"func.func @main(%x: {T}) -> {T} {{", *lines, f"return {value} : {T}\n}}"])
+
+
+@pytest.fixture
+def deep(show: Callable[..., Page], folder: Path) -> Page:
+    """The page of a graph that is much higher than the canvas."""
+    path = folder / "deep.mlir"
+    path.write_text(column(100))
+    return show(path, "--no-simplify")
+
+
+def test_the_way_is_kept_between_views(deep: Page) -> None:
+    """What is at the end of the graph before fusion is there after it, chosen or not."""
+    deep.at("#search").send_keys("softmax")
+    deep.at("#search").send_keys(*[Keys.ENTER] * 49)
+    assert deep.at("#details h2").text == "nn.softmax #97"
+    for _ in "a card is chosen", "none is":
+        for key in "21":
+            deep.at("#canvas").send_keys(key)
+            assert 0 < len(deep.visible()) < 20
+            number = deep.run("return nearest()")
+            node = number if key == "1" else f"graph().units[{number}].members.at(-1)"
+            # The kernel has two operators.
+            assert deep.run(f"return graph().nodes[{node}].label") in ("nn.softmax #97", "exp #98")
+        deep.run("canvas.dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+        assert not deep.all(".card.selected")
+
+
+@pytest.mark.parametrize("key", ["0", "1", "2", "+", "-", Keys.ARROW_DOWN, Keys.ESCAPE])
+def test_no_key_leads_to_an_empty_canvas(deep: Page, key: str) -> None:
+    for place in ("1e5, 1e5, 1", "-1e5, -1e5, 1", "-1e5, 1e5, 4", "0, 0, 0.01"):
+        deep.run(f"place({place})")
+        deep.at("#canvas").send_keys(*[key] * 20)
+        assert deep.visible()
+    deep.browser.set_window_size(700, 500)
+    assert deep.visible()
+    deep.browser.set_window_size(1400, 900)
+
+
+def test_a_deep_graph_fits_at_a_scale_that_can_be_read(deep: Page) -> None:
+    deep.run("select(90)")
+    deep.at("#fit").click()
+    assert deep.run("return state.place.scale") >= 0.85
+    assert "#90" in "".join(deep.visible()).replace("\n", "")
+    deep.run("zoom(0.001)")
+    box, whole = deep.run(
+        "return [scene(), canvas].map((each) => each.getBoundingClientRect().toJSON())"
+    )
+    assert whole["top"] <= box["top"] and box["bottom"] <= whole["bottom"]
+
+
+def test_steps_are_brought_into_view(deep: Page) -> None:
+    deep.run("zoom(0.001)")
+    deep.at("#tab-lesson").click()
+    for step in (3, 60, 99):
+        deep.run(f"zoom(0.001); state.step = {step}; lesson()")
+        assert deep.run("return state.place.scale") >= 0.85
+        now = deep.run("return document.querySelector('.now').getBoundingClientRect().toJSON()")
+        whole = deep.run("return canvas.getBoundingClientRect().toJSON()")
+        assert whole["top"] <= now["top"] and now["bottom"] <= whole["bottom"]
+
+
+def test_a_program_opens_on_its_main_function(show: Callable[..., Page], folder: Path) -> None:
+    """Though it only chooses a region, and the region has more operators."""
+    path = folder / "branches.mlir"
+    path.write_text(
+        f"func.func @main(%c: i1, %x: {T}) -> {T} {{\n  %r = scf.if %c -> ({T}) {{\n"
+        f"    %0 = relay.exp %x : ({T}) -> {T}\n    %1 = relay.nn.softmax %0 : ({T}) -> {T}\n"
+        f"    scf.yield %1 : {T}\n  }} else {{\n    scf.yield %x : {T}\n  }}\n"
+        f"  return %r : {T}\n}}\n"
+    )
+    page = show(path, "--no-simplify")
+    assert page.at("#details h2").text == "func.func main"
+    assert any("scf.if" in text for text in page.visible())
 
 
 def test_table_sorts(page: Page) -> None:

@@ -61,7 +61,7 @@ def read_graphs(
         options = arguments.fusion_options(args)
         compile_options = arguments.compile_options(args)
         progress("read the model")
-        module, _ = read_model(args.model, arguments.shapes(args.shape))
+        module, _ = read_model(args.model, arguments.shapes(args.shape), compile_options.limits)
     with failing_with(FAILED):
         if not args.no_simplify:
             target, threads = compile_options.target, compile_options.threads

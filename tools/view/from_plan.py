@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -38,16 +38,12 @@ from xrelay.dialects.core import (
     FusedOp,
     is_dense,
 )
+from xrelay.dialects.model_names import model_name
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.tools.view.graph import Edge, Graph, Node, Operand, Region, Role, Unit
 
 LONGEST_TEXT = 200
 """Characters of an attribute that are shown."""
-
-
-def _model_name(named: Operation | BlockArgument) -> str:
-    """The name in the ONNX model, if there is one."""
-    return named.location.desc.data if isinstance(named.location, NameLoc) else ""
 
 
 def _scalar_text(op: ConstantOp) -> str:
@@ -71,7 +67,7 @@ def attribute_text(value: Attribute) -> str:
 
 
 def graphs(module: ModuleOp, options: FusionOptions) -> list[Graph]:
-    """The graphs of a module that have operators, in program order."""
+    """The graphs of a module that have operators, also in regions inside, in program order."""
     plans = {block: plan_fusion(block, options) for block in fusion_blocks(module)}
     compiled = {
         op.sym_name.data: op
@@ -88,9 +84,27 @@ def graphs(module: ModuleOp, options: FusionOptions) -> list[Graph]:
         if isinstance(op, CalledBodyOp) or op in called:
             continue
         for block in (block for region in op.regions for block in region.blocks):
-            if any(isinstance(child, RelayOp | CalledBodyOp) for child in block.ops):
+            if _has_operators(block):
                 result.append(_Drawing(block, plans, compiled).graph)
     return result
+
+
+def _has_operators(block: Block) -> bool:
+    """Whether a block computes something; the functions of a module compute nothing themselves."""
+    inside = not isinstance(block.parent_op(), ModuleOp)
+    return any(
+        isinstance(op, RelayOp | CalledBodyOp)
+        for child in block.ops
+        for op in (child.walk() if inside else (child,))
+    )
+
+
+def _is_main(block: Block) -> bool:
+    """Whether a program begins with this block."""
+    op = block.parent_op()
+    return (
+        isinstance(op, func.FuncOp) and op.sym_name.data == "main" and op.body.first_block is block
+    )
 
 
 def _title(block: Block) -> str:
@@ -120,7 +134,7 @@ class _Drawing:
     ):
         self.plans = plans
         self.compiled = compiled
-        self.graph = Graph(_title(block), plans.get(block))
+        self.graph = Graph(_title(block), plans.get(block), _is_main(block))
         self.sources: dict[SSAValue, Node | None] = {}
         """The node that computes a value; None for constants that are not drawn."""
         self.texts: dict[SSAValue, str] = {}
@@ -142,7 +156,7 @@ class _Drawing:
         return node
 
     def input(self, arg: BlockArgument) -> None:
-        name = _model_name(arg) or arg.name_hint or f"argument {arg.index}"
+        name = model_name(arg) or arg.name_hint or f"argument {arg.index}"
         self.sources[arg] = self.add("input", name, [arg.type])
 
     def walk(self, block: Block) -> None:
@@ -207,7 +221,7 @@ class _Drawing:
         constant = isinstance(op, ConstantOp)
         if constant and (fact is None or fact.kind is OpPatternKind.OPAQUE):
             self.sources[op.result] = None
-            name = _model_name(op) or op.result.name_hint
+            name = model_name(op) or op.result.name_hint
             self.texts[op.result] = f"constant {f'{name}: ' if name else ''}{op.result.type}"
             return
         if op.has_trait(IsTerminator):
@@ -220,7 +234,7 @@ class _Drawing:
                 name = _scalar_text(op)
             node = self.add("constant" if constant else "operator", name, op.result_types)
             node.kind = pattern_kind(op) if fact is None else fact.kind
-        node.op, node.fact, node.model_name = op, fact, _model_name(op)
+        node.op, node.fact, node.model_name = op, fact, model_name(op) or ""
         named = {**op.properties, **op.attributes}
         node.attributes.extend((name, attribute_text(value)) for name, value in named.items())
         for result in op.results:

@@ -100,6 +100,8 @@ class Graph:
 
     title: str
     plan: FusionPlan | None
+    is_main: bool = False
+    """Whether the program begins with this block."""
     nodes: list[Node] = field(default_factory=list[Node])
     edges: list[Edge] = field(default_factory=list[Edge])
     units: list[Unit] = field(default_factory=list[Unit])
@@ -110,6 +112,11 @@ class Graph:
     def operators(self) -> int:
         """How many of the nodes are operators."""
         return sum(node.role == "operator" for node in self.nodes)
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """The graph to show first has the highest."""
+        return self.is_main, self.operators
 
     def node_of(self) -> dict[Operation, Node]:
         """The nodes of operations. One that is drawn several times has its last node."""

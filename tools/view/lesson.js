@@ -13,7 +13,7 @@ function lesson() {
     return;
   }
   if (state.view !== "operators") {
-    at("lesson").replaceChildren(link("Show the graph before fusion", () => show("operators")));
+    at("lesson").replaceChildren(link("Show the graph before fusion", () => turn("operators")));
     return;
   }
   state.step = Math.min(state.step ?? 0, steps.length - 1);
@@ -71,10 +71,11 @@ function lessonPicture(steps) {
   for (const card of cards.get(step.sink) ?? []) card.classList.add("sink");
   for (const card of cards.get(step.node) ?? []) card.classList.add("now");
   const [x, y] = graph().places.operators[step.node], box = canvas.getBoundingClientRect(), { place: p } = state;
-  const within = (position, extent) => position > 80 && position < extent - 120;
-  const left = within(x * p.scale + p.x, box.width) ? p.x : box.width / 2 - x * p.scale;
-  const top = within(y * p.scale + p.y, box.height) ? p.y : box.height / 3 - y * p.scale;
-  place(left, top, p.scale);
+  const scale = p.scale < READABLE ? CLEAR : p.scale, seen = scale === p.scale;
+  const within = (position, extent) => seen && position > 80 && position < extent - 120;
+  const left = within(x * p.scale + p.x, box.width) ? p.x : box.width / 2 - x * scale;
+  const top = within(y * p.scale + p.y, box.height) ? p.y : box.height / 3 - y * scale;
+  place(left, top, scale);
 }
 
 /** A line of the post-dominator tree, beside the edges. */

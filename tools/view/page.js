@@ -30,30 +30,52 @@ function index() {
   for (const edge of scene().querySelectorAll(".edge[data-e]")) edges.set(Number(edge.dataset.e), edge);
 }
 
+/** The number in another view of what is called `number` in this one. */
+function counterpart(number, view) {
+  const { nodes, units } = graph();
+  if (view === state.view || number === undefined) return number;
+  return view === "units" ? nodes[number].unit : units[number].members.at(-1);
+}
+
+/** Shows the same part of the graph, before or after fusion. */
+function turn(view) {
+  const number = counterpart(nearest(), view);
+  show(view);
+  if (number === undefined) start();
+  else centre(number);
+}
+
 function show(view, number = state.graph) {
   const before = state.selected;
+  const same = before?.graph === number ? counterpart(before.number, view) : undefined;
   state.view = view;
   state.graph = number;
   for (const each of world.querySelectorAll(".scene")) each.toggleAttribute("hidden", each !== scene());
   for (const name of ["operators", "units"]) at(name).setAttribute("aria-pressed", String(name === view));
   index();
   state.selected = null;
-  if (before && before.graph === number) {
-    const { nodes, units } = graph();
-    if (before.view === view) select(before.number, false);
-    else if (view === "units") select(nodes[before.number].unit, false);
-    else select(units[before.number].members.at(-1), false);
-  } else describe();
+  if (same === undefined) describe();
+  else select(same, false);
   search();
   lesson();
 }
 
 // -- pan and zoom -------------------------------------------------------------------------------
 
-function place(x, y, scale) {
+/** The scale below which types are hidden, and the least one of what is brought into view. */
+const READABLE = 0.42, CLEAR = 0.85;
+/** The margin around the whole graph. */
+const MARGIN = 48;
+
+/** Moves and scales the graph, but never so that all cards leave the canvas. */
+function place(left, top, scale) {
+  const box = canvas.getBoundingClientRect();
+  const [a, b] = graph().places[state.view][closest(left, top, scale)] ?? [0, 0];
+  const inside = (start, card, room) => start + Math.max(0, -start - card * scale) - Math.max(0, start + card * scale - room);
+  const [x, y] = [inside(left, a, box.width), inside(top, b, box.height)];
   state.place = { x, y, scale };
   world.setAttribute("transform", `translate(${x},${y}) scale(${scale})`);
-  canvas.classList.toggle("far", scale < 0.42);
+  canvas.classList.toggle("far", scale < READABLE);
   canvas.classList.toggle("distant", scale < 0.14);
 }
 
@@ -62,24 +84,51 @@ function size() {
   return [Number(width), Number(height)];
 }
 
+/** The scales at which the width and the height of the graph fill the canvas. */
+function scales() {
+  const [width, height] = size(), box = canvas.getBoundingClientRect();
+  return [(box.width - 2 * MARGIN) / width, (box.height - 2 * MARGIN) / height];
+}
+
+/** The whole graph; of one that would be too small to read, the part in the middle, in its full width or height. */
 function fit() {
-  const [width, height] = size(), box = canvas.getBoundingClientRect(), margin = 48;
-  const scale = Math.min(1.2, (box.width - 2 * margin) / width, (box.height - 2 * margin) / height);
-  place((box.width - width * scale) / 2, (box.height - height * scale) / 2, scale);
+  const [width, height] = size(), box = canvas.getBoundingClientRect(), whole = Math.min(...scales());
+  const scale = whole >= READABLE ? Math.min(1.2, whole) : Math.max(CLEAR, Math.min(1, Math.max(...scales())));
+  const [x, y] = graph().places[state.view][nearest()] ?? [width / 2, height / 2];
+  const start = (extent, middle, room) => (extent * scale <= room ? (room - extent * scale) / 2
+    : Math.min(MARGIN, Math.max(room - MARGIN - extent * scale, room / 2 - middle * scale)));
+  place(start(width, x, box.width), start(height, y, box.height), scale);
+}
+
+/** The card that is closest to the middle of the canvas, if the graph is there; undefined when there is none. */
+function closest(left, top, scale) {
+  const box = canvas.getBoundingClientRect();
+  const [x, y] = [(box.width / 2 - left) / scale, (box.height / 2 - top) / scale];
+  const far = graph().places[state.view].map(([a, b], i) => [Math.hypot(a - x, b - y), i]);
+  return far.reduce((best, each) => (each[0] < best[0] ? each : best), [Infinity, undefined])[1];
+}
+
+/** The card that is looked at: the one that is chosen, or else the closest. */
+function nearest() {
+  return state.selected ? state.selected.number : closest(state.place.x, state.place.y, state.place.scale);
 }
 
 /** The top of the graph, at a size that can be read. */
 function start() {
   const [width, height] = size(), box = canvas.getBoundingClientRect();
-  const scale = Math.max(0.85, Math.min(1, (box.width - 96) / width, (box.height - 96) / height));
+  const scale = Math.max(CLEAR, Math.min(1, ...scales()));
   const [x] = graph().places[state.view][0] ?? [width / 2];
   const middle = width * scale < box.width - 40 ? width / 2 : x;
   place(box.width / 2 - middle * scale, Math.max(48, (box.height - height * scale) / 2), scale);
 }
 
+/** The scale at which all of the graph is on the canvas. */
+const smallest = () => Math.min(READABLE, Math.max(0.001, Math.min(...scales())));
+
 function zoom(factor, x, y) {
-  const old = state.place, scale = Math.min(4, Math.max(0.01, old.scale * factor));
-  const box = canvas.getBoundingClientRect();
+  const old = state.place, scale = Math.min(4, Math.max(smallest(), old.scale * factor));
+  const box = canvas.getBoundingClientRect(), [width, height] = size();
+  if (scale <= smallest()) return place((box.width - width * scale) / 2, (box.height - height * scale) / 2, scale);
   x ??= box.width / 2;
   y ??= box.height / 2;
   place(x - ((x - old.x) * scale) / old.scale, y - ((y - old.y) * scale) / old.scale, scale);
@@ -87,7 +136,7 @@ function zoom(factor, x, y) {
 
 function centre(number) {
   const [x, y] = graph().places[state.view][number], box = canvas.getBoundingClientRect();
-  const scale = Math.max(state.place.scale, 0.85);
+  const scale = Math.max(state.place.scale, CLEAR);
   place(box.width / 2 - x * scale, box.height / 2 - y * scale, scale);
 }
 
@@ -135,7 +184,7 @@ canvas.addEventListener("click", (event) => {
 // -- selection ----------------------------------------------------------------------------------
 
 function unmark() {
-  for (const each of scene().querySelectorAll(".selected, .lit")) each.classList.remove("selected", "lit");
+  for (const each of world.querySelectorAll(".selected, .lit")) each.classList.remove("selected", "lit");
 }
 
 function select(number, move = true) {
@@ -218,7 +267,7 @@ function overview() {
     make("p", {}, "Choose an operator to see its types, its attributes, and what stops fusion on each edge."),
     heading("Keys"),
     pairs([["arrows", "along the edges, and to the neighbours"], ["1, 2", "before and after fusion"],
-      ["+, −, 0", "larger, smaller, whole graph"], ["/", "search; Enter goes to the next place"], ["Esc", "nothing chosen"]]),
+      ["+, −, 0", "larger, smaller, as much as can be read"], ["/", "search; Enter goes to the next place"], ["Esc", "nothing chosen"]]),
   ];
 }
 
@@ -361,7 +410,7 @@ at("search").addEventListener("keydown", (event) => {
 
 /** The number of the card that an arrow key leads to. */
 function neighbour(direction) {
-  if (!state.selected) return 0;
+  if (!state.selected) return nearest();
   const number = state.selected.number, places = graph().places[state.view], links = graph().links[state.view];
   if (direction === "ArrowDown") return links.find(([source]) => source === number)?.[1];
   if (direction === "ArrowUp") return links.find(([, target]) => target === number)?.[0];
@@ -380,7 +429,7 @@ canvas.addEventListener("keydown", (event) => {
 window.addEventListener("keydown", (event) => {
   if (event.target.closest("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
   const keys = { "/": () => at("search").focus(), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8),
-    0: fit, 1: () => show("operators"), 2: () => show("units"), Escape: clear };
+    0: fit, 1: () => turn("operators"), 2: () => turn("units"), Escape: clear };
   if (!keys[event.key]) return;
   event.preventDefault();
   keys[event.key]();
@@ -394,8 +443,8 @@ function open(number) {
   start();
 }
 
-at("operators").onclick = () => { show("operators"); if (!state.selected) start(); else centre(state.selected.number); };
-at("units").onclick = () => { show("units"); if (!state.selected) start(); else centre(state.selected.number); };
+for (const view of ["operators", "units"]) at(view).onclick = () => turn(view);
+window.addEventListener("resize", () => place(state.place.x, state.place.y, state.place.scale));
 at("hulls").onchange = () => canvas.classList.toggle("bare", !at("hulls").checked);
 at("more").onclick = () => zoom(1.25);
 at("less").onclick = () => zoom(0.8);
@@ -419,8 +468,6 @@ at("graph").append(...data.graphs.map((each, i) => make("option", { value: i }, 
 at("graph").onchange = () => open(Number(at("graph").value));
 at("legend").append(...data.kinds.map((kind) => make("span", {}, dot(kind), kind)));
 
-const sizes = data.graphs.map((each) => each.nodes.length);
-const first = sizes.indexOf(Math.max(...sizes));
-at("graph").value = first;
+at("graph").value = data.first;
 panel("details");
-open(first);
+open(data.first);

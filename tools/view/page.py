@@ -57,7 +57,8 @@ def page(title: str, drawn: Sequence[Drawn]) -> str:
                 f'<g class="scene {name}" data-graph="{number}" data-width="{view.width:g}" '
                 f'data-height="{view.height:g}" hidden="">{view.body}</g>'
             )
-    data = {"kinds": KINDS, "graphs": [graph_data(each) for each in drawn]}
+    first = max(range(len(drawn)), key=lambda number: drawn[number].graph.rank)
+    data = {"kinds": KINDS, "first": first, "graphs": [graph_data(each) for each in drawn]}
     return Template(asset("page.html")).substitute(
         title=clean(title),
         style=f"{variables()}{asset('picture.css')}{asset('page.css')}",

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from xrelay.compiler import kernel_options, run_passes
 from xrelay.lowering.program import Step, entry_function, lower_function
 from xrelay.options import CompileOptions, Progress
+from xrelay.runtime.reading import read_source
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
@@ -67,7 +68,7 @@ def read_times(path: Path, steps: Sequence[Step]) -> list[float]:
         return CommandFailed(f"--profile is '{path}': {reason}", BAD_INPUT)
 
     try:
-        data: object = json.loads(path.read_bytes())
+        data: object = json.loads(read_source(path))
     except (ValueError, RecursionError) as error:
         raise refuse("it is not a JSON file") from error
     events = cast(dict[str, object], data).get("traceEvents") if isinstance(data, dict) else None

@@ -17,8 +17,8 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // LLVM: define void @"fused_exp_negative"(
 
-// PASS:      xrelay-opt: error: -p is 'no-such-pass': Unrecognized passes: ['no-such-pass']
+// PASS:      xrelay-opt: error: -p is 'no-such-pass': there is no pass 'no-such-pass'
 // PASS-NOT:  Traceback
 
-// KERNEL:     xrelay-opt: error: relay.exp is not part of kernel IR
+// KERNEL:     xrelay-opt: error: pass 'convert-kernels-to-llvm': relay.exp is not part of kernel IR
 // KERNEL-NOT: Traceback

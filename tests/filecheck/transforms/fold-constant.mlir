@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p fold-constant %s | filecheck %s
 // RUN: xdsl-opt -p fold-constant,fold-constant %s | filecheck %s
+// RUN: xdsl-opt -p fold-constant,fold-constant %s | filecheck %s
 // RUN: xdsl-opt -p 'fold-constant{fold-qnn=false}' %s | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: func.func @chain
@@ -27,9 +28,8 @@ func.func @tuple_operand() -> tensor<3xi32> {
 }
 
 // CHECK-LABEL: func.func @tuple_result
-// CHECK-NEXT: [[FIRST:%.*]] = relay.constant dense<[1, 2]> : tensor<2xi32>
 // CHECK-NEXT: [[SECOND:%.*]] = relay.constant dense<[3, 4]> : tensor<2xi32>
-// CHECK: func.return [[SECOND]]
+// CHECK-NEXT: func.return [[SECOND]]
 func.func @tuple_result() -> tensor<2xi32> {
   %0 = relay.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
   %1 = relay.split %0 {indices_or_sections = 2 : i64} : (tensor<4xi32>) -> tuple<tensor<2xi32>, tensor<2xi32>>
@@ -209,4 +209,45 @@ func.func @quantised() -> tensor<3xi8> {
   %3 = relay.constant dense<1.0> : tensor<f32>
   %4 = relay.qnn.requantize %0, %1, %2, %3, %2 {out_dtype = i8} : (tensor<3xi8>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<3xi8>
   return %4 : tensor<3xi8>
+}
+
+// CHECK-LABEL: func.func @on_device
+// CHECK-NEXT: [[SUM:%.*]] = relay.constant dense<3.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[THERE:%.*]] = relay.on_device [[SUM]] {constrain_result = true} : (tensor<f32>) -> tensor<f32>
+// CHECK-NEXT: func.return [[THERE]]
+func.func @on_device() -> tensor<f32> {
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %here = relay.on_device %one {constrain_result = true} : (tensor<f32>) -> tensor<f32>
+  %named = relay.let %here : (tensor<f32>) -> tensor<f32>
+  %sum = relay.add %named, %two : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %there = relay.on_device %sum {constrain_result = true} : (tensor<f32>) -> tensor<f32>
+  %last = relay.let %there : (tensor<f32>) -> tensor<f32>
+  return %last : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @field_on_device
+// CHECK-NEXT: [[THERE:%.*]] = relay.on_device %y {constrain_body = false} : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: func.return [[THERE]]
+func.func @field_on_device(%x: tensor<f32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %pair = relay.tuple %x, %y : (tensor<f32>, tensor<2xf32>) -> tuple<tensor<f32>, tensor<2xf32>>
+  %there = relay.on_device %pair {constrain_body = false} : (tuple<tensor<f32>, tensor<2xf32>>) -> tuple<tensor<f32>, tensor<2xf32>>
+  %field = relay.tuple_get_item %there[1] : (tuple<tensor<f32>, tensor<2xf32>>) -> tensor<2xf32>
+  return %field : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @keep_copy_and_dead_code
+// CHECK-NEXT: [[ONE:%.*]] = relay.constant
+// CHECK-NEXT: relay.on_device [[ONE]] {constrain_result = true}
+// CHECK-NEXT: [[COPY:%.*]] = relay.device_copy [[ONE]]
+// CHECK-NEXT: [[DEAD:%.*]] = relay.exp %x
+// CHECK-NEXT: relay.sqrt [[DEAD]]
+// CHECK-NEXT: func.return [[COPY]]
+func.func @keep_copy_and_dead_code(%x: tensor<f32>) -> tensor<f32> {
+  %one = relay.constant dense<1.0> : tensor<f32>
+  %unused = relay.on_device %one {constrain_result = true} : (tensor<f32>) -> tensor<f32>
+  %copy = relay.device_copy %one {src_virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>, dst_virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>} : (tensor<f32>) -> tensor<f32>
+  %dead = relay.exp %x : (tensor<f32>) -> tensor<f32>
+  %more = relay.sqrt %dead : (tensor<f32>) -> tensor<f32>
+  return %copy : tensor<f32>
 }

@@ -1,0 +1,15 @@
+"""What a wrong name was probably meant to be."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """
+    The end of a message about an unknown name: a question after the known names that are most like
+    it, `most` of them, in whatever case it is written; empty when none is.
+    """
+    spellings = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), spellings, most)
+    quoted = " or ".join(f"'{spellings[each]}'" for each in close)
+    return f"; did you mean {quoted}?" if close else ""

@@ -1,0 +1,29 @@
+"""How much memory a program takes: checked where it is known, before any is allocated."""
+
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.lowering.control_flow import described
+from xrelay.lowering.program import Program
+from xrelay.options import CompileError
+
+
+def require_memory(program: Program, limits: Limits = DEFAULT_LIMITS) -> None:
+    """
+    Raises CompileError when the constants and the workspace of a program take more bytes than
+    `limits` allows; it names the step with the largest share.
+    """
+    excess = limits.bytes_excess(program.constant_bytes + program.workspace_bytes)
+    if excess is not None:
+        raise CompileError(
+            f"constants and workspace of the program take {excess}; {program.constant_bytes} are "
+            f"for constants{largest_share(program)}"
+        )
+
+
+def largest_share(program: Program) -> str:
+    """The end of a message that names what takes most of the workspace; "" without workspace."""
+    largest = max(program.buffers, key=lambda each: each.size, default=None)
+    if largest is None or not largest.size:
+        return ""
+    op = program.steps[largest.first].op
+    name = program.steps[largest.first].name if op is None else described(op)
+    return f"; the largest part of it, {largest.size} bytes, is made for {name}"

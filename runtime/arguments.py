@@ -1,0 +1,56 @@
+"""
+What users pass to functions: checked where it comes in, with messages that name the argument, say what
+was found and what is expected. Each function takes the exception to raise.
+"""
+
+import os
+from operator import index
+from pathlib import Path
+from reprlib import repr as shown
+from typing import SupportsIndex, cast
+
+from xdsl.utils.exceptions import DiagnosticException
+
+Refusal = type[DiagnosticException]
+
+
+def path_argument(name: str, value: object, refusal: Refusal) -> Path:
+    """The path that a text, or an object for a path, stands for, whether or not a file is there."""
+    text = value
+    if isinstance(value, os.PathLike):  # Of bytes, it may be.
+        text = cast(object, os.fspath(cast(os.PathLike[str], value)))
+    if not isinstance(text, str):
+        raise refusal(f"{name} is {shown(text)}, expected the path of a file, a str or a Path")
+    try:
+        if b"\0" in os.fsencode(text):
+            raise ValueError("it has a NUL character")
+    except ValueError as error:
+        raise refusal(f"{name} is {shown(text)}, which no file can be called: {error}") from None
+    return Path(text)
+
+
+def number_argument(name: str, value: object, low: int, high: int | None, refusal: Refusal) -> int:
+    """A whole number, of Python's or of NumPy's, from `low` to `high`, if there is a highest."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise refusal(f"{name} is {shown(value)}, expected a whole number")
+    try:
+        number = index(value)
+    except TypeError:  # An array of several numbers, for one
+        raise refusal(f"{name} is {shown(value)}, expected a whole number") from None
+    if number < low or (high is not None and number > high):
+        expected = f"at least {low}" if high is None else f"{low} to {high}"
+        raise refusal(f"{name} is {shown(number)}, expected {expected}")
+    return number
+
+
+def flag_argument(name: str, value: object, refusal: Refusal) -> bool:
+    """True or False: "no" is neither."""
+    if not isinstance(value, bool):
+        raise refusal(f"{name} is {shown(value)}, expected True or False")
+    return value
+
+
+def check_callable(name: str, value: object, refusal: Refusal) -> None:
+    """Raises `refusal` for what cannot be called."""
+    if not callable(value):
+        raise refusal(f"{name} is {shown(value)}, expected a function")

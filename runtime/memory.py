@@ -1,0 +1,91 @@
+"""Arrays as memory that machine code reads and writes: what it needs of them, and their addresses."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.signature import TensorSpec, listed
+
+Array = npt.NDArray[Any]
+
+
+def addresses(arrays: Iterable[Array]) -> list[int]:
+    """Where the elements of arrays begin."""
+    return [array.ctypes.data for array in arrays]
+
+
+def contiguous(array: Array) -> Array:
+    """The array, or a copy of it, row-major and at a multiple of the size of its elements."""
+    # `require` gives some arrays of rank 0 an axis.
+    return np.require(array, requirements=["C", "A"]).reshape(array.shape)
+
+
+def checked_addresses(kind: str, specs: Sequence[TensorSpec], arrays: object) -> list[int]:
+    """
+    Where the arrays of one `kind`, "input" or "output", begin.
+
+    Raises ModelError that names the array, what was found and what is expected, for another number
+    of arrays, other shapes or dtypes, and memory that machine code cannot use as it is.
+    """
+    if not isinstance(arrays, list | tuple):
+        what = f"the {kind}s are a {type(arrays).__name__}"
+        raise ModelError(f"{what}, expected a list of {listed(specs)}")
+    given = cast(Sequence[object], arrays)
+    if len(given) != len(specs):
+        raise ModelError(f"{len(given)} {kind}s are given, expected {listed(specs)}")
+    is_output = kind == "output"
+    found: list[int] = []
+    for spec, array in zip(specs, given, strict=True):
+        if not isinstance(array, np.ndarray):
+            what = f"{kind} '{spec.name}' is a {type(array).__name__}"
+            raise ModelError(f"{what}, expected the array {spec}")
+        array = cast(Array, array)
+        if array.shape != spec.shape or array.dtype != spec.dtype:
+            what = f"{array.dtype}{list(array.shape)}"
+            raise ModelError(f"{kind} '{spec.name}' is {what}, expected {spec}")
+        flags = array.flags
+        if not (flags.carray if is_output else flags.c_contiguous and flags.aligned):
+            raise ModelError(f"{kind} '{spec.name}' {_unusable(array)}")
+        found.append(array.ctypes.data)
+    return found
+
+
+def _unusable(array: Array) -> str:
+    """Why machine code cannot use the memory of an array."""
+    if not array.flags.c_contiguous:
+        return f"is not C-contiguous: its strides are {list(array.strides)}"
+    if not array.flags.aligned:
+        place, size = array.ctypes.data, array.dtype.itemsize
+        return f"is not aligned: it begins at {place:#x}, expected a multiple of {size}"
+    return "is read-only, expected an array that can be written"
+
+
+def check_apart(
+    specs: Sequence[TensorSpec], arrays: Sequence[Array], places: Sequence[int], first_output: int
+) -> None:
+    """
+    Raises ModelError that names both when an output shares memory with another output or with an
+    input. Inputs, which are the arrays before `first_output`, may share memory with one another.
+    """
+    spans = sorted(
+        (place, place + array.nbytes, i)
+        for i, (place, array) in enumerate(zip(places, arrays, strict=True))
+        if array.size
+    )
+    # Of what begins before: how far all reaches, and how far outputs do, which nothing may share.
+    end = end_of_outputs = last = last_output = 0
+    for start, stop, i in spans:
+        is_output = i >= first_output
+        if start < (end if is_output else end_of_outputs):
+            pair = sorted((last if is_output else last_output, i))
+            kinds = [
+                f"{'output' if j >= first_output else 'input'} '{specs[j].name}'" for j in pair
+            ]
+            raise ModelError(f"{' and '.join(kinds)} share memory")
+        if stop > end:
+            end, last = stop, i
+        if is_output and stop > end_of_outputs:
+            end_of_outputs, last_output = stop, i

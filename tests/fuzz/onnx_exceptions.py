@@ -1,0 +1,148 @@
+"""What differs between xrelay and other engines on purpose: docs/onnx.md says it to users."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from onnx import NodeProto
+
+from tests.fuzz.onnx_values import Array
+
+
+class Known(NamedTuple):
+    """A difference of a node that is known."""
+
+    operators: str
+    """A regular expression."""
+    applies: Callable[[Mapping[str, Array]], bool]
+    """To these operands."""
+    reason: str
+
+
+def has_nan(operands: Mapping[str, Array]) -> bool:
+    """Whether a NaN is among the numbers."""
+    return any(np.isnan(a).any() for a in operands.values() if a.dtype.kind == "f")
+
+
+def is_half(operands: Mapping[str, Array]) -> bool:
+    """Whether numbers have 16 bits."""
+    return any(a.dtype == np.float16 for a in operands.values())
+
+
+def may_overflow(operands: Mapping[str, Array]) -> bool:
+    """Whether sums and products of integers can leave their type."""
+    return any(
+        a.size and int(np.abs(a.astype(np.float64)).max()) > np.iinfo(a.dtype).max // 1000
+        for a in operands.values()
+        if a.dtype.kind in "iu"
+    )
+
+
+def not_finite(operands: Mapping[str, Array]) -> bool:
+    """Whether infinities or NaN are among the numbers."""
+    return any(not np.isfinite(a).all() for a in operands.values() if a.dtype.kind == "f")
+
+
+def has_no_variance(operands: Mapping[str, Array]) -> bool:
+    """Whether equal elements are normalised, or the squares of some are too large."""
+    with np.errstate(all="ignore"):
+        return any(
+            not (np.abs(a) < 1e4).all() or (np.ptp(a, axis=axis) == 0).any()
+            for a in operands.values()
+            for axis in range(a.ndim)
+        )
+
+
+def has_large(operands: Mapping[str, Array]) -> bool:
+    """Whether numbers are not finite, or their squares are not."""
+    with np.errstate(invalid="ignore"):
+        return any(not (np.abs(a) < 1e4).all() for a in operands.values() if a.dtype.kind == "f")
+
+
+def has_integers(operands: Mapping[str, Array]) -> bool:
+    """Whether integers are among the operands."""
+    return any(a.dtype.kind in "iu" and a.size for a in operands.values())
+
+
+EXCEPTIONS = (
+    Known(
+        "ArgMax|ArgMin|ReduceMax|ReduceMin|.*Pool",
+        has_nan,
+        "the largest of numbers with NaN among them is NaN",
+    ),
+    Known(
+        "DeformConv|GridSample|Resize|RoiAlign|Upsample",
+        not_finite,
+        "between elements, one that is not finite has the weight 0, or does not take part",
+    ),
+    Known(
+        "MeanVarianceNormalization",
+        has_no_variance,
+        "equal elements become 0, as ONNX's function says; onnxruntime divides zero by zero",
+    ),
+    Known("LRN", has_large, "onnxruntime subtracts from a sum what leaves the window"),
+    Known("QuantizeLinear", has_nan, "NaN has no quantised number"),
+    Known(
+        "Erf|ReduceLogSum|ReduceLogSumExp",
+        has_integers,
+        "functions of integers are cut, and ONNX does not say in which precision they are computed, "
+        "nor what the logarithm of a negative sum is",
+    ),
+    Known(
+        "Reduce.*|Gemm|Shrink",
+        may_overflow,
+        "sums of integers wrap around; onnxruntime saturates, and sums int64 in float64",
+    ),
+    Known(
+        "DFT|STFT",
+        not_finite,
+        "infinity times a cosine that is 0 but for its rounding",
+    ),
+)
+REFUSALS: Mapping[str, str] = {}
+
+BY_LARGEST = "DFT|STFT|.*Window|MelWeightMatrix"
+"""Operators whose numbers have errors relative to the largest one: differences of cosines."""
+BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish|Swish"
+"""Operators that other engines approximate, with errors relative to 1."""
+
+
+def is_documented(
+    node: NodeProto,
+    operands: Mapping[str, Array],
+    found: Sequence[Array],
+    expected: Sequence[Array],
+) -> bool:
+    """Whether a node may differ from other engines."""
+    for operators, is_near in ((BY_LARGEST, _near_largest), (BY_ONE, _near_one)):
+        if re.fullmatch(operators, node.op_type) and all(map(is_near, found, expected)):
+            return True
+    return any(
+        re.fullmatch(each.operators, node.op_type) and each.applies(operands) for each in EXCEPTIONS
+    )
+
+
+def _near_largest(found: Array, expected: Array) -> bool:
+    """Whether two arrays differ by a few roundings of the largest element."""
+    return _is_near(found, expected, max(1.0, float(np.abs(expected).max(initial=0.0))))
+
+
+def _near_one(found: Array, expected: Array) -> bool:
+    """Whether two arrays differ by a few roundings of 1 or of a larger element."""
+    return _is_near(found, expected, np.maximum(1, np.abs(expected)))
+
+
+def _is_near(found: Array, expected: Array, size: Any) -> bool:
+    if expected.dtype.kind != "f":
+        return bool((found == expected).all())
+    rounding = max(1e-6, 4 * float(np.finfo(expected.dtype).eps))
+    with np.errstate(invalid="ignore"):
+        near = np.abs(found - expected) <= rounding * size
+        same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    return bool((near | same).all())
+
+
+def is_documented_refusal(message: str) -> bool:
+    """Whether docs/onnx.md says why a model is refused."""
+    return any(re.search(text, message) for text in REFUSALS)

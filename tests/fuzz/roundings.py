@@ -1,0 +1,176 @@
+"""
+How far results may be apart because of roundings: what the interpreter gives when every operation
+rounds differently.
+
+Errors grow and are amplified in a graph, and where a number is rounded, compared or sorted a difference
+in its last place becomes one that is arbitrarily large; no tolerance separates these from mistakes. So the
+program is interpreted several times with small random errors in the operands and results of each
+operation. A result that differs from the interpreter's has to lie in the range that these runs span.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Operation
+
+from tests.fuzz.onnx_values import Array
+from xrelay.dialects.binary import PowerOp
+from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.shapes import is_float
+from xrelay.dialects.unary import CastOp
+from xrelay.interpreters.relay import register_relay
+from xrelay.lowering.program import entry_function
+
+CLOSE = 8
+"""Units of the last place within which numbers are the same without further ado."""
+ROUNDS = ((4.0, 10), (4.0, 20), (32.0, 40))
+"""Errors in units of the last place, and the runs with them; the later only where still in doubt."""
+MARGIN = 2.0
+"""By how many widths the range of the runs is widened."""
+
+
+@dataclass
+class Noise:
+    """Random errors."""
+
+    rng: np.random.Generator
+    units: float
+
+    def on(self, value: Any, of_largest: bool = False) -> Any:
+        """A value with errors relative to each element, or to the largest."""
+        if isinstance(value, tuple):
+            fields: tuple[Any, ...] = value
+            return tuple(self.on(field, of_largest) for field in fields)
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+            return value
+        info = np.finfo(value.dtype)
+        wide = value.astype(np.float64)
+        errors = self.units * self.rng.uniform(-1, 1, value.shape)
+        size = np.abs(wide)
+        if of_largest:
+            size = np.full_like(wide, np.max(size[np.isfinite(size)], initial=0.0))
+        least = np.where(wide == 0, 0.0, float(info.smallest_subnormal))
+        moved = wide + errors * np.maximum(float(info.eps) * size, least)
+        return np.where(np.isfinite(wide), moved, wide).astype(value.dtype)
+
+
+def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tuple[Any, ...]:
+    """What the main function of a program without regions gives when its operations have errors."""
+    interpreter = Interpreter(module)
+    register_relay(interpreter)
+    block = entry_function(module).body.block
+    values: dict[Any, Any] = dict(zip(block.args, inputs, strict=True))
+    with np.errstate(all="ignore"):
+        for op in block.ops:
+            operands = tuple(values[operand] for operand in op.operands)
+            if isinstance(op, func.ReturnOp):
+                return operands
+            noisy = noisy_operands(op, operands, noise)
+            results = interpreter.run_op(op, noisy)
+            if not is_exact(op):
+                results = tuple(noise.on(value) for value in results)
+            values.update(zip(op.results, results, strict=True))
+    raise AssertionError("the function has no return")
+
+
+def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[Any, ...]:
+    """
+    The operands of an operation with errors. Constants have none, nor exponents: a power with the
+    exponent 2 is one of negative numbers, too.
+    """
+    # Winograd's algorithm has errors relative to the largest of a tile.
+    of_largest = isinstance(op, Conv2DOp)
+    exact = [isinstance(operand.owner, ConstantOp) for operand in op.operands]
+    if isinstance(op, PowerOp):
+        exact[1] = True
+    return tuple(
+        value if is_constant else noise.on(value, of_largest)
+        for value, is_constant in zip(values, exact, strict=True)
+    )
+
+
+def is_exact(op: Operation) -> bool:
+    """Whether the results of an operation have no errors: constants, and integers as floats."""
+    if isinstance(op, CastOp):
+        type_ = op.data.type
+        return isinstance(type_, TensorType) and not is_float(type_.element_type)
+    return isinstance(op, ConstantOp)
+
+
+def differing(found: Array, expected: Array, units: float = CLOSE) -> Array:
+    """Where two arrays of a shape and dtype differ in more than the last places."""
+    if found.dtype.kind != "f":
+        return found != expected
+    info = np.finfo(found.dtype)
+    with np.errstate(all="ignore"):
+        wide, wanted = found.astype(np.float64), expected.astype(np.float64)
+        bound = units * np.maximum(float(info.eps) * np.abs(wanted), float(info.smallest_subnormal))
+        near = np.isfinite(wanted) & (np.abs(wide - wanted) <= bound)
+        return ~(near | (wide == wanted) | (np.isnan(wide) & np.isnan(wanted)))
+
+
+class Range:
+    """What several runs span, element by element."""
+
+    def __init__(self, expected: Array):
+        wide = expected.astype(np.float64)
+        self.low = np.where(np.isnan(wide), np.inf, wide)
+        self.high = np.where(np.isnan(wide), -np.inf, wide)
+        self.some_nan = np.isnan(wide)
+
+    def add(self, array: Array) -> None:
+        """Includes the result of a run."""
+        wide = array.astype(np.float64)
+        self.low = np.fmin(self.low, wide)
+        self.high = np.fmax(self.high, wide)
+        self.some_nan |= np.isnan(wide)
+
+    def has(self, found: Array) -> Array:
+        """Where an array lies in the range."""
+        wide = found.astype(np.float64)
+        if found.dtype.kind == "b":
+            return (wide >= self.low) & (wide <= self.high)
+        with np.errstate(all="ignore"):
+            width = np.nan_to_num(self.high - self.low, nan=0.0, posinf=np.inf)
+            margin = MARGIN * width
+            inside = (wide >= self.low - margin) & (wide <= self.high + margin)
+            # A run that overflows, or divides by zero, says that any large number is possible.
+            unbounded = np.isinf(margin)
+        return inside | unbounded | (np.isnan(wide) & self.some_nan)
+
+
+def unexplained(
+    found: Sequence[Array],
+    expected: Sequence[Array],
+    run: Callable[[Noise], Sequence[Array]],
+    units: float = CLOSE,
+) -> Iterator[tuple[int, Array]]:
+    """
+    The results, and where in them, that roundings do not explain. `run` gives what is expected
+    with errors. `units` of the last place are no difference.
+    """
+    wrong = {
+        i: mask
+        for i, pair in enumerate(zip(found, expected, strict=True))
+        if (mask := differing(*pair, units)).any()
+    }
+    if not wrong:
+        return
+    ranges = {i: Range(expected[i]) for i in wrong}
+    rng = np.random.default_rng(0)
+    for errors, runs in ROUNDS:
+        for _ in range(runs):
+            results = run(Noise(rng, errors))
+            for i, each in ranges.items():
+                each.add(results[i])
+        wrong = {i: wrong[i] & ~ranges[i].has(found[i]) for i in wrong}
+        wrong = {i: mask for i, mask in wrong.items() if mask.any()}
+        if not wrong:
+            return
+    yield from wrong.items()

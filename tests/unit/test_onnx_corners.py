@@ -1,0 +1,166 @@
+"""
+Infinities, NaN, empty tensors and numbers out of range: operators where engines tend to differ, against
+onnxruntime; where this differs from what docs/onnx.md says, against the numbers themselves.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_models import Array, by_import, by_onnxruntime, check, longs, one_node
+
+from xrelay.frontends.onnx import OnnxImportError, import_model
+
+INF, NAN = np.inf, np.nan
+
+
+def floats(*numbers: float) -> Array:
+    return np.array(numbers, np.float32)
+
+
+def single(value: float | None) -> Array | None:
+    return None if value is None else np.array(value, np.float32)
+
+
+def require_same(op: str, data: list[Array], constants: list[Array | None], **options: Any) -> None:
+    """The bits of onnxruntime's results, but for those of NaN."""
+    model = one_node(op, data, constants, **options)
+    results, expected = by_import(model, data), by_onnxruntime(model, data)
+    for result, wanted in zip(results, expected, strict=True):
+        assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_array_equal(result, wanted)
+
+
+@pytest.mark.parametrize("step", [-1, -2, 1, 3])
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_places_of_slices_are_clamped(length: int, step: int):
+    data = np.arange(length, dtype=np.float32)
+    places = (-(2**63), -6, -5, -1, 0, 4, 5, 2**63 - 1)
+    for start in places:
+        for end in places:
+            # There onnxruntime walks to the start of the axis, of which the text says nothing.
+            if step > 0 or (length and end != places[-1]):
+                constants = [longs(start), longs(end), longs(-1), longs(step)]
+                require_same("Slice", [data], [*constants])
+
+
+SPECIAL = floats(-INF, -3e38, -2.5, -1e-40, -0.0, 0.0, 0.5, 1.5, 3e38, INF, NAN)
+LIMITS = [(None, None), (0, None), (None, 0), (-1, 1), (2, 1), (-INF, INF)]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_clip_has_finite_limits(limits: tuple[float | None, float | None], dtype: str):
+    given = [None if each is None else np.array(each, dtype) for each in limits]
+    with np.errstate(over="ignore"):
+        require_same("Clip", [SPECIAL.astype(dtype)], given)
+
+
+def test_clip_has_finite_limits_beside_computed_ones():
+    data, limit = SPECIAL, np.array(0, np.float32)
+    model = one_node("Clip", [data, limit])
+    np.testing.assert_array_equal(
+        by_import(model, [data, limit]), by_onnxruntime(model, [data, limit])
+    )
+    model = one_node("Clip", [data, None, limit])
+    np.testing.assert_array_equal(
+        by_import(model, [data, limit]), by_onnxruntime(model, [data, limit])
+    )
+
+
+@pytest.mark.parametrize(
+    ("op", "name"),
+    [
+        ("ReduceSum", "keepdims"),
+        ("ReduceMax", "noop_with_empty_axes"),
+        ("ArgMax", "keepdims"),
+        ("ReduceMean", "keepdims"),
+    ],
+)
+def test_flags_are_0_or_1(op: str, name: str):
+    model = one_node(op, [floats(1, 2)], opset=18, **{name: 2})
+    with pytest.raises(OnnxImportError, match=f"attribute '{name}' is 2, expected 0 or 1"):
+        import_model(model)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [(0, 0, 0), (1, 2, 3), (-1, -2, -3), (-1, 0.5, 0.25, 1.5), (INF, 1, 2), (-0.0,), (1e-40, 0)],
+)
+def test_dynamic_quantization(data: tuple[float, ...]):
+    check("DynamicQuantizeLinear", [floats(*data)], outputs=3)
+
+
+def test_slopes_of_prelu_do_not_matter_above_0():
+    given = np.repeat(SPECIAL, len(SPECIAL)), np.tile(SPECIAL, len(SPECIAL))
+    require_same("PRelu", [*given], [], opset=16)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+@pytest.mark.parametrize("pads", [(-1, 2), (2, -1), (-2, -1), (3, -1)])
+def test_negative_padding_cuts_off_first(mode: str, pads: tuple[int, int]):
+    require_same("Pad", [floats(1, 2, 3, 4, 5)], [longs(*pads)], mode=mode)
+
+
+@pytest.mark.parametrize("op", ["DepthToSpace", "SpaceToDepth"])
+def test_empty_images(op: str):
+    require_same(op, [np.zeros((0, 4, 2, 2), np.float32)], [], blocksize=2)
+
+
+ROW = [(1, NAN, 3), (NAN, 1, 3), (INF, NAN, -INF)]
+
+
+@pytest.mark.parametrize("row", ROW)
+@pytest.mark.parametrize("op", ["Hardmax", "ArgMax", "ArgMin", "ReduceMax", "ReduceMin", "TopK"])
+def test_nan_wins(op: str, row: tuple[float, ...]):
+    """As in NumPy and onnx.reference; onnxruntime's results depend on the order of elements."""
+    data, place = floats(*row), int(np.flatnonzero(np.isnan(row))[0])
+    if op == "TopK":
+        values, indices = by_import(one_node(op, [data], [longs(1)], outputs=2), [data])
+        assert np.isnan(values).tolist() == [True]
+        assert indices.tolist() == [place]
+        return
+    (result,) = by_import(one_node(op, [data], opset=13), [data])
+    match op:
+        case "Hardmax":
+            assert result.tolist() == [float(i == place) for i in range(3)]
+        case "ArgMax" | "ArgMin":
+            assert result.tolist() == [place]
+        case _:
+            assert np.isnan(result).all()
+
+
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_nan_among_updates(op: str, reduction: str):
+    indices = longs(0, 1, 1)
+    data = [floats(NAN, 2, 3), indices if op == "ScatterElements" else indices[:, None]]
+    data.append(floats(1, NAN, 5))
+    (result,) = by_import(one_node(op, data, opset=18, reduction=reduction), data)
+    np.testing.assert_array_equal(result, floats(NAN, NAN, 3))
+
+
+def test_integers_wrap_around_in_sums():
+    data = np.array([2**30] * 5, np.int32)
+    (result,) = by_import(one_node("ReduceSum", [data]), [data])
+    assert result.tolist() == [2**30]
+
+
+def test_large_powers_of_integers_saturate():
+    data = [np.array([2**20, -(2**20), 3], np.int32), np.array([2, 3, 4], np.int32)]
+    (result,) = by_import(one_node("Pow", data), data)
+    assert result.tolist() == [2**31 - 1, -(2**31), 81]
+
+
+def test_what_has_no_elements():
+    empty = np.zeros((2, 0), np.float32)
+    (mean,) = by_import(one_node("ReduceMean", [empty], [longs(1)], opset=18), [empty])
+    assert np.isnan(mean).all()
+    (places,) = by_import(one_node("NonZero", [], [np.array(5.0, np.float32)]), [])
+    assert places.shape == (0, 1)
+
+
+def test_windows_of_padding_alone():
+    data = np.full((1, 1, 3), -INF, np.float32)
+    (result,) = by_import(one_node("MaxPool", [data], kernel_shape=[2], pads=[1, 1]), [data])
+    np.testing.assert_array_equal(result, np.full((1, 1, 4), -INF))

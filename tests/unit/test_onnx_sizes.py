@@ -1,0 +1,127 @@
+"""Small models that ask for large tensors: refused before memory is allocated, with the bytes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx_models import Array, build, by_import, longs, one_node, operations, untyped
+from xdsl.context import Context
+
+import xrelay
+from xrelay.compiler import lower
+from xrelay.dialects.limits import Limits
+from xrelay.frontends.onnx import OnnxImportError, import_model
+from xrelay.frontends.onnx.node import MAX_TABLE_BYTES
+from xrelay.memory import require_memory
+from xrelay.options import CompileError, CompileOptions
+from xrelay.runtime.executor import aligned_bytes, allocated
+from xrelay.transforms.fold_constant import REPEATED_BYTES, FoldConstantPass
+from xrelay.transforms.simplify_expr import SimplifyExprPass
+
+NUMBER = TensorProto.FLOAT
+
+
+def model(
+    op: str,
+    inputs: list[tuple[int, list[int]]],
+    constants: list[Array],
+    opset: int = 20,
+    **attributes: Any,
+) -> ModelProto:
+    """A model of one node; large inputs are types only."""
+    given: list[ValueInfoProto] = [
+        helper.make_tensor_value_info(f"x{i}", dtype, shape)
+        for i, (dtype, shape) in enumerate(inputs)
+    ]
+    stored = [numpy_helper.from_array(array, f"c{i}") for i, array in enumerate(constants)]
+    names = [each.name for each in (*given, *stored)]
+    node = helper.make_node(op, names, ["y"], "the_node", **attributes)
+    return build([node], given, [untyped("y")], stored, opset)
+
+
+def number(value: float, dtype: str = "int64") -> Array:
+    return np.array(value, dtype)
+
+
+SIDE = 2**18
+LARGE = [
+    model("EyeLike", [(NUMBER, [SIDE, SIDE])], []),
+    model("Range", [], [number(0), number(2**40), number(1)]),
+    model("HannWindow", [], [number(2**38)]),
+    model(
+        "MelWeightMatrix",
+        [],
+        [number(2**19), number(2**20), number(16000), number(0, "f4"), number(8000, "f4")],
+    ),
+    model(
+        "ScatterElements",
+        [(NUMBER, [SIDE, SIDE]), (TensorProto.INT64, [SIDE, SIDE]), (NUMBER, [SIDE, SIDE])],
+        [],
+        reduction="max",
+    ),
+    model("TensorScatter", [(NUMBER, [SIDE, SIDE, 1])] * 2, [], opset=24),
+    model("Col2Im", [(NUMBER, [1, SIDE, SIDE])], [longs(2 * SIDE - 1), longs(SIDE)]),
+    model(
+        "DeformConv",
+        [(NUMBER, [1, 1, SIDE, SIDE]), (NUMBER, [1, 1, 1, 1]), (NUMBER, [1, 2, SIDE, SIDE])],
+        [],
+    ),
+    model(
+        "Resize",
+        [(NUMBER, [4, 4])],
+        [np.zeros(0, np.float32), np.array([2**30, 1], np.float32)],
+    ),
+]
+
+
+@pytest.mark.parametrize("large", LARGE, ids=lambda large: large.graph.node[0].op_type)
+def test_constants_that_importing_computes(large: ModelProto):
+    message = r"node 'the_node' \(\w+\): .* takes \d+ bytes, the limit .* is " + str(
+        MAX_TABLE_BYTES
+    )
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(large)
+
+
+def test_ranges_may_be_long():
+    stop = 100_000
+    (result,) = by_import(one_node("Range", [], [number(0), number(stop), number(1)]), [])
+    np.testing.assert_array_equal(result, np.arange(stop))
+
+
+def test_passes_do_not_spread_constants_of_one_number():
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["zeros"]),
+        helper.make_node("Add", ["x", "zeros"], ["y"]),
+        helper.make_node("Exp", ["zeros"], ["z"]),
+        helper.make_node("Sub", ["zeros", "x"], ["less"]),
+        helper.make_node("Sub", ["y", "zeros"], ["twice"]),
+        helper.make_node("Mul", ["twice", "zeros"], ["v"]),
+    ]
+    shape = numpy_helper.from_array(longs(SIDE, SIDE), "shape")
+    given = helper.make_tensor_value_info("x", NUMBER, [SIDE])
+    module = import_model(
+        build(nodes, [given], [untyped(name) for name in ("y", "z", "less", "v")], [shape])
+    )
+    assert SIDE * SIDE * 4 > REPEATED_BYTES
+    FoldConstantPass().apply(Context(), module)
+    SimplifyExprPass().apply(Context(), module)
+    assert "exp" in [op.name.removeprefix("relay.") for op in operations(module)]
+
+
+def test_memory_that_the_system_does_not_have():
+    with pytest.raises(xrelay.ModelError, match=f"cannot allocate {2**62} bytes for output 'y'"):
+        allocated([2**60], np.float32, "output 'y'")
+    with pytest.raises(xrelay.ModelError, match="bytes for the workspace"):
+        aligned_bytes(2**60, "the workspace")
+
+
+def test_the_memory_of_a_program():
+    data = np.zeros((1, 3, 9, 9), np.float32)
+    node = one_node("MaxPool", [data], kernel_shape=[2, 2], strides=[2, 2])
+    program = lower(import_model(node), CompileOptions())
+    needed = program.constant_bytes + program.workspace_bytes
+    require_memory(program, Limits(max_bytes=needed))
+    with pytest.raises(CompileError, match=rf"take {needed} bytes, .* bytes, is made for relay\."):
+        require_memory(program, Limits(max_bytes=needed - 1))
