@@ -29,6 +29,7 @@ from xrelay.tools.explain import plans
 from xrelay.tools.light_models import light_model
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
+from xrelay.tools.start import until_interrupted
 from xrelay.tools.verify import TOLERANCE, largest_difference
 
 MODEL = "resnet50"
@@ -106,4 +107,4 @@ def demo() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_command("demo", demo))
+    sys.exit(until_interrupted(lambda: run_command("demo", demo)))

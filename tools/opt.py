@@ -32,6 +32,7 @@ from xrelay.tools.errors import (
     failing_with,
     run_command,
 )
+from xrelay.tools.start import until_interrupted
 from xrelay.tools.weights import keep_weights
 from xrelay.transforms.pass_sequence import flattened
 
@@ -256,7 +257,7 @@ def add_instruments(parser: ArgumentParser) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of `xrelay-opt`."""
+    """Runs the command `xrelay-opt`."""
 
     def command() -> int:
         check_words(argv)
@@ -268,4 +269,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(until_interrupted(main))
