@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xrelay.dialects.limits import DEFAULT_LIMITS
 from xrelay.tools.errors import FAILED, CommandFailed, check_words, run_command
+from xrelay.tools.start import until_interrupted
 
 EXAMPLES = """\
 examples:
@@ -481,7 +482,7 @@ def run_deep(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of `xrelay`."""
+    """Runs the command `xrelay`."""
     args = build_parser().parse_args(argv)
 
     def command() -> int:
@@ -492,4 +493,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(until_interrupted(main))

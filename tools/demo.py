@@ -16,6 +16,7 @@ from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.fusion import FusionGroup, FusionOptions
+from xrelay.analysis.walking import walk
 from xrelay.compiler import compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
@@ -29,6 +30,7 @@ from xrelay.tools.explain import plans
 from xrelay.tools.light_models import light_model
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
+from xrelay.tools.start import until_interrupted
 from xrelay.tools.verify import TOLERANCE, largest_difference
 
 MODEL = "resnet50"
@@ -43,7 +45,7 @@ def result_elements(group: FusionGroup) -> int:
 
 def operator_count(module: ModuleOp) -> int:
     """How many operators a module has, constants not counted."""
-    return sum(isinstance(op, RelayOp) and not isinstance(op, ConstantOp) for op in module.walk())
+    return sum(isinstance(op, RelayOp) and not isinstance(op, ConstantOp) for op in walk(module))
 
 
 def demo() -> int:
@@ -106,4 +108,4 @@ def demo() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_command("demo", demo))
+    sys.exit(until_interrupted(lambda: run_command("demo", demo)))

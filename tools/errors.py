@@ -64,5 +64,3 @@ def run_command(program: str, command: Callable[[], int]) -> int:
     except OSError as error:
         print(f"{program}: error: cannot write: {error.strerror or error}", file=sys.stderr)
         return BAD_INPUT
-    except KeyboardInterrupt:
-        return 130

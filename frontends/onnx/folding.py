@@ -106,8 +106,7 @@ def _evaluate(op: RelayOp, known: Known) -> Array | None:
                 x = np.take(x, positions, axis)
             return x
         case transform.TakeOp(), [x, indices] if not op.batch_dims.value.data:
-            mode = "wrap" if op.mode.data == "wrap" else "clip"
-            return np.take(x, indices, op.normalized_axis, mode=mode)
+            return _take(x, indices, op.normalized_axis, op.mode.data)
         case transform.WhereOp(), [condition, x, y]:
             return np.where(condition, x, y)
         case reduction.SumOp(), [x]:
@@ -120,6 +119,19 @@ def _evaluate(op: RelayOp, known: Known) -> Array | None:
             return np.min(x, op.reduced_axes)
         case _:
             return None
+
+
+def _take(x: Array, indices: Array, axis: int | None, mode: str) -> Array | None:
+    """
+    Elements at indices that may be out of range. (NumPy's own mode "wrap" subtracts the length as
+    often as it takes; Python's integers hold indices of any type.)
+    """
+    length = x.size if axis is None else x.shape[axis]
+    if not length:
+        return None
+    places = indices.astype(object)
+    places = places % length if mode == "wrap" else np.clip(places, 0, length - 1)
+    return np.take(x, places.astype(np.int64), axis)
 
 
 def _divide(x: Array, y: Array) -> Array | None:

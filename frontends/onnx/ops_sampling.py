@@ -204,6 +204,8 @@ def deformable_convolution(node: Node) -> SSAValue:
     places = reshaped(node, offset, (batch * parts, taps, 2, height, width))
     places = node.emit(TransposeOp(places, (0, 2, 1, 3, 4)))
     places = reshaped(node, places, (batch * parts, 2, taps * height, width))
+    full = (*kernel, height, width)
+    require_table((2, *full), "the array of places of the taps")
     dtype = node.element_dtype(offset)
     rows, columns = (
         np.arange(count) * step for count, step in zip((height, width), window.strides, strict=True)
@@ -211,8 +213,6 @@ def deformable_convolution(node: Node) -> SSAValue:
     taps_down, taps_right = (
         np.arange(count) * step for count, step in zip(kernel, window.dilations, strict=True)
     )
-    full = (*kernel, height, width)
-    require_table((2, *full), "the array of places of the taps")
     down = np.broadcast_to(taps_down[:, None, None, None] + rows[:, None] - top, full)
     right = np.broadcast_to(taps_right[:, None, None] + columns - left, full)
     base = np.stack([down, right]).reshape(1, 2, taps * height, width)

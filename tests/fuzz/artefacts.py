@@ -31,9 +31,12 @@ ENTRY = "entry"
 """The key of the model in a cache."""
 
 
-def small_model() -> ModelProto:
-    """Convolution, activation, mean, product; the weights are large enough for side files."""
-    rng = np.random.default_rng(0)
+def small_model(seed: int = 0) -> ModelProto:
+    """
+    Convolution, activation, mean, product; the weights, which a seed says, are large enough for
+    side files.
+    """
+    rng = np.random.default_rng(seed)
     shapes = {"w": (8, 3, 3, 3), "b": (8,), "m": (8, 5)}
     weights = [
         numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)

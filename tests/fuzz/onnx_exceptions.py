@@ -39,6 +39,15 @@ def may_overflow(operands: Mapping[str, Array]) -> bool:
     )
 
 
+def product_may_overflow(operands: Mapping[str, Array]) -> bool:
+    """Whether the product of all integers can leave their type."""
+    return any(
+        np.log2(np.maximum(np.abs(a.astype(np.float64)), 1)).sum() >= 8 * a.itemsize - 1
+        for a in operands.values()
+        if a.dtype.kind in "iu"
+    )
+
+
 def not_finite(operands: Mapping[str, Array]) -> bool:
     """Whether infinities or NaN are among the numbers."""
     return any(not np.isfinite(a).all() for a in operands.values() if a.dtype.kind == "f")
@@ -93,6 +102,11 @@ EXCEPTIONS = (
         "Reduce.*|Gemm|Shrink",
         may_overflow,
         "sums of integers wrap around; onnxruntime saturates, and sums int64 in float64",
+    ),
+    Known(
+        "ReduceProd",
+        product_may_overflow,
+        "products of integers wrap around; onnxruntime saturates",
     ),
     Known(
         "DFT|STFT",

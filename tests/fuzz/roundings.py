@@ -90,12 +90,16 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
 
 def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[Any, ...]:
     """
-    The operands of an operation with errors. Constants have none, nor exponents: a power with the
-    exponent 2 is one of negative numbers, too.
+    The operands of an operation with errors. Constants of one number have none, nor exponents: a
+    power with the exponent 2 is one of negative numbers, too. Other constants have: the compiler
+    multiplies weights together.
     """
     # Winograd's algorithm has errors relative to the largest of a tile.
     of_largest = isinstance(op, Conv2DOp)
-    exact = [isinstance(operand.owner, ConstantOp) for operand in op.operands]
+    exact = [
+        isinstance(operand.owner, ConstantOp) and np.size(value) == 1
+        for operand, value in zip(op.operands, values, strict=True)
+    ]
     if isinstance(op, PowerOp):
         exact[1] = True
     return tuple(

@@ -68,6 +68,11 @@ LARGE = [
         [],
     ),
     model(
+        "DeformConv",
+        [(NUMBER, [1, 1, 3, 3]), (NUMBER, [1, 1, 2, 2]), (NUMBER, [1, 8, 2, 2**36])],
+        [],
+    ),
+    model(
         "Resize",
         [(NUMBER, [4, 4])],
         [np.zeros(0, np.float32), np.array([2**30, 1], np.float32)],
@@ -88,6 +93,13 @@ def test_ranges_may_be_long():
     stop = 100_000
     (result,) = by_import(one_node("Range", [], [number(0), number(stop), number(1)]), [])
     np.testing.assert_array_equal(result, np.arange(stop))
+
+
+@pytest.mark.parametrize(("index", "place"), [(2**62, 1), (2**63 - 1, 1), (-(2**63), 1), (-1, 2)])
+def test_places_far_outside_are_found_at_once(index: int, place: int):
+    elements = longs(5, 6, 7)
+    (found,) = by_import(one_node("Gather", [], [elements, longs(index)]), [])
+    assert found.tolist() == [elements[place]]
 
 
 def test_passes_do_not_spread_constants_of_one_number():

@@ -20,8 +20,8 @@ atexit.register(
 )
 """
 COMMANDS = {
-    "xrelay": "from xrelay.tools.cli import main",
-    "xrelay-opt": "from xrelay.tools.opt import main",
+    "xrelay": "from xrelay.tools.start import xrelay as main",
+    "xrelay-opt": "from xrelay.tools.start import xrelay_opt as main",
     "xdsl-opt": "from xdsl.tools.xdsl_opt import main",
 }
 
@@ -71,3 +71,64 @@ def test_a_compiled_model_runs_without_the_compiler(folder: Path) -> None:
     assert loaded(COMPILER, "xrelay", "run", model, cache=cache) == []
     assert loaded(COMPILER, "xrelay", "cache", cache=cache) == []
     assert loaded(COMPILER, "xrelay", "cache", "--clear", cache=cache) == []
+
+
+INTERRUPTING = """\
+import importlib.abc, os, signal, sys
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == MODULE:
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupting())
+"""
+"""Ctrl-C while a module is loaded."""
+
+
+@pytest.mark.parametrize(
+    ("program", "module"),
+    [
+        ("xrelay", "argparse"),
+        ("xrelay", "xrelay.tools.compile_model"),
+        ("xrelay", "xrelay.compiler"),
+        ("xrelay-opt", "xdsl.ir"),
+        ("xrelay-opt", "xrelay.tools.universe"),
+    ],
+)
+def test_interrupted_while_modules_load(program: str, module: str, folder: Path) -> None:
+    words = ("compile",) if program == "xrelay" else ("-p", "fuse-ops")
+    call = f"MODULE = '{module}'\n{INTERRUPTING}{COMMANDS[program]}\nsys.exit(main())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", call, *words, "add.mlir", "-o", "new.mlir"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert not (folder / "new.mlir").exists()
+
+
+def test_interrupted_in_a_thread_with_a_deep_stack() -> None:
+    script = """\
+import os, signal
+from xrelay.tools.deep import with_deep_stack
+from xrelay.tools.start import until_interrupted
+
+def endless():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+    finally:
+        print("put away")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print(until_interrupted(lambda: with_deep_stack(endless)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=False, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "put away\n130\n", "")

@@ -1,0 +1,44 @@
+"""
+The commands as they are installed. Loading the modules of a command takes most of the time of a
+short one: who interrupts it then, or at any other time, sees nothing of its insides either.
+"""
+
+import signal
+from collections.abc import Callable
+
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ends, as of one that the signal kills: 128 + SIGINT."""
+
+
+def until_interrupted(command: Callable[[], int]) -> int:
+    """Runs the whole of a command. Returns its exit code."""
+    try:
+        try:
+            return command()
+        finally:
+            # All is done: from here on the signal ends the process without a word.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def xrelay() -> int:
+    """Entry point of `xrelay`."""
+
+    def command() -> int:
+        from xrelay.tools.cli import main
+
+        return main()
+
+    return until_interrupted(command)
+
+
+def xrelay_opt() -> int:
+    """Entry point of `xrelay-opt`."""
+
+    def command() -> int:
+        from xrelay.tools.opt import main
+
+        return main()
+
+    return until_interrupted(command)
