@@ -85,8 +85,8 @@ def fields_text(fields: Sequence[object]) -> str:
 
 
 def relay_programs(longest: int) -> Sequence[str]:
-    """A few dozen programs of so many characters at most, always the same."""
-    made = (relay_program(Random(number)) for number in range(120))
+    """Small programs of so many characters at most, always the same."""
+    made = (Grammar(Random(number), most=8).program() for number in range(60))
     return [text for text in made if len(text) <= longest]
 
 
@@ -98,9 +98,9 @@ def relay_program(random: Random) -> str:
 class Grammar:
     """A program under construction."""
 
-    def __init__(self, random: Random):
+    def __init__(self, random: Random, most: int = 60):
         self.random = random
-        self.size = random.randint(1, 60)
+        self.size = random.randint(1, most)
         """The expressions of a function, about."""
         self.left = self.size
         """How many are still to come."""

@@ -67,6 +67,7 @@ LARGE = [
         [(NUMBER, [1, 1, SIDE, SIDE]), (NUMBER, [1, 1, 1, 1]), (NUMBER, [1, 2, SIDE, SIDE])],
         [],
     ),
+    model("AffineGrid", [(NUMBER, [1, 2, 3])], [longs(1, 1, 2**36, 1)]),
     model(
         "DeformConv",
         [(NUMBER, [1, 1, 3, 3]), (NUMBER, [1, 1, 2, 2]), (NUMBER, [1, 8, 2, 2**36])],
