@@ -131,7 +131,7 @@ def _take(x: Array, indices: Array, axis: int | None, mode: str) -> Array | None
         return None
     places = indices.astype(object)
     places = places % length if mode == "wrap" else np.clip(places, 0, length - 1)
-    return np.take(x, places.astype(np.int64), axis)
+    return np.take(x, np.asarray(places, np.int64), axis)
 
 
 def _divide(x: Array, y: Array) -> Array | None:

@@ -67,6 +67,14 @@ def require_table(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
         )
 
 
+def holds(number: float, dtype: np.dtype[Any]) -> bool:
+    """Whether a type of integers or bools has a number."""
+    if dtype.kind == "b":
+        return number in (0, 1)
+    info = np.iinfo(dtype)
+    return float(number).is_integer() and info.min <= number <= info.max
+
+
 class Builder:
     """Creates operations that are in no block yet, and knows which values are constants."""
 
@@ -370,7 +378,7 @@ class Node:
     def scalar(self, number: float, like: SSAValue) -> SSAValue:
         """A scalar constant with the dtype of another value."""
         dtype = self.element_dtype(like)
-        if dtype.kind in "iub" and not float(number).is_integer():
+        if dtype.kind in "iub" and not holds(number, dtype):
             raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
         with np.errstate(over="ignore"):  # too large for f16 is infinite
             return self.constant(np.array(number).astype(dtype))

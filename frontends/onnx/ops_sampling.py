@@ -64,15 +64,14 @@ def affine_grid(node: Node) -> SSAValue:
     align_corners = node.flag("align_corners")
     matrices = node.input(0)
     size = node.known_lengths(1, "size")
-    batch, lengths = size[:1], size[2:]
-    rank = len(lengths)
-    expected = (*batch, rank, rank + 1)
-    if rank not in (2, 3) or node.shape_of(matrices) != expected:
+    rank = len(size) - 2
+    if rank not in (2, 3) or node.shape_of(matrices) != (size[0], rank, rank + 1):
         raise OnnxImportError(
             f"the matrices have the shape {list(node.shape_of(matrices))} and 'size' is {size}, "
             "expected [N, 2, 3] and [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]"
         )
-    require_table((*lengths, rank + 1), "the array of places of the grid")
+    batch, _, *lengths = size
+    require_table((rank + 1, *lengths), "the array of places of the grid")
     axes = [_grid_places(length, align_corners) for length in lengths]
     # The last axis comes first in the rows of the matrices.
     places = [each.reshape(-1) for each in reversed(np.meshgrid(*axes, indexing="ij"))]

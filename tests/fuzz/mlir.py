@@ -12,10 +12,12 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
+from tests.fuzz.relay_grammar import relay_programs
 from tests.fuzz.relay_text import text_reductions
 from tests.fuzz.tokens import Texts
 from tests.fuzz.worker import TESTS
 from xrelay.compiler import context, parse_program, read_mlir
+from xrelay.frontends.relay_text import read_relay_text
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
 LONGEST = 3000
@@ -94,6 +96,7 @@ def corpus() -> Sequence[str]:
         for chunk in text.split("// -----"):
             texts.add(chunk)
             texts.update(part for part in re.split(r"(?m)^(?=func\.func)", chunk) if part != chunk)
+    texts.update(str(read_relay_text(text)) for text in relay_programs(LONGEST))
     short = sorted(text.strip() + "\n" for text in texts if 20 < len(text) <= LONGEST)
     return [*filter(lambda text: is_valid(text, ctx), short), *short[::4]]
 

@@ -13,6 +13,7 @@ FUZZERS = {
     "mlir": "mlir:MlirFuzzer",
     "onnx-graphs": "onnx_graphs:OnnxGraphFuzzer",
     "pass-pipelines": "pass_pipelines:PassPipelineFuzzer",
+    "relay-grammar": "relay_programs:RelayGrammarFuzzer",
     "relay-text": "relay_text:RelayTextFuzzer",
 }
 """Module and class by name."""

@@ -7,7 +7,10 @@ from pathlib import Path
 from random import Random
 from typing import ClassVar
 
+from xdsl.dialects.builtin import ModuleOp
+
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions, bytes_of, splitter, without_parts
+from tests.fuzz.relay_grammar import relay_programs
 from tests.fuzz.tokens import TOKEN, Texts
 from tests.fuzz.worker import TESTS
 from xrelay.compiler import read_relay
@@ -32,14 +35,19 @@ class RelayTextFuzzer(Fuzzer):
     def check(self, payload: bytes, folder: Path) -> None:
         path = folder / "case.relay"
         path.write_bytes(payload)
-        # What is not used has no place in a text, and can change how the rest is written.
-        printed = print_relay_text(read_relay_text(print_relay_text(read_relay(path))))
-        again = print_relay_text(read_relay_text(printed))
-        if printed != again:
-            raise Difference(f"printing changes what was read\n{printed}\n{again}")
+        same_as_text(read_relay(path))
 
     def reductions(self, payload: bytes) -> Reductions:
         return text_reductions(payload)
+
+
+def same_as_text(module: ModuleOp) -> None:
+    """Raises Difference when a text of a program is another one after it was read."""
+    # What is not used has no place in a text, and can change how the rest is written.
+    printed = print_relay_text(read_relay_text(print_relay_text(module)))
+    again = print_relay_text(read_relay_text(printed))
+    if printed != again:
+        raise Difference(f"printing changes what was read\n{printed}\n{again}")
 
 
 def text_reductions(payload: bytes) -> Reductions:
@@ -57,4 +65,5 @@ def corpus() -> Sequence[str]:
     texts = {record[side] for record in records for side in ("before", "after")}
     for path in (TESTS / "filecheck").rglob("*.relay"):
         texts.add(path.read_text())
+    texts.update(relay_programs(LONGEST))
     return sorted(text for text in texts if len(text) <= LONGEST)

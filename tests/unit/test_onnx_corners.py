@@ -164,3 +164,10 @@ def test_windows_of_padding_alone():
     data = np.full((1, 1, 3), -INF, np.float32)
     (result,) = by_import(one_node("MaxPool", [data], kernel_shape=[2], pads=[1, 1]), [data])
     np.testing.assert_array_equal(result, np.full((1, 1, 4), -INF))
+
+
+@pytest.mark.parametrize("alpha", [1e30, -1.0, 0.5, INF, NAN])
+def test_numbers_that_no_integer_holds(alpha: float):
+    model = one_node("ThresholdedRelu", [np.arange(3, dtype=np.uint32)], [], alpha=alpha)
+    with pytest.raises(OnnxImportError, match="is no number of type ui32"):
+        import_model(model)

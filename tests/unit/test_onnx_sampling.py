@@ -165,6 +165,8 @@ def test_affine_grid(lengths: tuple[int, ...], batch: int):
 def test_affine_grid_of_other_ranks():
     with pytest.raises(OnnxImportError, match=r"the shape \[1, 2, 4\] and 'size' is"):
         import_model(one_node("AffineGrid", [floats(1, 2, 4)], [longs(1, 3, 4, 4)], opset=20))
+    with pytest.raises(OnnxImportError, match=r"the shape \[1, 2, 3\] and 'size' is \[\]"):
+        import_model(one_node("AffineGrid", [floats(1, 2, 3)], [longs()], opset=20))
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ LARGE = [
         [(NUMBER, [1, 1, SIDE, SIDE]), (NUMBER, [1, 1, 1, 1]), (NUMBER, [1, 2, SIDE, SIDE])],
         [],
     ),
+    model("AffineGrid", [(NUMBER, [1, 2, 3])], [longs(1, 1, 2**36, 1)]),
     model(
         "DeformConv",
         [(NUMBER, [1, 1, 3, 3]), (NUMBER, [1, 1, 2, 2]), (NUMBER, [1, 8, 2, 2**36])],
@@ -98,8 +99,9 @@ def test_ranges_may_be_long():
 @pytest.mark.parametrize(("index", "place"), [(2**62, 1), (2**63 - 1, 1), (-(2**63), 1), (-1, 2)])
 def test_places_far_outside_are_found_at_once(index: int, place: int):
     elements = longs(5, 6, 7)
-    (found,) = by_import(one_node("Gather", [], [elements, longs(index)]), [])
-    assert found.tolist() == [elements[place]]
+    for indices in (number(index), longs(index)):
+        (found,) = by_import(one_node("Gather", [], [elements, indices]), [])
+        np.testing.assert_array_equal(found, np.full(indices.shape, elements[place]))
 
 
 def test_passes_do_not_spread_constants_of_one_number():
