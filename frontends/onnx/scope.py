@@ -60,7 +60,7 @@ class Scope:
         """What the labels of operations begin with: the node that the body belongs to."""
         self.values: dict[str, SSAValue | None] = dict(body.inputs)
         """The value of each ONNX name so far; None where a node is not supported."""
-        self.initializers = {tensor.name: tensor for tensor in body.initializers}
+        self.initializers = _initializers(body.initializers)
         self.producers = _producers(body.nodes, self.initializers)
         self.problems: list[str] = []
         """One line for each node that is not supported."""
@@ -233,6 +233,16 @@ def what(node: NodeProto) -> str:
         return f"node '{node.name}'"
     output = next(filter(None, node.output), None)
     return "a node without outputs" if output is None else f"the node that computes '{output}'"
+
+
+def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
+    """The initializers by their names."""
+    named: dict[str, TensorProto] = {}
+    for tensor in tensors:
+        if tensor.name in named:
+            raise OnnxImportError(f"two initializers have the name '{tensor.name}'")
+        named[tensor.name] = tensor
+    return named
 
 
 def _producers(
