@@ -15,7 +15,12 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.frontends.onnx.converters import CONVERTERS, NEWEST_OPSET
-from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
+from xrelay.frontends.onnx.errors import (
+    BodiesTooDeep,
+    OnnxImportError,
+    UnknownOperand,
+    UnsupportedNode,
+)
 from xrelay.frontends.onnx.functions import (
     FunctionKey,
     captured_names,
@@ -171,6 +176,10 @@ class Scope:
             pass
         except UnsupportedNode as error:
             self.problems.append(self._problem(proto, str(error)))
+        except BodiesTooDeep as error:
+            if self.depth > 0:
+                raise
+            raise OnnxImportError(f"{error}: {what(proto)} ({proto.op_type})") from None
         except (OnnxImportError, VerifyException) as error:
             raise OnnxImportError(f"{what(proto)} ({proto.op_type}): {error}") from None
         for position, name in enumerate(proto.output):
@@ -180,7 +189,9 @@ class Scope:
     def _inlined(self, body: Body, label: str) -> list[SSAValue]:
         """The outputs of a body that belongs to the node of a label."""
         if self.depth == MAX_DEPTH:
-            raise OnnxImportError(f"bodies lie in each other more than {MAX_DEPTH} deep")
+            raise BodiesTooDeep(
+                f"bodies lie in each other more than {MAX_DEPTH} deep, as in a function that calls itself"
+            )
         scope = Scope(body, self.shared, self, label + "/")
         values = scope.compute(body.outputs)
         if scope.problems:
