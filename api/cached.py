@@ -26,7 +26,7 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
-from xrelay.runtime.arguments import check_callable, flag_argument, path_argument
+from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
 from xrelay.runtime.cache import ObjectCache, object_cache
 from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
@@ -140,7 +140,7 @@ def compile_model(
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
         raise OptionError(
-            f"shapes is a {type(given).__name__}, expected a mapping from inputs to their dimensions"
+            f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
     if not isinstance(cast(object, backends), Sequence) or backends:
         from xrelay.partitioned import compile_partitioned

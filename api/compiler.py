@@ -46,6 +46,7 @@ from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure
 from xrelay.program_parser import ProgramParser
+from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.executor import aligned_bytes
 from xrelay.runtime.machine import Machine
@@ -123,7 +124,7 @@ def _module_of(
         name = model.graph.name or "model"
     else:
         raise CompileError(
-            f"the model is a {type(model).__name__}, expected the path of an .onnx, .mlir or "
+            f"the model is {kind_of(model)}, expected the path of an .onnx, .mlir or "
             ".relay file, an onnx.ModelProto or an xDSL module"
         )
     from xrelay.frontends.onnx import import_model

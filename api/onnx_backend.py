@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.cached import compile_model
 from xrelay.options import OptionError
-from xrelay.runtime.arguments import number_argument
+from xrelay.runtime.arguments import count_given, kind_of, number_argument
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model
 from xrelay.runtime.partitioned import PartitionedModel
@@ -62,9 +62,9 @@ def _in_order(inputs: object, count: int, expected: str) -> Sequence[Any]:
     elif isinstance(inputs, list | tuple):
         given = cast(Sequence[Any], inputs)
     else:
-        raise ModelError(f"the inputs are a {type(inputs).__name__}, expected a list of {expected}")
+        raise ModelError(f"the inputs are {kind_of(inputs)}, expected a list of {expected}")
     if len(given) != count:
-        raise ModelError(f"{len(given)} inputs are given, expected {expected}")
+        raise ModelError(f"{count_given(len(given), 'input')}, expected {expected}")
     return given
 
 

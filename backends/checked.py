@@ -23,6 +23,7 @@ from xrelay.backends.base import (
     Yes,
 )
 from xrelay.dialects.relay import Relay
+from xrelay.runtime.arguments import kind_of
 
 _ResultT = TypeVar("_ResultT")
 
@@ -62,7 +63,7 @@ class CheckedBackend(Backend):
         returned: object = self._call("optimize", lambda: self.inner.optimize(module))
         if returned is not None:
             raise BackendError(
-                f"backend '{self.name}': optimize returns a {type(returned).__name__}, expected None: "
+                f"backend '{self.name}': optimize returns {kind_of(returned)}, expected None: "
                 "it rewrites the module that it is given"
             )
 

@@ -20,6 +20,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import Array, DType, dtype_of
+from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.object_file import object_function
 
 _STRUCTURE = (ConstantOp, TupleOp, TupleGetItemOp)
@@ -132,7 +133,5 @@ def compile_region(
     if isinstance(made, ObjectFile):
         return object_function(made.content, made.symbol)
     if not callable(cast(object, made)):
-        raise BackendError(
-            f"it returns a {type(made).__name__}, expected a callable or an ObjectFile"
-        )
+        raise BackendError(f"it returns {kind_of(made)}, expected a callable or an ObjectFile")
     return made

@@ -14,6 +14,17 @@ from xdsl.utils.exceptions import DiagnosticException
 Refusal = type[DiagnosticException]
 
 
+def kind_of(value: object) -> str:
+    """The type of a value with its article, for messages: "an int"."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
+
+
+def count_given(count: int, noun: str) -> str:
+    """How many of a kind are given: "1 input is given"."""
+    return f"{count} {noun} is given" if count == 1 else f"{count} {noun}s are given"
+
+
 def path_argument(name: str, value: object, refusal: Refusal) -> Path:
     """The path that a text, or an object for a path, stands for, whether or not a file is there."""
     text = value

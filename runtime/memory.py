@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from xrelay.runtime.arguments import count_given, kind_of
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.signature import TensorSpec, listed
 
@@ -31,16 +32,16 @@ def checked_addresses(kind: str, specs: Sequence[TensorSpec], arrays: object) ->
     of arrays, other shapes or dtypes, and memory that machine code cannot use as it is.
     """
     if not isinstance(arrays, list | tuple):
-        what = f"the {kind}s are a {type(arrays).__name__}"
+        what = f"the {kind}s are {kind_of(arrays)}"
         raise ModelError(f"{what}, expected a list of {listed(specs)}")
     given = cast(Sequence[object], arrays)
     if len(given) != len(specs):
-        raise ModelError(f"{len(given)} {kind}s are given, expected {listed(specs)}")
+        raise ModelError(f"{count_given(len(given), kind)}, expected {listed(specs)}")
     is_output = kind == "output"
     found: list[int] = []
     for spec, array in zip(specs, given, strict=True):
         if not isinstance(array, np.ndarray):
-            what = f"{kind} '{spec.name}' is a {type(array).__name__}"
+            what = f"{kind} '{spec.name}' is {kind_of(array)}"
             raise ModelError(f"{what}, expected the array {spec}")
         array = cast(Array, array)
         if array.shape != spec.shape or array.dtype != spec.dtype:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from xrelay.runtime.arguments import number_argument, path_argument
+from xrelay.runtime.arguments import kind_of, number_argument, path_argument
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Executor, allocated
@@ -164,9 +164,7 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     shapes or dtypes.
     """
     if not isinstance(inputs, Mapping):
-        raise ModelError(
-            f"the inputs are a {type(inputs).__name__}, not a mapping of {listed(specs)}"
-        )
+        raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {listed(specs)}")
     inputs = cast(Mapping[str, npt.ArrayLike], inputs)
     known = {spec.name for spec in specs}
     unknown = [name for name in inputs if name not in known]

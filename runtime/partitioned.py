@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from xrelay.runtime.arguments import check_callable
+from xrelay.runtime.arguments import check_callable, kind_of
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import aligned_bytes, allocated
 from xrelay.runtime.memory import contiguous
@@ -185,7 +185,7 @@ def _checked(
         return writes
     if not isinstance(cast(object, results), Sequence):
         raise ModelError(
-            f"it returns a {type(results).__name__}, expected a sequence of arrays, or None when the "
+            f"it returns {kind_of(results)}, expected a sequence of arrays, or None when the "
             "outputs are filled"
         )
     if len(results) != len(writes):

@@ -28,6 +28,7 @@ from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
+from xrelay.runtime.arguments import kind_of
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
 from xrelay.tools.verify import largest_difference, tolerance
 
@@ -94,7 +95,7 @@ def leaves(value: Any) -> Iterator[Array]:
         return
     array = np.asarray(value)
     if array.dtype.hasobject:
-        raise InterpretationError(f"a {type(value).__name__} is no array that can be compared")
+        raise InterpretationError(f"{kind_of(value)} is no array that can be compared")
     yield array
 
 

@@ -35,7 +35,7 @@ from xrelay.frontends.onnx.names import identifier
 from xrelay.frontends.onnx.node import Body, Builder
 from xrelay.frontends.onnx.scope import Scope, Surroundings, default_domain
 from xrelay.frontends.onnx.tensors import element_type_of
-from xrelay.runtime.arguments import path_argument
+from xrelay.runtime.arguments import kind_of, path_argument
 
 
 def import_model(
@@ -58,7 +58,7 @@ def import_model(
     nodes that are not supported.
     """
     if shapes is not None and not isinstance(cast(object, shapes), Mapping):
-        what = f"shapes is a {type(shapes).__name__}"
+        what = f"shapes is {kind_of(shapes)}"
         raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
     if base_dir is not None:
         base_dir = path_argument("base_dir", base_dir, OnnxImportError)

@@ -327,7 +327,7 @@ FLOATS = BLOCK.view(np.float32)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda i, o: (i[:1], o), "1 inputs are given, expected 'x' float32[4], 'w' int64[4]"),
+        (lambda i, o: (i[:1], o), "1 input is given, expected 'x' float32[4], 'w' int64[4]"),
         (lambda i, o: (i, []), "0 outputs are given, expected 'y' float32[4], 'z' int64[4]"),
         (lambda i, o: (i, [*o, o[0]]), "3 outputs are given"),
         (lambda i, o: (i[0], o), "the inputs are a ndarray, expected a list of 'x' float32[4]"),

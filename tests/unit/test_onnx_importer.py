@@ -402,6 +402,7 @@ def test_broken_graphs():
     exp, again = helper.make_node("Exp", ["x"], ["y"], "n"), helper.make_node("Exp", ["y"], ["y"])
     loop = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Abs", ["a"], ["b"])]
     weight = numpy_helper.from_array(floats(2), "y")
+    twins = [numpy_helper.from_array(floats(2), "x") for _ in range(2)]
     wrong = helper.make_tensor_value_info("y", TensorProto.INT64, [2])
     for model, message in (
         (build([exp], [], [untyped("y")]), "node 'n' uses 'x', which is no input, initializer"),
@@ -410,6 +411,8 @@ def test_broken_graphs():
         (build([exp], [x], [untyped("y")], [weight]), "'y' is defined twice"),
         (build([exp], [x, value_info("y", floats(2))], [untyped("y")]), "'y' is an input and"),
         (build([exp], [x, x], [untyped("y")]), "two inputs have the name 'x'"),
+        (build([exp], [x], [untyped("y")] * 2), "model 'g': two outputs have the name 'y'"),
+        (build([exp], [], [untyped("y")], twins), "two initializers have the name 'x'"),
         (build(loop, [x], [untyped("b")]), "the graph has a cycle through"),
         (build([exp], [x], [wrong]), "output 'y' is stated with elements of type i64"),
     ):
@@ -545,11 +548,12 @@ def test_external_data(tmp_path: Path):
     [
         ({"offset": 1}, "offset 1 and length 160 reach beyond its end"),
         ({"offset": 10**15}, "reach beyond its end"),
-        ({"offset": 10**30}, "'offset' is"),
+        ({"offset": 10**30}, "'offset' is a number of 31 digits"),
         ({"offset": -4}, "'offset' is \"-4\", expected a number that is not negative"),
         ({"offset": "x"}, "'offset' is \"x\""),
         ({"length": 100}, "has length 100, its shape and type need 160 bytes"),
         ({"length": 10**15}, "has length 1000000000000000"),
+        ({"length": 10**30 - 1}, "'length' is a number of 30 digits, which is larger than any"),
         ({"length": -1}, "'length' is \"-1\""),
     ],
 )
@@ -588,3 +592,10 @@ def test_external_data_stay_inside_of_the_folder(tmp_path: Path):
     ):
         with pytest.raises(OnnxImportError, match=message):
             import_model(external(folder, location))
+
+
+def test_messages_say_an_int():
+    model: Any = ModelProto()
+    shapes: Any = 3
+    with pytest.raises(OnnxImportError, match="shapes is an int, expected a mapping"):
+        import_model(model, shapes=shapes)
