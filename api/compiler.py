@@ -168,8 +168,6 @@ def read_relay(path: Path) -> ModuleOp:
         verify_program(module)
     except VerifyException as error:
         raise CompileError(f"'{path}': {verify_failure(module, error)}") from error
-    except RecursionError as error:
-        raise CompileError(f"'{path}' nests too deeply") from error
     return module
 
 
