@@ -53,24 +53,18 @@ def with_deep_stack(function: Callable[[], T]) -> T:
             raised.append(error)
 
     with _ROOM.taken():
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            thread = _ROOM.start(body)
-        except BaseException:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            raise
-        _wait_for(thread, mask)
+        _run(threading.Thread(target=body))
     if raised:
         raise raised[0]
     return returned[0]
 
 
-def _wait_for(thread: threading.Thread, mask: set[signal.Signals]) -> None:
-    """
-    Waits for a thread that was started while interrupts were blocked, and sets the `mask` of signals
-    from before. Ctrl-C, which only the main thread hears of, ends both.
-    """
+def _run(thread: threading.Thread) -> None:
+    """Runs a thread to its end. Ctrl-C, which only the main thread hears of, ends both."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
+        _ROOM.start(thread)
+        # Not before it runs: then nobody would end it.
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         thread.join()
     except KeyboardInterrupt:
@@ -80,6 +74,8 @@ def _wait_for(thread: threading.Thread, mask: set[signal.Signals]) -> None:
         )
         thread.join()
         raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 class _Room:
@@ -108,16 +104,14 @@ class _Room:
                 if self.users == 0:
                     sys.setrecursionlimit(self.limit)
 
-    def start(self, function: Callable[[], None]) -> threading.Thread:
+    def start(self, thread: threading.Thread) -> None:
         """Starts a thread with a large stack."""
         with self.lock:
             size = threading.stack_size(STACK_BYTES)
             try:
-                thread = threading.Thread(target=function)
                 thread.start()
             finally:
                 threading.stack_size(size)
-        return thread
 
 
 _ROOM = _Room()

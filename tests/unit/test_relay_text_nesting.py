@@ -110,7 +110,7 @@ def test_tuples_in_tuples_have_code(tmp_path: Path):
     # Deeper than calls go in the caller's thread.
     model = xrelay.compile(tuples(tmp_path, 140), cache=False, target="x86-64")
     x = np.arange(2, dtype=np.float32)
-    (result,) = model.run({"x": x}).values()
+    (result,) = model.run({"x": x, "c": np.array(True)}).values()
     np.testing.assert_array_equal(result, x)
 
 
