@@ -2,7 +2,7 @@
 
 from xdsl.ir import Operation
 
-from xrelay.analysis.dominance import check_dominance
+from xrelay.analysis.dominance import check_dominance, check_resolved
 
 
 def verify_program(op: Operation) -> None:
@@ -11,5 +11,6 @@ def verify_program(op: Operation) -> None:
 
     Raises VerifyException.
     """
+    check_resolved(op)
     op.verify()
     check_dominance(op)
