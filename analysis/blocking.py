@@ -25,6 +25,7 @@ from typing import Any, TypeAlias, TypeGuard
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xrelay.analysis.walking import walk
 from xrelay.dialects.binary import BINARY_OPS
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import ConstantOp, TupleOp, element_bytes
@@ -280,7 +281,7 @@ class BlockingPlan:
                 return
         # Regions in regions are walked only for images that they could use.
         if self._only_in_blocks and not isinstance(op, TupleOp):
-            for inner in op.walk():
+            for inner in walk(op):
                 self._need_plain(inner.operands)
 
     def _need_plain(self, values: Sequence[SSAValue]) -> None:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRef
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.walking import walk
 
 
 def symbols_in(attributes: Iterable[Attribute]) -> Iterator[str]:
@@ -29,7 +30,7 @@ def symbols_in(attributes: Iterable[Attribute]) -> Iterator[str]:
 def symbols_used(op: Operation) -> dict[str, None]:
     """The symbols that an operation and those within it name, in order."""
     found: dict[str, None] = {}
-    for each in op.walk():
+    for each in walk(op):
         found.update(dict.fromkeys(symbols_in(each.properties.values())))
         found.update(dict.fromkeys(symbols_in(each.attributes.values())))
     return found

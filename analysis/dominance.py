@@ -1,8 +1,8 @@
 """
 Whether every value is defined before it is used, which xDSL's verifier does not ask.
 
-MLIR's rules hold. In a block a value can be used after the operation that defines it, regions of later
-operations included, and in other blocks of its region where every way from the entry passes the definition.
+MLIR's rules hold. In a block a value can be used after the operation that defines it, also in the regions of
+later operations, and in other blocks of its region if every way there from the entry passes the definition.
 Blocks that nothing leads to and the bodies of modules may use the values of their region in any order.
 
 Not so Relay's operators: they are expressions, computed after their operands. Two that use each other mean
@@ -26,6 +26,7 @@ from xdsl.parser import ForwardDeclaredValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.analysis.names import described
+from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
 
 GRAPH_OPERATIONS = frozenset(
@@ -60,7 +61,7 @@ def check_resolved(op: Operation) -> None:
     Raises DominanceError for the first operation within `op` whose operand the parser has promised and
     not found: it forgets the promise when the name is defined within a region of that operation.
     """
-    for each in op.walk():
+    for each in walk(op):
         for index, operand in enumerate(each.operands):
             if isinstance(operand, ForwardDeclaredValue):
                 raise DominanceError(each, index)
@@ -69,7 +70,7 @@ def check_resolved(op: Operation) -> None:
 def check_dominance(op: Operation) -> None:
     """
     Raises DominanceError for the first operation within `op` that uses a value which is not defined
-    before it. A value of outside is none that is.
+    before it. Values from outside of `op` count as not defined.
     """
     walk = _Walk()
     for region in op.regions:

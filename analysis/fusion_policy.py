@@ -29,6 +29,7 @@ from xrelay.analysis.fusion import (
 from xrelay.analysis.fusion_graph import ELEMWISE, OUT_EWISE_FUSABLE, FusionNode, forward_graph
 from xrelay.analysis.names import described
 from xrelay.analysis.post_dominators import find_post_dominators
+from xrelay.analysis.walking import walk
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 
 
@@ -207,7 +208,7 @@ def groups_in_order(plan: FusionPlan) -> list[FusionGroup]:
 
 def _needs(op: Operation, plan: FusionPlan) -> Iterable[Operation]:
     """The operations of the block that `op`, or what is nested in it, uses."""
-    for each in op.walk():
+    for each in walk(op):
         for operand in each.operands:
             if isinstance(operand, OpResult) and operand.op in plan.nodes:
                 yield operand.op

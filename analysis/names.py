@@ -6,6 +6,8 @@ from collections.abc import Container
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
+from xrelay.analysis.walking import walk
+
 
 def sanitized(name: str) -> str:
     """A name of letters, digits and underscores, which does not begin with a digit."""
@@ -24,7 +26,7 @@ def unused_name(name: str, used: Container[str]) -> str:
 
 def module_symbols(module: ModuleOp) -> set[str]:
     """The names that the operations of a module define."""
-    found = (op.properties.get("sym_name") for op in module.walk())
+    found = (op.properties.get("sym_name") for op in walk(module))
     return {name.data for name in found if isinstance(name, StringAttr)}
 
 

@@ -23,6 +23,7 @@ from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, s
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.names import described
 from xrelay.analysis.scopes import in_evaluation_order
+from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 
 
@@ -182,7 +183,7 @@ def _check_captures(
     """Refuses control flow in a region of which a branch uses a value from outside."""
     if op.has_trait(IsolatedFromAbove):
         return
-    for inner in (inner for part in op.regions for inner in part.walk()):
+    for inner in (inner for part in op.regions for inner in walk(part)):
         for value in inner.operands:
             owner = value.owner
             if isinstance(owner, Operation) and of.get(owner) is region:

@@ -3,12 +3,13 @@
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.call_graph import CallGraph, symbols_in
+from xrelay.analysis.walking import walk
 from xrelay.dialects.core import ConstantOp, stored_bytes
 
 
 def operation_total(module: ModuleOp) -> int:
     """The operations of a module."""
-    return sum(1 for _ in module.walk())
+    return sum(1 for _ in walk(module))
 
 
 def expanded_total(module: ModuleOp) -> int:
@@ -21,7 +22,7 @@ def expanded_total(module: ModuleOp) -> int:
     totals: dict[str, int] = {}
     for name in graph.callees_first():
         total = 0
-        for op in graph.functions[name].walk():
+        for op in walk(graph.functions[name]):
             symbols = symbols_in((*op.properties.values(), *op.attributes.values()))
             total += 1 + sum(totals.get(symbol, 0) for symbol in symbols)
         totals[name] = total
@@ -30,5 +31,5 @@ def expanded_total(module: ModuleOp) -> int:
 
 def constant_bytes(module: ModuleOp) -> int:
     """The bytes that the constants of a module keep; those that share them count once."""
-    values = {id(op.value): op.value for op in module.walk() if isinstance(op, ConstantOp)}
+    values = {id(op.value): op.value for op in walk(module) if isinstance(op, ConstantOp)}
     return sum(map(stored_bytes, values.values()))

@@ -37,6 +37,7 @@ from typing import Literal
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.conv import Conv2DOp
@@ -358,6 +359,6 @@ def _require_weight(edits: Sequence[Edit]) -> None:
 def plans(root: Operation, direction: Direction, constant_weights: bool = False) -> list[Plan]:
     """The plans of all multiplications by constants within an operation, in program order."""
     found = (
-        plan(op, direction, constant_weights) for op in root.walk() if isinstance(op, MultiplyOp)
+        plan(op, direction, constant_weights) for op in walk(root) if isinstance(op, MultiplyOp)
     )
     return [each for each in found if each is not None]

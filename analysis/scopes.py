@@ -1,10 +1,10 @@
 """Which parts of a program belong to somebody else and are not rewritten."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from xrelay.dialects.core import CompositeOp, FusedOp
@@ -25,32 +25,47 @@ def has_flag(op: Operation, names: Sequence[str]) -> bool:
     return False
 
 
-def is_kept(op: Operation) -> bool:
+def keeps_body(op: Operation) -> bool:
     """
-    Whether simplifications leave `op` as it is: within `relay.fused`, within `relay.composite`,
-    which a backend knows by its shape, and within functions that have one of the
+    Whether simplifications leave the body of `op` as it is: that of `relay.fused`, of
+    `relay.composite`, which a backend knows by its shape, and of functions that have one of the
     UNFUSED_FUNCTIONS attributes.
     """
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, FusedOp | CompositeOp):
-            return True
-        if isinstance(parent, func.FuncOp) and has_flag(parent, UNFUSED_FUNCTIONS):
-            return True
-        parent = parent.parent_op()
-    return False
+    return isinstance(op, FusedOp) or belongs_to_backend(op)
 
 
 def belongs_to_backend(op: Operation) -> bool:
-    """Whether `op` is in a composite or in a function for another compiler."""
-    parent = op.parent_op()
-    while parent is not None:
-        if isinstance(parent, CompositeOp):
-            return True
-        if isinstance(parent, func.FuncOp) and has_flag(parent, UNFUSED_FUNCTIONS):
-            return True
-        parent = parent.parent_op()
-    return False
+    """Whether `op` is a composite or a function for another compiler."""
+    if isinstance(op, func.FuncOp):
+        return has_flag(op, UNFUSED_FUNCTIONS)
+    return isinstance(op, CompositeOp)
+
+
+class Within:
+    """
+    Whether operations and blocks are within an operation for which a condition holds, in constant time for each however deep
+    it is: the answer is the same for a whole block, and remembered. For as long as no block moves into or
+    out of such an operation.
+    """
+
+    def __init__(self, condition: Callable[[Operation], bool]):
+        self.condition = condition
+        self.known: dict[Block, bool] = {}
+        """The blocks of which the answer is known."""
+
+    def __call__(self, node: Operation | Block) -> bool:
+        passed: list[Block] = []
+        block = node.parent if isinstance(node, Operation) else node
+        while block is not None and block not in self.known:
+            passed.append(block)
+            parent = block.parent_op()
+            if parent is not None and self.condition(parent):
+                self.known[block] = True
+            else:
+                block = None if parent is None else parent.parent
+        answer = block is not None and self.known[block]
+        self.known.update(dict.fromkeys(passed, answer))
+        return answer
 
 
 def in_evaluation_order(function: func.FuncOp) -> Iterator[Operation]:

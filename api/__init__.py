@@ -42,7 +42,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        # What is installed says so; to ask takes longer than the import of this package.
+        # The installed package states it. To ask for that takes longer than to import this module.
         from importlib.metadata import version
 
         return version("xrelay")

@@ -197,7 +197,7 @@ class CachePlace:
         if self.path is None:
             return None
         try:
-            if name == weights_path(self.path).name:
+            if self.path.suffix == ".mlir":  # Its weights, where the reader of programs looks.
                 file = open_regular(self.path.parent / name)
             else:
                 file = open_beside(self.path.parent, name)

@@ -23,6 +23,7 @@ from xdsl.utils.hints import isa
 
 from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
 from xrelay.analysis.verification import verify_program
+from xrelay.analysis.walking import walk
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
@@ -248,7 +249,7 @@ def attach_weights(module: ModuleOp, weights: Mapping[str, bytes | memoryview]) 
 
 def supplied_weights(module: ModuleOp) -> dict[str, bytes | memoryview]:
     """The bytes of the large constants of a relay module or a lowered one, by digest."""
-    values: list[Attribute] = [op.value for op in module.walk() if isinstance(op, ConstantOp)]
+    values: list[Attribute] = [op.value for op in walk(module) if isinstance(op, ConstantOp)]
     table = module.attributes.get(CONSTANTS_ATTRIBUTE)
     if isa(table, ArrayAttr[DictionaryAttr]):
         values.extend(entry.data["value"] for entry in table.data)
@@ -260,7 +261,7 @@ def missing_weights(module: ModuleOp) -> list[tuple[ConstantOp, Blob]]:
     """The constants that name their bytes and do not have them."""
     return [
         (op, op.value.data)
-        for op in module.walk()
+        for op in walk(module)
         if isinstance(op, ConstantOp)
         and isinstance(op.value, BlobAttr)
         and op.value.data.data is None
@@ -410,11 +411,11 @@ CALLS_PER_TUPLE = 8
 def check_tuples(module: ModuleOp) -> None:
     """Raises CompileError for a value whose type nests deeper than Python lets calls go."""
     most = sys.getrecursionlimit() // CALLS_PER_TUPLE
-    for function in module.walk():
+    for function in walk(module):
         if not isinstance(function, func.FuncOp):
             continue
         types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
-        results = (result.type for op in function.walk() for result in op.results)
+        results = (result.type for op in walk(function) for result in op.results)
         # By identity: comparing types recurses as well.
         level = {id(each): each for each in chain(types, results) if isinstance(each, TupleType)}
         for _ in range(most):

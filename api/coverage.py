@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.call_graph import CallGraph
 from xrelay.analysis.compilers import DEFAULT, No
 from xrelay.analysis.operation_count import operation_count
+from xrelay.analysis.walking import walk
 from xrelay.backends.base import Backend
 from xrelay.backends.regions import (
     operator_name,
@@ -113,7 +114,7 @@ def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
 def _operators(function: func.FuncOp) -> Iterable[Operation]:
     """The operators of the host, those inside of control flow too."""
     structure = (ConstantOp, TupleOp, TupleGetItemOp)
-    for op in function.walk():
+    for op in walk(function):
         inside = op.parent_op()
         if isinstance(inside, CompositeOp | FusedOp) or isinstance(op, structure):
             continue

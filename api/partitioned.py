@@ -32,6 +32,7 @@ from xrelay.backends.regions import compile_region, described
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.lowering.control_flow import check_straight
@@ -112,11 +113,17 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
     )
 
 
-def partition(module: ModuleOp, backends: Sequence[Backend], progress: Progress = silent) -> None:
+def partition(
+    module: ModuleOp,
+    backends: Sequence[Backend],
+    progress: Progress = silent,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
     """
     Cuts a module into regions, in place.
 
-    Raises CompileError for references that cannot be promoted (see `promote-references`).
+    Raises CompileError for references that cannot be promoted (see `promote-references`), and when
+    the module outgrows `limits`.
     """
     compilers = [
         Compiler(
@@ -129,9 +136,9 @@ def partition(module: ModuleOp, backends: Sequence[Backend], progress: Progress 
         for backend in backends
     ]
     with REGISTRY.using(compilers):
-        run_passes(module, preparation_passes(), progress)
+        run_passes(module, preparation_passes(), progress, limits)
         check_references(module)
-        run_passes(module, partition_passes(backends), progress)
+        run_passes(module, partition_passes(backends), progress, limits)
 
 
 def check_references(module: ModuleOp) -> None:
@@ -374,7 +381,7 @@ def compile_partitioned(
     progress("read the model")
     module, name = read_model(model, shapes, options.limits)
     require_weights(module)
-    partition(module, found, progress)
+    partition(module, found, progress, options.limits)
     return compile_partition(
         module, name, found, options, cache=cache, fallback=fallback, progress=progress
     )

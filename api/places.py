@@ -9,6 +9,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
 
 from xrelay.analysis.dominance import DominanceError
+from xrelay.analysis.verification import verify_alone
+from xrelay.analysis.walking import walk
 
 MOST_SHOWN = 200
 """Characters of an operation in a message."""
@@ -27,9 +29,9 @@ def invalid_operation(
     if isinstance(error, DominanceError):
         return error.operation, error
     # The verifier's own order.
-    for op in module.walk(region_first=True):
+    for op in walk(module, region_first=True):
         try:
-            op.verify(verify_nested_ops=False)
+            verify_alone(op)
         except DiagnosticException as found:
             return op, found
     return None, error

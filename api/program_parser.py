@@ -1,6 +1,5 @@
 """The parser of programs in MLIR's syntax."""
 
-import re
 from typing import cast
 
 from xdsl.context import Context
@@ -12,12 +11,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 from xdsl.parser import Parser
+from xdsl.utils.lexer import Span
 
 from xrelay.dialects.shapes import element_count
 from xrelay.places import Places
-
-_ELEMENTS = re.compile(r"[^\s,\[\]<]+")
-_HEXADECIMAL = re.compile("0x[0-9A-Fa-f]+")
 
 
 class ProgramParser(Parser):
@@ -30,6 +27,8 @@ class ProgramParser(Parser):
     def __init__(self, ctx: Context, text: str, name: str, places: Places | None = None):
         super().__init__(ctx, text, name)
         self._places = {} if places is None else places
+        self._elements: list[Span[str]] = []
+        """Where the elements of the present dense attribute stand."""
 
     def parse_operation(self) -> Operation:
         place = self._current_token.span
@@ -40,25 +39,34 @@ class ProgramParser(Parser):
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
-        start = self.pos
+        self._elements = []
         attribute = super().parse_dense_int_or_fp_elements_attr(type)
         dtype = attribute.get_element_type()
-        literal = self.lexer.input.content[start : self.pos].partition(">")[0]
-        elements = _ELEMENTS.findall(re.sub("//.*", "", literal))
-        if not isinstance(dtype, AnyFloat) or not any(map(_HEXADECIMAL.match, elements)):
+        if not isinstance(dtype, AnyFloat) or not any(map(_is_hexadecimal, self._elements)):
             return attribute
         values = [
-            self._float(element, dtype) if _HEXADECIMAL.match(element) else value
-            for element, value in zip(elements, attribute.get_values(), strict=False)
+            self._float(element, dtype) if _is_hexadecimal(element) else value
+            for element, value in zip(self._elements, attribute.get_values(), strict=False)
         ]
         type_ = cast(RankedStructure[AnyFloat], attribute.type)
-        if len(elements) == 1:
+        if len(values) == 1:
             values *= element_count(type_.get_shape())
         return DenseIntOrFPElementsAttr.from_list(type_, cast(list[float], values))
 
-    def _float(self, element: str, dtype: AnyFloat) -> float:
+    def _parse_tensor_literal_element(self) -> Parser._TensorLiteralElement:
+        element = super()._parse_tensor_literal_element()
+        self._elements.append(element.span)
+        return element
+
+    def _float(self, element: Span[str], dtype: AnyFloat) -> float:
         """The number of these bits."""
-        bits = int(element, 16)
+        if element.text.startswith("-"):
+            self.raise_error(f"'{element.text}' has a sign, expected bits of {dtype}", element)
+        bits = int(element.text, 16)
         if bits.bit_length() > dtype.bitwidth:
-            self.raise_error(f"{element} has more bits than {dtype}")
+            self.raise_error(f"{element.text} has more bits than {dtype}", element)
         return dtype.unpack(bits.to_bytes(dtype.compile_time_size, "little"), 1)[0]
+
+
+def _is_hexadecimal(element: Span[str]) -> bool:
+    return "0x" in element.text

@@ -22,10 +22,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
 from xrelay.lowering.composite import is_better_inlined, is_known
 from xrelay.lowering.strategy import Site
@@ -40,7 +41,7 @@ class FuseOrInline(RewritePattern):
     threads: int
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, CompositeOp) or not is_known(op) or is_kept(op):
+        if not isinstance(op, CompositeOp) or not is_known(op):
             return
         if is_better_inlined(Site(op, self.target, self.threads)):
             inline(op, rewriter)
@@ -82,4 +83,4 @@ class FuseCompositesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pattern = FuseOrInline(named_target(self.target), self.threads)
-        PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+        PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

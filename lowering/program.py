@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.analysis.operation_count import operation_count
+from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
@@ -200,7 +201,7 @@ def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
         called = {
             op.callee.root_reference.data
             for caller in functions
-            for op in caller.walk()
+            for op in walk(caller)
             if isinstance(op, func.CallOp) and op.callee.root_reference != caller.sym_name
         }
         roots = [function for function in functions if function.sym_name.data not in called]

@@ -80,8 +80,7 @@ class Model:
         """
         Runs the model from arrays to arrays, in the order of the signature. They have its shapes
         and dtypes and are C-contiguous and aligned; outputs can be written, and share memory with
-        no input and no other output. All that is checked at every call, in under a microsecond for
-        an array.
+        no input and no other output. All that is checked at every call, without a look at elements.
 
         Raises ModelError that names the array, what was found and what is expected, before anything
         is written; and for a processor that the model was not compiled for.

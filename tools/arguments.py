@@ -68,9 +68,13 @@ def fusion_options(args: argparse.Namespace) -> FusionOptions:
     )
 
 
+def limits(args: argparse.Namespace) -> Limits:
+    """The limits of --max-nodes and --max-bytes."""
+    return Limits(args.max_nodes, args.max_bytes)
+
+
 def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:
     """The options of --threads, --target, --no-winograd, --tuning, --max-nodes and --max-bytes."""
     records = NO_RECORDS if args.tuning is None else read_records(Path(args.tuning))
-    limits = Limits(args.max_nodes, args.max_bytes)
     winograd = not args.no_winograd
-    return CompileOptions(args.threads, args.target, profile, winograd, records, limits)
+    return CompileOptions(args.threads, args.target, profile, winograd, records, limits(args))

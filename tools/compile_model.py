@@ -90,7 +90,7 @@ def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> Modul
     # A pass that runs several times is meant the last time.
     ends = {"import": 0} | {each.name: number for number, each in enumerate(passes, 1)}
     if stage in ends:
-        run_passes(module, passes[: ends[stage]])
+        run_passes(module, passes[: ends[stage]], limits=options.limits)
         return module
     lowered = lower(module, options).module
     if stage == "convert-kernels-to-llvm":

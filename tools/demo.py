@@ -16,6 +16,7 @@ from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.fusion import FusionGroup, FusionOptions
+from xrelay.analysis.walking import walk
 from xrelay.compiler import compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import ConstantOp
@@ -44,7 +45,7 @@ def result_elements(group: FusionGroup) -> int:
 
 def operator_count(module: ModuleOp) -> int:
     """How many operators a module has, constants not counted."""
-    return sum(isinstance(op, RelayOp) and not isinstance(op, ConstantOp) for op in module.walk())
+    return sum(isinstance(op, RelayOp) and not isinstance(op, ConstantOp) for op in walk(module))
 
 
 def demo() -> int:

@@ -65,9 +65,9 @@ def explain_model(args: argparse.Namespace) -> int:
             if not args.no_simplify:
                 target, threads = compile_options.target, compile_options.threads
                 passes = (*preparation(target), FuseCompositesPass(target, threads))
-                run_passes(module, passes, progress)
+                run_passes(module, passes, progress, compile_options.limits)
             if lowers:
-                run_passes(module, [FuseOpsPass.of(options)], progress)
+                run_passes(module, [FuseOpsPass.of(options)], progress, compile_options.limits)
                 progress("generate kernels")
                 program = lower_function(entry_function(module), kernel_options(compile_options))
     if program is not None:

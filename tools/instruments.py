@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
 from xrelay.analysis.fusion import is_operator
+from xrelay.analysis.walking import walk
 from xrelay.dialects.core import FusedOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.options import Progress
@@ -158,7 +159,7 @@ def stderr_console() -> Console:
 
 def operation_count(module: ModuleOp) -> int:
     """All operations of a module, nested ones included."""
-    return sum(1 for _ in module.walk())
+    return sum(1 for _ in walk(module))
 
 
 def timing_table(times: Sequence[PassTime]) -> Table:
@@ -178,7 +179,7 @@ def timing_table(times: Sequence[PassTime]) -> Table:
 
 def fused_kinds(module: ModuleOp) -> Counter[FusedKind]:
     """How many `relay.fused` of each kind a module has."""
-    return Counter(FusedKind.of(op) for op in module.walk() if isinstance(op, FusedOp))
+    return Counter(FusedKind.of(op) for op in walk(module) if isinstance(op, FusedOp))
 
 
 def statistics_table(name: str, kinds: Counter[FusedKind]) -> Table:

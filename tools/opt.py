@@ -49,6 +49,8 @@ class XRelayOptMain(xDSLOptMain):
         """Where the operations of the input stand in it."""
         self.running: ModulePass | None = None
         """The pass that runs."""
+        self.verifies = True
+        """Whether programs are verified, after they are read and after each pass."""
         try:
             super().__init__("xDSL's optimiser with relay passes, ONNX and Relay text input", args)
         except ArgSpecParseError as error:
@@ -99,20 +101,31 @@ class XRelayOptMain(xDSLOptMain):
             raise CommandFailed(f"-p is '{self.args.passes}': {error}", BAD_INPUT) from error
         # What is printed, timed and verified between passes is so between the steps of a sequence.
         self.pipeline = replace(self.pipeline, passes=flattened(self.pipeline.passes))
-        if self.pipeline.callback is not None and not self.args.verify_diagnostics:
+        if self.pipeline.callback is not None:
             self.check = self.pipeline.callback
             self.pipeline = replace(self.pipeline, callback=self.between_passes)
+        # The stock tool's own verifier takes quadratic time where regions nest.
+        self.verifies = not self.args.disable_verify
+        self.args.disable_verify = True
         self.check_target()
 
     def between_passes(
         self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
     ) -> None:
-        """The stock tool's callback; what it finds names the pass that made the program invalid."""
+        """The stock tool's callback, and what makes a program invalid is named."""
+        if previous is not None and self.verifies:
+            self.verify_after(previous, module)
         self.running = following
+        self.check(previous, module, following)
+
+    def verify_after(self, previous: ModulePass, module: ModuleOp) -> None:
+        """Raises CommandFailed that names the pass if it made the program invalid."""
+        from xrelay.analysis.verification import verify
+
         try:
-            self.check(previous, module, following)
+            verify(module)
         except DiagnosticException as error:
-            if previous is None:
+            if self.args.verify_diagnostics:
                 raise
             from xrelay.places import verify_failure
 
@@ -156,7 +169,7 @@ class XRelayOptMain(xDSLOptMain):
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
     ) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
-        if module is not None and not self.args.disable_verify:
+        if module is not None and self.verifies:
             from xrelay.analysis.verification import verify_program
 
             try:

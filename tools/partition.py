@@ -50,7 +50,7 @@ def partition_model(args: argparse.Namespace) -> int:
             require_weights(module)
         original = module.clone() if args.run else None
         with failing_with(FAILED):
-            partition(module, backends, progress)
+            partition(module, backends, progress, options.limits)
             report = coverage(module, backends)
     if args.output is not None:
         with failing_with(BAD_INPUT):

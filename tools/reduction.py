@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from xrelay.analysis.walking import walk
 from xrelay.options import Progress, silent
 from xrelay.tools.errors import CommandFailed
 from xrelay.tools.semantics import ChangedResult, SemanticsCheck
@@ -70,7 +71,7 @@ class Part:
         inside = {result for op in needed for result in op.results}
         for op in self.ops:
             if op in needed:
-                for each in op.walk():
+                for each in walk(op):
                     for value in each.operands:
                         if value not in inside and not _is_within(value, op):
                             parameter(value)
@@ -95,7 +96,7 @@ class Part:
         for op in reversed(self.ops):
             if op in wanted:
                 found.append(op)
-                for each in op.walk():
+                for each in walk(op):
                     for value in each.operands:
                         if isinstance(value.owner, Operation) and value.owner in kept:
                             wanted.add(value.owner)

@@ -61,8 +61,9 @@ def run_model(args: argparse.Namespace) -> int:
 
         with failing_with(BAD_INPUT):
             shapes = arguments.shapes(args.shape)
+            limits = arguments.limits(args)
         ordered = [inputs[spec.name] for spec in model.signature.inputs]
-        return verify(Path(args.model), shapes, ordered, outputs)
+        return verify(Path(args.model), shapes, limits, ordered, outputs)
     return 0
 
 
@@ -114,7 +115,7 @@ def _partitioned(args: argparse.Namespace) -> PartitionedModel:
             )
             require_weights(module)
         with failing_with(FAILED):
-            partition(module, backends, progress)
+            partition(module, backends, progress, options.limits)
             return compile_partition(
                 module,
                 name,

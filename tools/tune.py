@@ -73,7 +73,8 @@ def tune_model(args: argparse.Namespace) -> int:
             module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
             require_weights(module)
         with failing_with(FAILED):
-            run_passes(module, relay_passes(options.target, options.threads), progress)
+            passes = relay_passes(options.target, options.threads)
+            run_passes(module, passes, progress, options.limits)
             tuner = Tuner(module, name, options, progress)
             before = tuner.selections()
             pending = tuner.trials()

@@ -8,6 +8,7 @@ import numpy as np
 
 from xrelay.backends.regions import flattened, nested
 from xrelay.compiler import read_model
+from xrelay.dialects.limits import Limits
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.program import entry_function
@@ -49,12 +50,16 @@ def largest_difference(found: Array, expected: Array) -> float:
 
 
 def verify(
-    path: Path, shapes: Shapes, inputs: Sequence[Array], outputs: Mapping[str, Array]
+    path: Path,
+    shapes: Shapes,
+    limits: Limits,
+    inputs: Sequence[Array],
+    outputs: Mapping[str, Array],
 ) -> int:
     """Prints how far the outputs of a model are from the interpreter's. Returns the exit code."""
     with stage_progress() as progress, failing_with(FAILED):
         progress("run the interpreter")
-        module, _ = read_model(path, shapes)
+        module, _ = read_model(path, shapes, limits)
         function = entry_function(module)
         arguments = nested(inputs, function.function_type.inputs.data)
         expected = flattened(interpret(module, arguments, function.sym_name.data))

@@ -15,8 +15,8 @@ def keep_weights(weights: Mapping[str, bytes | memoryview], output: Path | None)
     if output is None or (output.exists() and not output.is_file()):
         size = sum(len(memoryview(data).cast("B")) for data in weights.values())
         print(
-            f"the text has no weights: {len(weights)} large constants, {size / 1e6:.1f} MB, are "
-            "left out; -o NAME.mlir writes them into NAME.mlir.weights.npz",
+            f"the text has no weights, {size} bytes in large constants ({len(weights)}); "
+            "-o NAME.mlir writes them into NAME.mlir.weights.npz",
             file=sys.stderr,
         )
         return

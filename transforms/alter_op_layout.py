@@ -48,7 +48,7 @@ from xrelay.analysis.blocking import (
 )
 from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.fusion import fusion_blocks
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.binary import (
     AddOp,
     DivideOp,
@@ -256,6 +256,7 @@ class AlterOpLayoutPass(ModulePass):
         if self.lanes < 1:
             raise PassFailedException(f"'lanes' is {self.lanes}, expected at least 1")
         check_dominance(op)  # Costs are computed against the order of the program.
+        is_kept = Within(keeps_body)
         for block in fusion_blocks(op):
             parent = block.parent_op()
             if parent is None or isinstance(parent, CompositeOp) or is_kept(parent):

@@ -25,7 +25,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -33,7 +32,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.annotation import AnnotationPlan, OperandAnnotation, plan_annotation
 from xrelay.analysis.compilers import DEFAULT, Targets
+from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 from xrelay.transforms.rewriting import erase_unused
 
@@ -85,7 +86,7 @@ class ChangeEnd(RewritePattern):
 
 def annotate(function: func.FuncOp, plan: AnnotationPlan) -> None:
     """Carries out the annotations of a function."""
-    PatternRewriteWalker(
+    PatternWalker(
         GreedyRewritePatternApplier(
             [AnnotateOperands(plan.operands), ChangeEnd(plan.ends)], dce_enabled=False
         ),
@@ -120,7 +121,7 @@ class AnnotateTargetPass(ModulePass):
                 f"other than {DEFAULT}"
             )
         targets = Targets.of(self.targets, self.operators)
-        for function in op.walk():
+        for function in walk(op):
             if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
                 plan = plan_annotation(function, targets, non_call_ops=self.annotate_non_call_ops)
                 annotate(function, plan)

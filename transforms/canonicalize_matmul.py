@@ -36,9 +36,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import MultiplyOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
@@ -120,7 +121,7 @@ class RightAsItLies(RewritePattern):
     """Rewrites products whose right operand is transposed for them."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, MatmulOp | BatchMatmulOp) and not is_kept(op):
+        if isinstance(op, MatmulOp | BatchMatmulOp):
             apply_rule(right_as_it_lies, op, rewriter)
 
 
@@ -128,7 +129,7 @@ class DenseOfMatrices(RewritePattern):
     """Rewrites products with a constant matrix."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, MatmulOp | BatchMatmulOp | DenseOp) and not is_kept(op):
+        if isinstance(op, MatmulOp | BatchMatmulOp | DenseOp):
             apply_rule(dense_of_matrices, op, rewriter)
 
 
@@ -140,4 +141,4 @@ class CanonicalizeMatmulPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pattern in (DenseOfMatrices(), RightAsItLies()):
-            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+            PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

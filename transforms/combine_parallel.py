@@ -30,7 +30,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.constants import number_of
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.scopes import Within, keeps_body
+from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import BroadcastBinaryOp
 from xrelay.dialects.core import ConstantOp, TupleOp
@@ -60,7 +61,10 @@ class Combiner(ABC):
 
     def combine(self, module: ModuleOp) -> None:
         """Combines all parallel branches of a module."""
-        for op in module.walk():
+        is_kept = Within(keeps_body)
+        for op in walk(module):
+            if keeps_body(op) or is_kept(op):
+                continue
             for region in op.regions:
                 for block in region.blocks:
                     self.combine_block(block)
@@ -70,7 +74,7 @@ class Combiner(ABC):
         groups: dict[Hashable, list[RelayOp]] = {}
         order = {op: position for position, op in enumerate(block.ops)}
         for op in block.ops:
-            if isinstance(op, RelayOp) and self.accepts(op) and not is_kept(op):
+            if isinstance(op, RelayOp) and self.accepts(op):
                 groups.setdefault(self.key(op), []).append(op)
         for branches in groups.values():
             early = Early(block, order, order[branches[0]])

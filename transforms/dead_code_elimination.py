@@ -23,7 +23,8 @@ from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, SymbolOpInterface, SymbolTable, is_side_effect_free
 
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.scopes import Within, keeps_body
+from xrelay.analysis.walking import walk
 
 
 @dataclass
@@ -41,8 +42,8 @@ class Purity:
             return False
         if is_side_effect_free(op):
             return True
-        calls = [each for each in op.walk() if isinstance(each, func.CallOp)]
-        return bool(calls) and all(self.is_pure_inside(each) for each in op.walk())
+        calls = [each for each in walk(op) if isinstance(each, func.CallOp)]
+        return bool(calls) and all(self.is_pure_inside(each) for each in walk(op))
 
     def is_pure_inside(self, op: Operation) -> bool:
         """Whether an operation within a body has no effect beside those within itself."""
@@ -63,7 +64,7 @@ class Purity:
 
 
 def _inside(op: Operation | None) -> list[Operation]:
-    return [] if op is None else [each for each in op.walk() if each is not op]
+    return [] if op is None else [each for each in walk(op) if each is not op]
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,11 @@ class DeadCodeEliminationPass(ModulePass):
     name = "dead-code-elimination"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        purity = Purity(op)
+        purity, is_kept = Purity(op), Within(keeps_body)
         for region in op.regions:
-            self.sweep(region, purity)
+            self.sweep(region, purity, is_kept)
 
-    def sweep(self, region: Region, purity: Purity) -> None:
+    def sweep(self, region: Region, purity: Purity, is_kept: Within) -> None:
         """Erases dead operations of a region, the last ones first."""
         for block in reversed(region.blocks):
             for op in reversed(list(block.ops)):
@@ -87,4 +88,4 @@ class DeadCodeEliminationPass(ModulePass):
                     op.erase()
                     continue
                 for inner in op.regions:
-                    self.sweep(inner, purity)
+                    self.sweep(inner, purity, is_kept)

@@ -25,9 +25,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.scopes import has_flag
 from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp, TupleGetItemOp, TupleOp
 
@@ -63,19 +64,13 @@ class InlineBody(RewritePattern):
     """Whether `relay.composite` and the functions of other compilers are inlined too."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        kinds = FusedOp | CompositeOp if self.include_composite else FusedOp
-        if isinstance(op, kinds) and not self.is_kept(op):
+        if isinstance(op, FusedOp | CompositeOp if self.include_composite else FusedOp):
             inline_body(op, rewriter)
 
-    def is_kept(self, op: CalledBodyOp) -> bool:
-        """Whether a function that this pass leaves alone contains `op`."""
+    def keeps_body(self, op: Operation) -> bool:
+        """Whether this pass leaves `op` alone."""
         kept = ("Extern", "SkipOptimization", *(() if self.include_composite else ("Compiler",)))
-        parent = op.parent_op()
-        while parent is not None:
-            if isinstance(parent, func.FuncOp) and has_flag(parent, kept):
-                return True
-            parent = parent.parent_op()
-        return False
+        return isinstance(op, func.FuncOp) and has_flag(op, kept)
 
 
 @dataclass(frozen=True)
@@ -88,6 +83,7 @@ class DefuseOpsPass(ModulePass):
     """Also inline `relay.composite`, and enter functions with `Compiler`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(
-            InlineBody(self.include_composite), apply_recursively=False
-        ).rewrite_module(op)
+        pattern = InlineBody(self.include_composite)
+        PatternWalker(Outside(pattern.keeps_body, pattern), apply_recursively=False).rewrite_module(
+            op
+        )

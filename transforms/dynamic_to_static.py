@@ -29,6 +29,7 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.names import described
+from xrelay.analysis.walking import walk
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn_base import DynamicOp
 from xrelay.dialects.shapes import is_dynamic
@@ -80,7 +81,7 @@ class DynamicToStaticPass(ModulePass):
     """As in `fold-constant`: the size up to which results of constants are always computed."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in op.walk()):
+        if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in walk(op)):
             ShapeResolution(op, self.max_bytes).run()
 
 

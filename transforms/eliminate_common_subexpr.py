@@ -15,8 +15,7 @@ the bodies of `relay.fused` and `relay.composite` and functions for other compil
 Source: Relay's EliminateCommonSubexpr, whose callback `fskip` is `skip` here.
 """
 
-from collections import ChainMap
-from collections.abc import Hashable, MutableMapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -25,11 +24,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import BlobAttr, ConstantOp
 
-Known = MutableMapping[Hashable, Operation]
+Known = dict[Hashable, Operation]
 
 
 def operand_key(value: SSAValue) -> Hashable:
@@ -64,24 +63,30 @@ class EliminateCommonSubexprPass(ModulePass):
     """Names of operations that all stay (`relay.cast`)."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        is_kept = Within(keeps_body)
         for block in op.body.blocks:
-            self.sweep(block, {})
+            self.sweep(block, {}, is_kept)
 
-    def sweep(self, block: Block, known: Known) -> None:
+    def sweep(self, block: Block, known: Known, is_kept: Within) -> None:
         """Merges the operations of a block with those in `known`, which are before it."""
+        added: list[Hashable] = []
         for op in list(block.ops):
-            if self.may_merge(op):
-                earlier = known.setdefault(operation_key(op), op)
+            if self.may_merge(op) and not is_kept(op):
+                key = operation_key(op)
+                earlier = known.setdefault(key, op)
                 if earlier is not op:
                     for old, new in zip(op.results, earlier.results, strict=True):
                         old.replace_all_uses_with(new)
                     op.detach()
                     op.erase()
                     continue
+                added.append(key)
             for region in op.regions:
                 isolated = op.has_trait(IsolatedFromAbove)
                 for inner in region.blocks:
-                    self.sweep(inner, {} if isolated else ChainMap({}, known))
+                    self.sweep(inner, {} if isolated else known, is_kept)
+        for key in added:
+            del known[key]
 
     def may_merge(self, op: Operation) -> bool:
         """Whether an operation is judged by its operands and properties alone."""
@@ -91,5 +96,4 @@ class EliminateCommonSubexprPass(ModulePass):
             and not op.regions
             and op.name not in self.skip
             and is_side_effect_free(op)
-            and not is_kept(op)
         )

@@ -32,14 +32,14 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
 )
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.dominance import check_dominance
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
@@ -79,7 +79,7 @@ class FoldOperator(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
             return
-        if isinstance(op, TupleOp | AnnotationOp | DeviceOp) or is_kept(op):
+        if isinstance(op, TupleOp | AnnotationOp | DeviceOp):
             return
         if not self.fold_qnn and op.name.startswith("relay.qnn."):
             return
@@ -153,7 +153,7 @@ class FoldBranch(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         branch = taken_branch(op)
-        if branch is None or is_kept(op):
+        if branch is None:
             return
         end = branch.last_op
         assert isinstance(op, scf.IfOp)
@@ -249,6 +249,7 @@ class FoldConstantPass(ModulePass):
             FoldOperator(self.max_bytes, self.fold_qnn),
             FoldBranch(),
         ]
-        PatternRewriteWalker(
-            GreedyRewritePatternApplier(patterns, dce_enabled=False), apply_recursively=False
+        PatternWalker(
+            Outside(keeps_body, GreedyRewritePatternApplier(patterns, dce_enabled=False)),
+            apply_recursively=False,
         ).rewrite_module(op)

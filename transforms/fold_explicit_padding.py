@@ -22,10 +22,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.dominance import check_dominance
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import boolean, int_array
@@ -82,7 +83,7 @@ class AbsorbPad(RewritePattern):
     """Folds the pad in front of a windowed operator."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, WindowOp) and not is_kept(op):
+        if isinstance(op, WindowOp):
             apply_rule(absorbed_pad, op, rewriter)
 
 
@@ -94,4 +95,4 @@ class FoldExplicitPaddingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_dominance(op)  # Operators that use each other could be rewritten for ever.
-        PatternRewriteWalker(AbsorbPad()).rewrite_module(op)
+        PatternWalker(Outside(keeps_body, AbsorbPad())).rewrite_module(op)

@@ -31,12 +31,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.scale_axis import Direction, Edit, Plan, plan
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import DivideOp, MultiplyOp
 from xrelay.dialects.reshape import ReshapeOp
 from xrelay.transforms.rewriting import Emitter, erase_unused, shape_of
@@ -66,7 +67,7 @@ class FoldScale(RewritePattern):
     constant_weights: bool
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, MultiplyOp) or is_kept(op):
+        if not isinstance(op, MultiplyOp):
             return
         each = plan(op, self.direction, self.constant_weights)
         if each is None or not each.folds:
@@ -102,8 +103,8 @@ class FoldScaleAxisPass(ModulePass):
                     f'\'directions\' has "{direction}", accepted are "backward" and "forward"'
                 )
             # The last multiplication first: it merges into the one before, which then moves on.
-            PatternRewriteWalker(
-                FoldScale(direction, self.constant_weights),
+            PatternWalker(
+                Outside(keeps_body, FoldScale(direction, self.constant_weights)),
                 apply_recursively=False,
                 walk_reverse=direction == "backward",
             ).rewrite_module(op)

@@ -30,6 +30,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.names import described
+from xrelay.analysis.walking import walk
 from xrelay.dialects.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import CalledBodyOp, YieldOp
@@ -68,7 +69,7 @@ class TypeInference:
     def __init__(self, module: ModuleOp):
         self.functions = {
             function.sym_name.data: function
-            for function in module.walk()
+            for function in walk(module)
             if isinstance(function, func.FuncOp)
         }
         self.changed = False
@@ -99,7 +100,7 @@ class TypeInference:
         """The functions that call each function, in order."""
         callers: dict[str, dict[str, None]] = {}
         for name, function in self.functions.items():
-            for op in function.walk():
+            for op in walk(function):
                 if isinstance(op, func.CallOp):
                     callers.setdefault(op.callee.string_value(), {})[name] = None
         return callers

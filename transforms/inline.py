@@ -27,13 +27,13 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.call_graph import CallGraph, symbols_used
+from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.dialects.functional import ApplyOp, GlobalVarOp, type_params_of
 from xrelay.transforms.inlining import closure_of, compiler_of, inline_call
 
@@ -88,7 +88,7 @@ class InlinePass(ModulePass):
         )
         # What is inlined has been inlined into before, so that each call is rewritten once.
         for name in graph.callees_first():
-            PatternRewriteWalker(patterns, apply_recursively=False).rewrite_region(
+            PatternWalker(patterns, apply_recursively=False).rewrite_region(
                 graph.functions[name].body
             )
         used_before = {use for uses in graph.uses.values() for use in uses}

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -28,6 +27,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.call_graph import CallGraph, symbols_used
+from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.dialects.core import CompositeOp
 from xrelay.transforms.defuse_ops import inline_body
 from xrelay.transforms.inlining import compiler_of, inline_call
@@ -82,9 +82,9 @@ class InlineCompilerFunctionsPass(ModulePass):
             ):
                 chosen[name] = function
         for name in graph.callees_first():
-            PatternRewriteWalker(
-                InlineCompilerFunction(chosen), apply_recursively=False
-            ).rewrite_region(graph.functions[name].body)
+            PatternWalker(InlineCompilerFunction(chosen), apply_recursively=False).rewrite_region(
+                graph.functions[name].body
+            )
         used: set[str] = set()
         for each in op.body.block.ops:
             used.update(symbols_used(each))

@@ -30,8 +30,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.binary import (
     DivideOp,
@@ -137,7 +138,7 @@ class Legalize(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         rule = RULES.get(type(op)) or PARTIAL_RULES.get(type(op))
-        if rule is None or belongs_to_backend(op):
+        if rule is None:
             return
         if all(has_static_type(value) for value in (*op.operands, *op.results)):
             apply_rule(rule, op, rewriter)
@@ -150,4 +151,6 @@ class LegalizePass(ModulePass):
     name = "legalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(Legalize(), apply_recursively=False).rewrite_module(op)
+        PatternWalker(
+            Outside(belongs_to_backend, Legalize()), apply_recursively=False
+        ).rewrite_module(op)

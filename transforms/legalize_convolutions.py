@@ -37,11 +37,11 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
 
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
 from xrelay.dialects.core import TupleOp
@@ -62,7 +62,7 @@ class LineAsImage(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv1DOp, rewriter: PatternRewriter, /) -> None:
-        if belongs_to_backend(op) or not op.is_plain:
+        if not op.is_plain:
             return
         left, right = line_padding(op.padding.get_values())
         emit = Emitter()
@@ -131,7 +131,7 @@ class TransposedAsConvolutions(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:
-        if belongs_to_backend(op) or is_dynamic(op.weight.type) or is_dynamic(op.data.type):
+        if is_dynamic(op.weight.type) or is_dynamic(op.data.type):
             return
         if not op.is_plain:
             return
@@ -266,4 +266,6 @@ class LegalizeConvolutionsPass(ModulePass):
         patterns = GreedyRewritePatternApplier(
             [LineAsImage(), TransposedAsConvolutions()], dce_enabled=False
         )
-        PatternRewriteWalker(patterns, apply_recursively=False).rewrite_module(op)
+        PatternWalker(
+            Outside(belongs_to_backend, patterns), apply_recursively=False
+        ).rewrite_module(op)

@@ -28,8 +28,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.conv import (
     Conv2DOp,
@@ -138,7 +139,7 @@ class LegalizeLayout(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         rule = next((rule for family, rule in RULES if isinstance(op, family)), None)
-        if rule is None or belongs_to_backend(op):
+        if rule is None:
             return
         if all(has_static_type(value) for value in (*op.operands, *op.results)):
             apply_rule(rule, op, rewriter)
@@ -148,7 +149,7 @@ class MergeTransforms(RewritePattern):
     """Makes one change of layout of two that follow one another, or none."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, LayoutTransformOp) and not belongs_to_backend(op):
+        if isinstance(op, LayoutTransformOp):
             apply_rule(merged, op, rewriter)
 
 
@@ -160,4 +161,6 @@ class LegalizeLayoutsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for pattern in (LegalizeLayout(), MergeTransforms()):
-            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+            PatternWalker(
+                Outside(belongs_to_backend, pattern), apply_recursively=False
+            ).rewrite_module(op)

@@ -20,8 +20,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.binary import SubtractOp
 from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS, QnnProductOp
@@ -38,7 +39,7 @@ class ProductOfIntegers(RewritePattern):
     """The factors without their zero points are integers like others."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, QnnProductOp) or belongs_to_backend(op):
+        if not isinstance(op, QnnProductOp):
             return
         emit = Emitter()
         lhs = self.shifted(emit, op.operands[0], op.operands[2], None)
@@ -70,4 +71,6 @@ class LegalizeQuantizedProductsPass(ModulePass):
     name = "legalize-quantized-products"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(ProductOfIntegers(), apply_recursively=False).rewrite_module(op)
+        PatternWalker(
+            Outside(belongs_to_backend, ProductOfIntegers()), apply_recursively=False
+        ).rewrite_module(op)

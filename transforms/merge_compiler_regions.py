@@ -24,10 +24,11 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriteWalker
 
+from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.region_merging import plan_merge
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.walking import walk
 from xrelay.transforms.borders import RemoveBorders
 
 
@@ -44,9 +45,9 @@ class MergeCompilerRegionsPass(ModulePass):
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
+        for function in walk(op):
             if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
                 plan = plan_merge(function, speculate=self.speculate)
-                PatternRewriteWalker(
-                    RemoveBorders(plan.in_front), apply_recursively=False
-                ).rewrite_region(function.body)
+                PatternWalker(RemoveBorders(plan.in_front), apply_recursively=False).rewrite_region(
+                    function.body
+                )

@@ -23,13 +23,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.compilers import REGISTRY
 from xrelay.analysis.pattern_groups import PatternGroup, find_groups
+from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.patterns import CompositePattern
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.walking import walk
 from xrelay.dialects.core import CompositeOp, YieldOp
 from xrelay.transforms.rewriting import erase_unused
 
@@ -71,7 +73,7 @@ class OutlineGroup(RewritePattern):
 
 def merge_composites(op: ModuleOp, table: Sequence[CompositePattern]) -> None:
     """Makes composites of the patterns of a table in all functions of a module."""
-    for function in op.walk():
+    for function in walk(op):
         if not isinstance(function, func.FuncOp) or has_flag(function, SKIPPED_FUNCTIONS):
             continue
         for entry in table:
@@ -81,7 +83,7 @@ def merge_composites(op: ModuleOp, table: Sequence[CompositePattern]) -> None:
             }
             # From the last to the first: the inputs of a group are the results of others that are
             # still to be replaced, and are replaced in it too then.
-            PatternRewriteWalker(
+            PatternWalker(
                 OutlineGroup(entry.name, groups), apply_recursively=False, walk_reverse=True
             ).rewrite_region(function.body)
 

@@ -21,7 +21,6 @@ from xdsl.ir import OpResult
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -30,13 +29,15 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.dependencies import block_of, encloses
 from xrelay.analysis.names import described, module_symbols, sanitized, unused_name
+from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.walking import walk
 from xrelay.dialects.functional import ApplyOp, ClosureOp, GlobalVarOp
 from xrelay.transforms.inlining import compiler_of
 
 
 def check_closed(op: ClosureOp) -> None:
     """Refuses a function that uses values from outside."""
-    for inner in op.body.walk():
+    for inner in walk(op.body):
         for value in inner.operands:
             if not encloses(op.block, block_of(value)):
                 what = described(value.op) if isinstance(value, OpResult) else "a parameter"
@@ -121,5 +122,5 @@ class OutlineCompilerFunctionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         outline = OutlineClosure(op, self.compiler, module_symbols(op))
-        PatternRewriteWalker(outline, apply_recursively=False).rewrite_module(op)
+        PatternWalker(outline, apply_recursively=False).rewrite_module(op)
         op.body.block.add_ops(outline.made.values())

@@ -32,6 +32,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.compilers import DEFAULT
 from xrelay.analysis.dependencies import Effects
+from xrelay.analysis.walking import walk
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.operands import exchange_operands
 
@@ -100,7 +101,7 @@ class Segments:
 def _producers(op: Operation, block: Block) -> set[Operation]:
     """The operations of the block that one waits for, those inside of its regions included."""
     found: set[Operation] = set()
-    for inner in op.walk():
+    for inner in walk(op):
         for value in inner.operands:
             owner = value.owner
             if isinstance(owner, Operation) and owner.parent is block and owner is not op:
@@ -163,7 +164,7 @@ class _Outlining:
         for op in self.ops:
             op.detach()
             body.add_op(op)
-            for inner in op.walk():
+            for inner in walk(op):
                 outside = [value for value in inner.operands if self.is_outside(value, body)]
                 exchange_operands([inner], {value: self.imported(value, body) for value in outside})
         args = [value for value, own in self.inputs.items() if isinstance(own, BlockArgument)]
@@ -248,7 +249,7 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[fun
         made = _Outlining(ops, name, segments.inside, moved).run(last)
         module.body.block.add_op(made)
         created.append(made)
-    exchange_operands(function.walk(), moved)
+    exchange_operands(walk(function), moved)
     for op in list(block.ops):
         if isinstance(op, ConstantOp) and not op.result.uses:
             op.detach()

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from xrelay.analysis.fusion import FusionGroup, FusionNode, FusionPlan, is_operator
 from xrelay.analysis.fusion_policy import groups_in_order
+from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import StopFusionOp
 from xrelay.dialects.core import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly
@@ -169,7 +170,7 @@ class _Outliner:
     def finish(self, root: Operation) -> None:
         """Exchanges operands outside of the groups, and removes what is no longer needed."""
         # What is in a group uses the members themselves.
-        outside = (op for op in root.walk() if not isinstance(op.parent_op(), FusedOp))
+        outside = (op for op in walk(root) if not isinstance(op.parent_op(), FusedOp))
         exchange_operands(outside, self.replaced)
         for op in reversed(self.unneeded):
             if not any(result.uses for result in op.results):

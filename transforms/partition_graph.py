@@ -33,7 +33,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -44,6 +43,8 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from xrelay.analysis.compilers import DEFAULT, REGISTRY
 from xrelay.analysis.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
+from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.borders import RemoveBorders
@@ -122,7 +123,7 @@ class _Outliner:
             for end in partitioned.region.outputs:
                 self.exchange(end.result, replaced[end.data])
         for function in (self.partition.function, *made):
-            exchange_operands(function.walk(), self.exchanged)
+            exchange_operands(walk(function), self.exchanged)
         for partitioned in reversed(self.partition.regions):
             for border in (*partitioned.region.outputs, *partitioned.sources):
                 self.rewriter.erase(border)
@@ -281,13 +282,13 @@ class PartitionGraphPass(ModulePass):
     """Whether constants that enter a region move into its function."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(
+        PatternWalker(
             GreedyRewritePatternApplier(
                 [RemoveBorders(in_front_of_default), FlattenTupleOutput()], dce_enabled=False
             )
         ).rewrite_module(op)
         partitions: dict[Operation, Partition] = {}
-        for each in op.walk():
+        for each in walk(op):
             if isinstance(each, func.FuncOp):
                 partition = plan_partition(each)
                 if partition.regions or partition.dead:
@@ -295,5 +296,5 @@ class PartitionGraphPass(ModulePass):
         outline = OutlineRegions(
             partitions, self.mod_name, self.bind_constants, module_symbols(op), []
         )
-        PatternRewriteWalker(outline, apply_recursively=False).rewrite_module(op)
+        PatternWalker(outline, apply_recursively=False).rewrite_module(op)
         op.body.block.add_ops(map(hand_over, outline.made))

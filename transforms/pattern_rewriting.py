@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.matching import Match, match
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.patterns import Pattern
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.scopes import keeps_body
 from xrelay.transforms.rewriting import Emitter, apply_rule
 
 MOST_ROUNDS = 100
@@ -44,7 +45,7 @@ class RewriteMatches(RewritePattern):
     rule: PatternRule
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if len(op.results) != 1 or is_kept(op):
+        if len(op.results) != 1:
             return
         found = match(self.rule.pattern, op.results[0])
         if found is not None:
@@ -63,8 +64,10 @@ def rewrite_patterns(op: ModuleOp, rules: Sequence[PatternRule]) -> None:
         changed = [
             rule
             for rule in active
-            if PatternRewriteWalker(
-                RewriteMatches(rule), apply_recursively=False, walk_reverse=True
+            if PatternWalker(
+                Outside(keeps_body, RewriteMatches(rule)),
+                apply_recursively=False,
+                walk_reverse=True,
             ).rewrite_module(op)
         ]
         active = [rule for rule in active if not rule.once]

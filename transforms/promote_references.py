@@ -32,6 +32,7 @@ from xdsl.passes import ModulePass
 
 from xrelay.analysis.dependencies import block_of
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluation_order
+from xrelay.analysis.walking import walk
 from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core import (
     RefCreateOp,
@@ -152,7 +153,7 @@ def promote_references(function: func.FuncOp) -> None:
     for value, source in known.items():
         if source.name_hint is None:
             source.name_hint = value.name_hint
-    exchange_operands(function.walk(), known)
+    exchange_operands(walk(function), known)
     for op in reversed(removed):
         op.detach()
         op.erase()
@@ -160,7 +161,7 @@ def promote_references(function: func.FuncOp) -> None:
 
 def references(root: Operation) -> Iterator[Operation]:
     """The operations in another one that make, read and write cells."""
-    for op in root.walk():
+    for op in walk(root):
         if isinstance(op, RefCreateOp | RefReadOp | RefWriteOp):
             yield op
 
@@ -172,6 +173,6 @@ class PromoteReferencesPass(ModulePass):
     name = "promote-references"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
+        for function in walk(op):
             if isinstance(function, func.FuncOp) and not has_flag(function, UNFUSED_FUNCTIONS):
                 promote_references(function)

@@ -35,11 +35,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.matching import Match, match
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, wildcard
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
@@ -384,7 +385,7 @@ class Recognize(RewritePattern):
         self.rules = rules
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, RelayOp) or not op.operands or is_kept(op):
+        if not isinstance(op, RelayOp) or not op.operands:
             return
         result = op.results[0]
         if not has_static_type(result) or not is_floating(result):
@@ -420,6 +421,6 @@ class RecognizeOperatorsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = {"": True, "composites": self.composites, "attention": self.attention}
         rules = [rule for rule in RULES if options[rule.option]]
-        PatternRewriteWalker(
-            Recognize(rules), apply_recursively=False, walk_reverse=True
+        PatternWalker(
+            Outside(keeps_body, Recognize(rules)), apply_recursively=False, walk_reverse=True
         ).rewrite_module(op)

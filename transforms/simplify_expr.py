@@ -36,11 +36,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, i1
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.constants import number_of
 from xrelay.analysis.dominance import check_dominance
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import (
     AddOp,
     BroadcastBinaryOp,
@@ -457,7 +458,7 @@ class ApplyRules(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         rules = self.rules.get(type(op))
-        if rules is None or is_kept(op):
+        if rules is None:
             return
         for rule in rules:
             if apply_rule(rule, op, rewriter):
@@ -483,4 +484,4 @@ class SimplifyExprPass(ModulePass):
             "reassociate": self.reassociate,
         }
         entries = [entry for entry in RULES if options[entry.option]]
-        PatternRewriteWalker(ApplyRules(entries)).rewrite_module(op)
+        PatternWalker(Outside(keeps_body, ApplyRules(entries))).rewrite_module(op)

@@ -34,12 +34,12 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
 
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.core import TupleGetItemOp
 from xrelay.dialects.norm import (
@@ -68,7 +68,7 @@ class ScaleAndShift(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TupleGetItemOp, rewriter: PatternRewriter, /) -> None:
         norm = op.tuple_value.owner
-        if not isinstance(norm, BatchNormOp) or op.index.value.data != 0 or is_kept(op):
+        if not isinstance(norm, BatchNormOp) or op.index.value.data != 0:
             return
         emit = Emitter()
         epsilon = emit.scalar(norm.epsilon.value.data, norm.data)
@@ -94,7 +94,7 @@ class SkipDropout(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TupleGetItemOp, rewriter: PatternRewriter, /) -> None:
         dropout = op.tuple_value.owner
-        if not isinstance(dropout, DropoutOp) or op.index.value.data != 0 or is_kept(op):
+        if not isinstance(dropout, DropoutOp) or op.index.value.data != 0:
             return
         rewriter.replace(op, (), (dropout.data,))
         if not dropout.result.uses:
@@ -106,8 +106,6 @@ class Standardize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StandardizingOp, rewriter: PatternRewriter, /) -> None:
-        if is_kept(op):
-            return
         emit = Emitter()
         axis, shape = op.channel_axis, op.data.type.get_shape()
         match op:
@@ -155,5 +153,5 @@ class SimplifyInferencePass(ModulePass):
         patterns: list[RewritePattern] = [ScaleAndShift(), SkipDropout()]
         if not self.keep_norms:
             patterns.append(Standardize())
-        applier = GreedyRewritePatternApplier(patterns, dce_enabled=False)
-        PatternRewriteWalker(applier, apply_recursively=False).rewrite_module(op)
+        applier = Outside(keeps_body, GreedyRewritePatternApplier(patterns, dce_enabled=False))
+        PatternWalker(applier, apply_recursively=False).rewrite_module(op)

@@ -31,10 +31,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.dominance import check_dominance
-from xrelay.analysis.scopes import is_kept
+from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.scopes import keeps_body
+from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import BroadcastBinaryOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp
@@ -161,7 +163,7 @@ class Fed:
 
     def __init__(self, module: ModuleOp):
         self.values: set[SSAValue] = set()
-        for op in module.walk():
+        for op in walk(module):
             self.learn(op)
 
     def learn(self, op: Operation) -> None:
@@ -193,7 +195,7 @@ class SinkReshape(RewritePattern):
     fed: Fed
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, RelayOp) or is_kept(op):
+        if not isinstance(op, RelayOp):
             return
         match op:
             case ElementwiseUnaryOp() | BroadcastBinaryOp() | WhereOp():
@@ -306,4 +308,4 @@ class SinkReshapePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_dominance(op)  # Operators that use each other could be rewritten for ever.
-        PatternRewriteWalker(SinkReshape(Fed(op))).rewrite_module(op)
+        PatternWalker(Outside(keeps_body, SinkReshape(Fed(op)))).rewrite_module(op)

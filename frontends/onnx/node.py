@@ -264,20 +264,18 @@ class Node:
         """
         A required input of a rank, and of those lengths that are not None.
 
-        Raises OnnxImportError naming the input as `what`.
+        Raises OnnxImportError that names the input as `what`.
         """
         value = self.input(index)
-        self.require_shape(value, f"input {index} ('{what}')", shape)
-        return value
-
-    def require_shape(self, value: SSAValue, what: str, shape: Sequence[int | None]) -> None:
-        """Raises OnnxImportError unless a value has a rank, and those lengths that are not None."""
         found = self.shape_of(value)
         if len(found) != len(shape) or any(
             length not in (None, dim) for length, dim in zip(shape, found, strict=True)
         ):
             expected = ", ".join("?" if length is None else str(length) for length in shape)
-            raise OnnxImportError(f"{what} has the shape {list(found)}, expected [{expected}]")
+            raise OnnxImportError(
+                f"input {index} ('{what}') has the shape {list(found)}, expected [{expected}]"
+            )
+        return value
 
     def optional(self, index: int) -> SSAValue | None:
         """An input, None when it is absent."""

@@ -142,7 +142,7 @@ def require_few(node: Node, rounds: int) -> None:
 
 
 def require_small(node: Node, operations: int, rounds: int) -> None:
-    """Refuses a loop that would become too large, by what its first round made: nested loops did theirs."""
+    """Refuses a loop that would become too large, by what its first round made, inner loops included."""
     if operations * rounds > MAX_OPERATIONS:
         raise UnsupportedNode(
             f"loops are unrolled, and its {rounds} rounds of {operations} operations make "

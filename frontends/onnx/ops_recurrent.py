@@ -134,7 +134,24 @@ def recurrent(
         if backwards is None:
             raise OnnxImportError(f"'direction' is \"{node.string('direction', '')}\"")
         batch_first = node.flag("layout")
-        data = node.input(0)
+        data = node.shaped(0, "X", (None, None, None))
+        length, batch, width = node.shape_of(data)
+        if batch_first:
+            length, batch = batch, length
+        directions, size = len(backwards), node.shape_of(node.shaped(2, "R", (None,) * 3))[2]
+        gates = sum(cuts) * size
+        node.shaped(1, "W", (directions, gates, width))
+        node.shaped(2, "R", (directions, gates, size))
+        state = (batch, directions, size) if batch_first else (directions, batch, size)
+        for index, name, shape in (
+            (3, "B", (directions, 2 * gates)),
+            (4, "sequence_lens", (batch,)),
+            (5, "initial_h", state),
+            (6, "initial_c", state),
+            (7, "P", (directions, 3 * size)),
+        ):
+            if node.has_input(index):
+                node.shaped(index, name, shape)
         initial = [node.optional(index) for index in range(5, 5 + states)]
         if batch_first:
             data, *initial = (
@@ -142,22 +159,6 @@ def recurrent(
                 for value in (data, *initial)
             )
             assert data is not None
-        node.require_shape(data, "input 0 ('X')", (None, None, None))
-        length, batch, width = node.shape_of(data)
-        directions, size = len(backwards), node.shape_of(node.shaped(2, "R", (None,) * 3))[2]
-        gates = sum(cuts) * size
-        node.shaped(1, "W", (directions, gates, width))
-        node.shaped(2, "R", (directions, gates, size))
-        for index, name, shape in (
-            (3, "B", (directions, 2 * gates)),
-            (4, "sequence_lens", (batch,)),
-            (7, "P", (directions, 3 * size)),
-        ):
-            if node.has_input(index):
-                node.shaped(index, name, shape)
-        for value in initial:
-            if value is not None:
-                node.require_shape(value, "an initial state", (directions, batch, size))
         if length < 1:
             raise UnsupportedNode("its sequence is empty")
         lengths = _lengths(node, length)

@@ -61,7 +61,7 @@ def affine_grid(node: Node) -> SSAValue:
     AffineGrid: where matrices move the places of a regular grid, which goes from -1 to 1 along each
     axis. (The function that ONNX defines it by takes no batch of one matrix for two dimensions.)
     """
-    align_corners = bool(node.integer("align_corners", 0))
+    align_corners = node.flag("align_corners")
     matrices = node.input(0)
     size = node.known_lengths(1, "size")
     rank = len(size) - 2
@@ -78,7 +78,7 @@ def affine_grid(node: Node) -> SSAValue:
     points = np.stack([*places, np.ones(prod(lengths))], axis=-1)
     grid = node.constant(points[None].astype(node.element_dtype(matrices)))
     moved = node.emit(BatchMatmulOp(grid, matrices, transpose_b=True))
-    return reshaped(node, moved, (batch, *lengths, rank))
+    return reshaped(node, moved, (*batch, *lengths, rank))
 
 
 def _grid_places(length: int, align_corners: bool) -> Array:

@@ -39,6 +39,15 @@ def may_overflow(operands: Mapping[str, Array]) -> bool:
     )
 
 
+def product_may_overflow(operands: Mapping[str, Array]) -> bool:
+    """Whether the product of all integers can leave their type."""
+    return any(
+        np.log2(np.maximum(np.abs(a.astype(np.float64)), 1)).sum() >= 8 * a.itemsize - 1
+        for a in operands.values()
+        if a.dtype.kind in "iu"
+    )
+
+
 def not_finite(operands: Mapping[str, Array]) -> bool:
     """Whether infinities or NaN are among the numbers."""
     return any(not np.isfinite(a).all() for a in operands.values() if a.dtype.kind == "f")
@@ -55,9 +64,9 @@ def has_no_variance(operands: Mapping[str, Array]) -> bool:
 
 
 def has_large(operands: Mapping[str, Array]) -> bool:
-    """Whether numbers are not finite, or their squares are not."""
+    """Whether some squares are much larger than others can be, or numbers are not finite."""
     with np.errstate(invalid="ignore"):
-        return any(not (np.abs(a) < 1e4).all() for a in operands.values() if a.dtype.kind == "f")
+        return any(not (np.abs(a) < 4).all() for a in operands.values() if a.dtype.kind == "f")
 
 
 def has_integers(operands: Mapping[str, Array]) -> bool:
@@ -93,6 +102,11 @@ EXCEPTIONS = (
         "Reduce.*|Gemm|Shrink",
         may_overflow,
         "sums of integers wrap around; onnxruntime saturates, and sums int64 in float64",
+    ),
+    Known(
+        "ReduceProd",
+        product_may_overflow,
+        "products of integers wrap around; onnxruntime saturates",
     ),
     Known(
         "DFT|STFT",

@@ -208,7 +208,10 @@ def test_damaged_entries_are_made_again(
     assert messages().startswith("loaded from")
 
 
-@pytest.mark.parametrize("location", ["/dev/zero", "../secret", "pipe", "link", "weights"])
+@pytest.mark.parametrize(
+    "location",
+    ["/dev/zero", "../secret", "pipe", "link", "conv.onnx.weights.npz", "weights"],
+)
 def test_what_a_model_names_is_read_only_where_the_importer_would(
     folder: Path, location: str
 ) -> None:
@@ -217,7 +220,8 @@ def test_what_a_model_names_is_read_only_where_the_importer_would(
     models.mkdir()
     (folder / "secret").write_bytes(b"secret")
     (models / "weights").write_bytes(b"weights")
-    (models / "link").symlink_to(folder / "secret")
+    for name in ("link", "conv.onnx.weights.npz"):
+        (models / name).symlink_to(folder / "secret")
     os.mkfifo(models / "pipe")
     model = onnx.load(folder / "conv.onnx")
     onnx.helper.set_model_props(model, {"location": location})

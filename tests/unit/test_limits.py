@@ -14,6 +14,7 @@ from xrelay.compiler import context, parse_program, read_model, relay_passes, ru
 from xrelay.dialects.limits import Limits
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.options import CompileError, CompileOptions
+from xrelay.tools.errors import FAILED
 
 Command = Callable[..., Any]
 ModelOf = Callable[..., ModelProto]
@@ -109,18 +110,45 @@ def test_constants_of_a_model(folder: Path) -> None:
         xrelay.compile(folder / "conv.onnx", max_bytes=863)
 
 
-def test_constants_that_folding_computes(model_of: ModelOf) -> None:
-    """The outer sum of two vectors is larger than they are."""
+@pytest.fixture
+def outer_sum(model_of: ModelOf) -> ModelProto:
+    """A model that adds two constant vectors to a matrix, which is larger than they are."""
     weights = [
         numpy_helper.from_array(np.arange(500, dtype=np.float32).reshape(shape), name)
         for name, shape in (("a", (500, 1)), ("b", (1, 500)))
     ]
     nodes = [helper.make_node("Add", ["a", "b"], ["c"]), helper.make_node("Add", ["c", "x"], ["y"])]
-    model = model_of(nodes, {"x": (np.float32, (500, 500))}, ["y"], weights)
+    return model_of(nodes, {"x": (np.float32, (500, 500))}, ["y"], weights)
+
+
+def test_constants_that_folding_computes(outer_sum: ModelProto) -> None:
     limits = Limits(max_bytes=999_999)
-    module, _ = read_model(model, limits=limits)
-    with pytest.raises(CompileError, match="the constants of the program have 1000000 bytes"):
+    module, _ = read_model(outer_sum, limits=limits)
+    message = "the constants of the program have 1000000 bytes"
+    with pytest.raises(CompileError, match=message):
         run_passes(module, relay_passes(CompileOptions().target), limits=limits)
+    with pytest.raises(CompileError, match=message):
+        xrelay.compile(outer_sum, backends=["numpy"], max_bytes=999_999)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--backend", "numpy"),
+        ("compile", "--emit-after", "fuse-ops", "-o", "m.mlir"),
+        ("explain",),
+        ("view", "-o", "m.html"),
+        ("tune", "-o", "m.json"),
+        ("partition", "--backend", "numpy"),
+    ],
+)
+def test_commands_bound_what_passes_make(
+    cmd: Command, inside: Path, outer_sum: ModelProto, words: tuple[str, ...]
+) -> None:
+    (inside / "outer.onnx").write_bytes(outer_sum.SerializeToString())
+    command, *options = words
+    result = cmd(command, "outer.onnx", *options, "--max-bytes", 999_999)
+    result.refused("the constants of the program have 1000000 bytes", code=FAILED)
 
 
 def test_workspace_of_a_program(model_of: ModelOf) -> None:

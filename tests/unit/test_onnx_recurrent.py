@@ -117,6 +117,21 @@ def test_batch_first_is_transposed(op: str):
     check(op, [batch_first], constants, expected, opset=14, outputs=2, hidden_size=SIZE, layout=1)
 
 
+@pytest.mark.parametrize("layout", [0, 1])
+@pytest.mark.parametrize("rank", [2, 4])
+def test_ranks(layout: int, rank: int):
+    data, constants = network("LSTM", states=True)
+    options = {"opset": 14, "hidden_size": SIZE, "layout": layout}
+    with pytest.raises(OnnxImportError, match=r"input 0 \('X'\) has the shape"):
+        import_model(one_node("LSTM", [floats(*range(1, 1 + rank))], constants, **options))
+    constants[4] = floats(*range(1, 1 + rank))
+    shape = f"{BATCH}, 1, {SIZE}" if layout else f"1, {BATCH}, {SIZE}"
+    if layout:
+        data = [each.transpose(1, 0, 2).copy() for each in data]
+    with pytest.raises(OnnxImportError, match=rf"\('initial_h'\) .* expected \[{shape}\]"):
+        import_model(one_node("LSTM", data, constants, **options))
+
+
 def test_weights_of_the_state_are_made_once():
     data, constants = network("GRU")
     module = import_model(one_node("GRU", data, constants, opset=14, hidden_size=SIZE))

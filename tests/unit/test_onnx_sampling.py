@@ -169,6 +169,21 @@ def test_affine_grid_of_other_ranks():
         import_model(one_node("AffineGrid", [floats(1, 2, 3)], [longs()], opset=20))
 
 
+@pytest.mark.parametrize(
+    ("size", "options", "message"),
+    [
+        ([], {}, r"'size' is \[\]"),
+        ([1, 3, -4, 4], {}, r"\('size'\) is \[1, 3, -4, 4\]"),
+        ([1, 3, 2**20, 2**20], {}, "places of the grid has the shape"),
+        ([1, 3, 4, 4], {"align_corners": 2}, "'align_corners' is 2, expected 0 or 1"),
+    ],
+)
+def test_affine_grid_of_no_images(size: list[int], options: dict[str, int], message: str):
+    model = one_node("AffineGrid", [floats(1, 2, 3)], [longs(*size)], opset=20, **options)
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(model)
+
+
 # Pooling
 
 

@@ -160,7 +160,7 @@ def test_opt_says_that_a_stream_has_no_weights(
     before = files(inside)
     result = opt_cmd("conv.onnx", "-p", "fuse-ops", *output)
     assert result.code == 0
-    assert "1 large constants, 0.0 MB, are left out; -o NAME.mlir writes them" in result.err
+    assert "no weights, 864 bytes in large constants (1); -o NAME.mlir writes them" in result.err
     assert files(inside) == before
     assert not Path(f"{os.devnull}.weights.npz").exists()
     assert opt_cmd("add.mlir", *output).err == ""
@@ -265,6 +265,24 @@ def test_floats_without_decimals_are_read_as_they_are_printed(tmp_path: Path) ->
             (op,) = read_mlir(path).ops
             assert isinstance(op, ConstantOp)
             np.testing.assert_array_equal(constant_array(op), constant)
+
+
+def test_bits_of_floats_beside_signs_and_comments(tmp_path: Path) -> None:
+    path = tmp_path / "constants.mlir"
+    path.write_text(
+        """%c = relay.constant dense<[ // a > b, 0x1
+          - 1.5, 0x7F800000, 2, 0x80000000]> : tensor<4xf32>"""
+    )
+    (op,) = read_mlir(path).ops
+    assert isinstance(op, ConstantOp)
+    np.testing.assert_array_equal(constant_array(op), np.array([-1.5, np.inf, 2, -0.0], "f4"))
+    assert np.signbit(constant_array(op)[3])
+
+
+def test_bits_with_a_sign_are_refused(opt_cmd: Command, tmp_path: Path) -> None:
+    """As in MLIR."""
+    (tmp_path / "a.mlir").write_text("%c = relay.constant dense<-0x1> : tensor<f32>")
+    opt_cmd(tmp_path / "a.mlir").refused("'-0x1' has a sign, expected bits of f32")
 
 
 def test_a_float_of_too_many_bits_is_refused(opt_cmd: Command, tmp_path: Path) -> None:

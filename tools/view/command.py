@@ -65,9 +65,8 @@ def read_graphs(
     with failing_with(FAILED):
         if not args.no_simplify:
             target, threads = compile_options.target, compile_options.threads
-            run_passes(
-                module, (*preparation(target), FuseCompositesPass(target, threads)), progress
-            )
+            passes = (*preparation(target), FuseCompositesPass(target, threads))
+            run_passes(module, passes, progress, compile_options.limits)
         progress("plan fusion")
         drawn = graphs(module, options)
         if not drawn:

@@ -27,6 +27,7 @@ from xrelay.analysis.fusion import (
     plan_fusion,
 )
 from xrelay.analysis.scopes import has_flag
+from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import (
@@ -76,11 +77,11 @@ def graphs(module: ModuleOp, options: FusionOptions) -> list[Graph]:
     }
     called = {
         compiled[op.callee.root_reference.data]
-        for op in module.walk()
+        for op in walk(module)
         if isinstance(op, func.CallOp) and op.callee.root_reference.data in compiled
     }
     result: list[Graph] = []
-    for op in module.walk():
+    for op in walk(module):
         if isinstance(op, CalledBodyOp) or op in called:
             continue
         for block in (block for region in op.regions for block in region.blocks):
@@ -95,7 +96,7 @@ def _has_operators(block: Block) -> bool:
     return any(
         isinstance(op, RelayOp | CalledBodyOp)
         for child in block.ops
-        for op in (child.walk() if inside else (child,))
+        for op in (walk(child) if inside else (child,))
     )
 
 
@@ -254,7 +255,7 @@ class _Drawing:
             if source is not None:
                 sources[source] = None
         if node.op.regions:
-            for inner in node.op.walk():
+            for inner in walk(node.op):
                 for operand in inner.operands:
                     source = self.sources.get(operand)
                     if source is not None:

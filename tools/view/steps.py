@@ -9,6 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xrelay.analysis.walking import walk
 from xrelay.compiler import kernel_options, run_passes
 from xrelay.lowering.program import Step, entry_function, lower_function
 from xrelay.options import CompileOptions, Progress
@@ -37,7 +38,7 @@ def steps_of(
 
     Raises DiagnosticException for what has no code.
     """
-    run_passes(module, [fusion], progress)
+    run_passes(module, [fusion], progress, options.limits)
     progress("generate kernels")
     return lower_function(entry_function(module), kernel_options(options)).steps
 
@@ -53,7 +54,7 @@ def work_by_operation(
         share = None if seconds is None else seconds / total if total else 0.0
         work = Work(number, step, seconds, share)
         if step.op is not None:
-            result.update((op, work) for op in step.op.walk())
+            result.update((op, work) for op in walk(step.op))
     return result
 
 

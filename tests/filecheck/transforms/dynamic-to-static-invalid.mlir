@@ -7,4 +7,4 @@ func.func @sizes(%x: tensor<7xf32>) -> tensor<?x?xf32> {
   func.return %0 : tensor<?x?xf32>
 }
 
-// CHECK: error: relay.dyn.reshape
+// CHECK: error: pass 'dynamic-to-static': relay.dyn.reshape

@@ -10,6 +10,6 @@ func.func @branches(%p: i1, %x: tensor<2xf32>, %y: tensor<2xi32>) {
   func.return
 }
 
-// CHECK: error: scf.if: one body yields tensor<2xf32>, another tensor<2xi32>
+// CHECK: error: pass 'infer-type': scf.if: one body yields tensor<2xf32>, another tensor<2xi32>
 
-// STATED: error: relay.exp %sum: result type is tensor<3xf32>, but the operands give tensor<2xf32>
+// STATED: error: pass 'infer-type': relay.exp %sum: result type is tensor<3xf32>, but the operands give tensor<2xf32>

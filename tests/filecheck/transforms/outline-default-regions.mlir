@@ -59,7 +59,7 @@ func.func private @pair(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tensor<2xf32>
 // OTHER-NEXT:    relay.tuple
 // OTHER-NEXT:    relay.concatenate
 
-// NONE: error: there is no function @nothing of one block
+// NONE: error: pass 'outline-default-regions': there is no function @nothing of one block
 
 // Calls of functions without effects (Primitive) are in no order: they run as soon as they can.
 func.func @calls(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
