@@ -114,7 +114,7 @@ def test_interrupted_while_modules_load(program: str, module: str, folder: Path)
 def test_interrupted_in_a_thread_with_a_deep_stack() -> None:
     script = """\
 import os, signal
-from xrelay.tools.deep import with_deep_stack
+from xrelay.deep import with_deep_stack
 from xrelay.tools.start import until_interrupted
 
 def endless():
