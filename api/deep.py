@@ -46,13 +46,13 @@ def with_deep_stack(function: Callable[[], T]) -> T:
     raised: list[BaseException] = []
 
     def body() -> None:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         try:
             returned.append(function())
         except BaseException as error:  # noqa: BLE001 raised again by the caller's thread
             raised.append(error)
 
     with _ROOM.taken():
+        # The thread leaves them to the main one for good: heard while it starts, they would end neither.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             thread = _ROOM.start(body)
