@@ -4,7 +4,7 @@ import ctypes
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -65,7 +65,7 @@ def with_deep_stack(function: Callable[[], T]) -> T:
     return returned[0]
 
 
-def _wait_for(thread: threading.Thread, mask: set[signal.Signals]) -> None:
+def _wait_for(thread: threading.Thread, mask: Collection[int]) -> None:
     """
     Waits for a thread that was started while interrupts were blocked, and sets the `mask` of signals
     from before. Ctrl-C, which only the main thread hears of, ends both.
