@@ -29,7 +29,7 @@ class RelayGrammarFuzzer(Fuzzer):
     name: ClassVar[str] = "relay-grammar"
     suffix: ClassVar[str] = ".relay"
     seconds: ClassVar[float] = 20
-    quick: ClassVar[int] = 20
+    quick: ClassVar[int] = 10
 
     def prepare(self) -> None:
         register_compilers()
