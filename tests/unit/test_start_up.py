@@ -1,6 +1,7 @@
 """What commands load: the time that they take before they begin is that of imports."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,43 @@ def test_a_compiled_model_runs_without_the_compiler(folder: Path) -> None:
     assert loaded(COMPILER, "xrelay", "run", model, cache=cache) == []
     assert loaded(COMPILER, "xrelay", "cache", cache=cache) == []
     assert loaded(COMPILER, "xrelay", "cache", "--clear", cache=cache) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "redirection", "code", "message"),
+    [
+        ("xrelay run add.mlir", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay ops", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay --help", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay --help", ">/dev/full", 2, "cannot write: No space left on device"),
+        ("xrelay run --help", ">/dev/full", 2, "cannot write: No space left on device"),
+        ("xrelay compile add.mlir -o new.mlir", "<&- >&-", 0, None),
+        ("xrelay run missing.onnx", "2>&-", 2, None),
+        ("xrelay-opt add.mlir", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay-opt add.mlir", ">/dev/full", 2, "cannot write: No space left on device"),
+        ("xrelay-opt", "<&-", 2, "Bad file descriptor"),
+        ("xrelay-opt", "<&- >&- 2>&-", 2, None),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    command: str, redirection: str, code: int, message: str | None, folder: Path
+) -> None:
+    program, *words = command.split()
+    call = f"import sys\n{COMMANDS[program]}\nsys.argv[0] = '{program}'\nsys.exit(main())\n"
+    shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", call, *words]
+    done = subprocess.run(
+        shell,
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (code, ""), done
+    if message is None:
+        assert done.stderr == ""
+        return
+    assert re.fullmatch(rf"{program}( \w+)?: error: {message}\n", done.stderr), done.stderr
 
 
 INTERRUPTING = """\
