@@ -26,7 +26,7 @@ def open_closed_streams() -> None:
         if opened != number:
             os.dup2(opened, number)
             os.close(opened)
-        setattr(sys, name, open(number, mode, closefd=False))
+        setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def until_interrupted(command: Callable[[], int]) -> int:
