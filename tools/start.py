@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ends, as of one that the signal kills: 128 + SIGINT."""
@@ -32,6 +33,14 @@ def open_closed_streams() -> None:
 def until_interrupted(command: Callable[[], int]) -> int:
     """Runs the whole of a command. Returns its exit code."""
     open_closed_streams()
+    heard: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         try:
             return command()
@@ -40,6 +49,11 @@ def until_interrupted(command: Callable[[], int]) -> int:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception:
+        # Modules that are not loaded to their end raise other errors in its place.
+        if heard:
+            return INTERRUPTED
+        raise
 
 
 def xrelay() -> int:

@@ -149,6 +149,30 @@ def test_interrupted_while_modules_load(program: str, module: str, folder: Path)
     assert not (folder / "new.mlir").exists()
 
 
+def test_an_interrupt_that_becomes_another_error() -> None:
+    """As in NumPy, which reports why its own modules cannot be loaded."""
+    script = """\
+import os, signal
+from xrelay.tools.start import until_interrupted
+
+def load():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+    except BaseException:
+        pass
+    raise ImportError("a bad install")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print(until_interrupted(load))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=False, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "130\n", "")
+
+
 def test_interrupted_in_a_thread_with_a_deep_stack() -> None:
     script = """\
 import os, signal
