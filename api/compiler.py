@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,7 @@ from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
+from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 if TYPE_CHECKING:
@@ -293,10 +295,15 @@ def run_passes(
     progress: Progress = silent,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
-    """Runs passes on a module, in place. Raises CompileError when it outgrows `limits`."""
+    """
+    Runs passes on a module, in place. Raises DiagnosticException when it, or a constant that a pass
+    is about to compute, outgrows `limits`.
+    """
     ctx = context()
     for each in passes:
         progress(each.name)
+        if isinstance(each, FoldingPass):
+            each = replace(each, limit=limits.max_bytes)
         each.apply(ctx, module)
         require_limits(module, limits)
 

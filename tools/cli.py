@@ -481,13 +481,17 @@ def run_deep(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command `xrelay`."""
-    args = build_parser().parse_args(argv)
 
     def command() -> int:
-        check_words(argv)
-        return run_deep(args)
+        args = build_parser().parse_args(argv)
 
-    return run_command(f"xrelay {args.command}", command)
+        def chosen() -> int:
+            check_words(argv)
+            return run_deep(args)
+
+        return run_command(f"xrelay {args.command}", chosen)
+
+    return run_command("xrelay", command)
 
 
 if __name__ == "__main__":
