@@ -201,9 +201,15 @@ def plan_partition(function: func.FuncOp) -> Partition:
     The functions to be made of a function's regions, in the order in which they are reached.
 
     Raises DiagnosticException for malformed annotations, for regions that need their own results, and
-    for those that no single place can compute.
+    for those that no single place can compute. So are regions in functions of several blocks, whose
+    order is not that of evaluation.
     """
     found = compiler_regions(function)
+    if found.regions and len(function.body.blocks) > 1:
+        raise DiagnosticException(
+            f"function '{function.sym_name.data}' cannot be cut into regions: it is not one block "
+            "that ends in func.return"
+        )
     of: dict[Operation, PartitionedRegion] = {}
     for region in found.regions:
         of.update(dict.fromkeys(region.ops, _place(region, found.of)))

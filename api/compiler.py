@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +55,7 @@ from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
+from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 if TYPE_CHECKING:
@@ -169,8 +171,6 @@ def read_relay(path: Path) -> ModuleOp:
         verify_program(module)
     except VerifyException as error:
         raise CompileError(f"'{path}': {verify_failure(module, error)}") from error
-    except RecursionError as error:
-        raise CompileError(f"'{path}' nests too deeply") from error
     return module
 
 
@@ -296,10 +296,15 @@ def run_passes(
     progress: Progress = silent,
     limits: Limits = DEFAULT_LIMITS,
 ) -> None:
-    """Runs passes on a module, in place. Raises CompileError when it outgrows `limits`."""
+    """
+    Runs passes on a module, in place. Raises DiagnosticException when it, or a constant that a pass
+    is about to compute, outgrows `limits`.
+    """
     ctx = context()
     for each in passes:
         progress(each.name)
+        if isinstance(each, FoldingPass):
+            each = replace(each, limit=limits.max_bytes)
         each.apply(ctx, module)
         require_limits(module, limits)
 
@@ -407,11 +412,13 @@ def step_spec(step: Step) -> StepSpec:
 
 CALLS_PER_TUPLE = 8
 """Calls that go into each other for every level of a type of tuples in tuples, at most."""
+MOST_TUPLES = 256
+"""Levels of tuples in tuples that are compiled. Every level asks anew which tensors there are in the type."""
 
 
 def check_tuples(module: ModuleOp) -> None:
-    """Raises CompileError for a value whose type nests deeper than Python lets calls go."""
-    most = sys.getrecursionlimit() // CALLS_PER_TUPLE
+    """Raises CompileError for a value whose type nests deeper than code is generated for."""
+    most = min(MOST_TUPLES, sys.getrecursionlimit() // CALLS_PER_TUPLE)
     for function in walk(module):
         if not isinstance(function, func.FuncOp):
             continue
@@ -427,7 +434,7 @@ def check_tuples(module: ModuleOp) -> None:
         else:
             raise CompileError(
                 f"function '{function.sym_name.data}' has tuples in tuples, more than {most} levels "
-                "deep: Python's recursion limit allows no more"
+                "deep, which take too long to compile"
             )
 
 

@@ -471,25 +471,27 @@ def run(args: argparse.Namespace) -> int:
 
 def run_deep(args: argparse.Namespace) -> int:
     """`run`, with room for Relay text, in which regions nest as deep as expressions do."""
-    if not str(getattr(args, "model", "")).endswith(".relay"):
-        return run(args)
-    from xrelay.tools.deep import with_deep_stack
+    from xrelay.deep import TooDeepError, with_room_for
 
     try:
-        return with_deep_stack(lambda: run(args))
-    except RecursionError as error:
-        raise CommandFailed("the program nests too deeply for xDSL", FAILED) from error
+        return with_room_for(getattr(args, "model", None), lambda: run(args))
+    except TooDeepError as error:
+        raise CommandFailed(str(error), FAILED) from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command `xrelay`."""
-    args = build_parser().parse_args(argv)
 
     def command() -> int:
-        check_words(argv)
-        return run_deep(args)
+        args = build_parser().parse_args(argv)
 
-    return run_command(f"xrelay {args.command}", command)
+        def chosen() -> int:
+            check_words(argv)
+            return run_deep(args)
+
+        return run_command(f"xrelay {args.command}", chosen)
+
+    return run_command("xrelay", command)
 
 
 if __name__ == "__main__":

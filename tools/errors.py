@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import UnsupportedOperation
 
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -50,17 +51,26 @@ def check_words(words: Sequence[str] | None) -> None:
 def run_command(program: str, command: Callable[[], int]) -> int:
     """Runs a command; prints why it fails. Returns the exit code."""
     try:
-        code = command()
-        # What is still buffered may find that its reader has gone, too.
-        sys.stdout.flush()
-        return code
+        try:
+            return command()
+        finally:
+            # What is still buffered, be it a help text, may find that nobody takes it.
+            sys.stdout.flush()
     except CommandFailed as error:
         print(f"{program}: error: {error}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
-        # The reader of our output has seen enough; what is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has seen enough.
+        _drop_output()
         return 0
     except OSError as error:
+        _drop_output()
         print(f"{program}: error: cannot write: {error.strerror or error}", file=sys.stderr)
         return BAD_INPUT
+
+
+def _drop_output() -> None:
+    """Sends nowhere what standard output does not take: Python writes what is buffered at its end."""
+    # A stream within Python is no file.
+    with open(os.devnull, "wb") as nowhere, suppress(UnsupportedOperation):
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -24,7 +24,6 @@ from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
@@ -32,8 +31,9 @@ from xrelay.analysis.names import described
 from xrelay.analysis.walking import walk
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import is_dynamic
-from xrelay.transforms.fold_constant import FoldBranch, FoldOperator, taken_branch
+from xrelay.transforms.fold_constant import FoldBranch, FoldingPass, FoldOperator, taken_branch
 from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rewriting import erase_unused
 
@@ -41,9 +41,9 @@ from xrelay.transforms.rewriting import erase_unused
 class ShapeResolution(TypeInference):
     """Type inference that also computes shapes and fixes the operators that take them."""
 
-    def __init__(self, module: ModuleOp, max_bytes: int):
+    def __init__(self, module: ModuleOp, fold: FoldOperator):
         super().__init__(module)
-        self.fold = GreedyRewritePatternApplier([FoldOperator(max_bytes), FoldBranch()])
+        self.fold = GreedyRewritePatternApplier([fold, FoldBranch()])
 
     def result_types(self, op: Operation) -> Sequence[Attribute] | None:
         branch = taken_branch(op)
@@ -72,17 +72,15 @@ class ShapeResolution(TypeInference):
 
 
 @dataclass(frozen=True)
-class DynamicToStaticPass(ModulePass):
+class DynamicToStaticPass(FoldingPass):
     """Replaces `relay.dyn.*` operators whose shape operands are known."""
 
     name = "dynamic-to-static"
 
-    max_bytes: int = 1 << 20
-    """As in `fold-constant`: the size up to which results of constants are always computed."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in walk(op)):
-            ShapeResolution(op, self.max_bytes).run()
+            fold = FoldOperator(self.max_bytes, limits=Limits(max_bytes=self.limit))
+            ShapeResolution(op, fold).run()
 
 
 def _joins_shapes(op: Operation) -> bool:

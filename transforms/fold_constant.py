@@ -12,12 +12,14 @@ around a folded one.
 Leaves alone: copies between devices, dead code, operators without operands (`relay.zeros` is smaller than its elements), operators
 with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other
 compilers, constants whose bytes did not come with the text,
-and results over `max-bytes` that are larger than what they are computed from: none is computed whose
-type, inferred from the numbers in the operands too (`relay.arange`, `relay.dyn.*`), says so.
+results over `max-bytes` that are larger than what they are computed from, and results over 2 GiB. What
+is larger than `limit` fails the pass. Sizes are those of types that are inferred from the numbers in the
+operands too (`relay.arange`, `relay.dyn.*`), before anything is computed.
 
 Source: Relay's FoldConstant.
 """
 
+from abc import ABC
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
@@ -36,8 +38,10 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
+from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.dominance import check_dominance
+from xrelay.analysis.names import described
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.annotation import AnnotationOp
@@ -51,6 +55,7 @@ from xrelay.dialects.core import (
 from xrelay.dialects.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.functional import LetOp
 from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of, held_elements
 from xrelay.interpreters.relay import register_relay
@@ -58,6 +63,8 @@ from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
 
 REPEATED_BYTES = 1 << 28
 """Constants of one number, of which a single element is kept, count as operands of up to this size."""
+MOST_BYTES = 1 << 31
+"""Larger results are left to the running program, whatever they are computed from."""
 
 
 def _interpreter() -> Interpreter:
@@ -74,6 +81,8 @@ class FoldOperator(RewritePattern):
     """Results up to this size are always folded."""
     fold_qnn: bool = True
     """Whether operators on quantised tensors are folded, too."""
+    limits: Limits = DEFAULT_LIMITS
+    """Raises PassFailedException rather than compute what is larger."""
     interpreter: Interpreter = field(default_factory=_interpreter)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -107,8 +116,12 @@ class FoldOperator(RewritePattern):
             operands = max(REPEATED_BYTES, sum(map(held_bytes, values)))
         limit = max(self.max_bytes, operands)
         # The operands may decide the shape, which the stated type need not say.
-        if type_bytes(op.infer_type()) > limit:
+        needed = type_bytes(op.infer_type())
+        if needed > min(limit, MOST_BYTES):
             return
+        excess = self.limits.bytes_excess(needed)
+        if excess is not None:
+            raise PassFailedException(f"{described(op)}: the constant that it gives has {excess}")
         (result,) = self.interpreter.run_op(op, tuple(values))
         if byte_size(result) > limit:
             return
@@ -232,13 +245,21 @@ def _constants(value: Any) -> list[Operation]:
 
 
 @dataclass(frozen=True)
-class FoldConstantPass(ModulePass):
-    """Computes what depends on constants only."""
-
-    name = "fold-constant"
+class FoldingPass(ModulePass, ABC):
+    """A pass that computes constants."""
 
     max_bytes: int = 1 << 20
     """Results up to this size are always folded, larger ones if their operands are as large."""
+
+    limit: int = DEFAULT_LIMITS.max_bytes
+    """The pass fails rather than compute a constant of more bytes."""
+
+
+@dataclass(frozen=True)
+class FoldConstantPass(FoldingPass):
+    """Computes what depends on constants only."""
+
+    name = "fold-constant"
 
     fold_qnn: bool = True
     """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
@@ -246,7 +267,7 @@ class FoldConstantPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_dominance(op)  # What becomes a field of a tuple may not be the operand of that tuple.
         patterns: list[RewritePattern] = [
-            FoldOperator(self.max_bytes, self.fold_qnn),
+            FoldOperator(self.max_bytes, self.fold_qnn, Limits(max_bytes=self.limit)),
             FoldBranch(),
         ]
         PatternWalker(

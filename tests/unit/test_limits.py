@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper
+from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
 from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
@@ -124,11 +125,25 @@ def outer_sum(model_of: ModelOf) -> ModelProto:
 def test_constants_that_folding_computes(outer_sum: ModelProto) -> None:
     limits = Limits(max_bytes=999_999)
     module, _ = read_model(outer_sum, limits=limits)
-    message = "the constants of the program have 1000000 bytes"
-    with pytest.raises(CompileError, match=message):
+    message = r"relay.add %c at .*the constant that it gives has 1000000 bytes, the limit"
+    with pytest.raises(PassFailedException, match=message):
         run_passes(module, relay_passes(CompileOptions().target), limits=limits)
-    with pytest.raises(CompileError, match=message):
+    with pytest.raises(PassFailedException, match=message):
         xrelay.compile(outer_sum, backends=["numpy"], max_bytes=999_999)
+
+
+def test_constants_that_a_pass_makes_and_uses_up(model_of: ModelOf) -> None:
+    """Each is twice as large as the one before, up to 256 GiB; a sum leaves nothing of them."""
+    weights = [numpy_helper.from_array(np.ones(64, np.float32), "c0")]
+    nodes = [helper.make_node("Concat", [f"c{i}"] * 2, [f"c{i + 1}"], axis=0) for i in range(30)]
+    nodes += [
+        helper.make_node("ReduceSum", ["c30"], ["s"], keepdims=0),
+        helper.make_node("Add", ["s", "x"], ["y"]),
+    ]
+    model = model_of(nodes, {"x": (np.float32, (1,))}, ["y"], weights)
+    message = r"relay.concatenate %c15 .* 8388608 bytes, the limit \(max_bytes\) is 8000000"
+    with pytest.raises(PassFailedException, match=message):
+        xrelay.compile(model, max_bytes=8_000_000)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +163,7 @@ def test_commands_bound_what_passes_make(
     (inside / "outer.onnx").write_bytes(outer_sum.SerializeToString())
     command, *options = words
     result = cmd(command, "outer.onnx", *options, "--max-bytes", 999_999)
-    result.refused("the constants of the program have 1000000 bytes", code=FAILED)
+    result.refused("has 1000000 bytes, the limit (max_bytes) is 999999", code=FAILED)
 
 
 def test_workspace_of_a_program(model_of: ModelOf) -> None:

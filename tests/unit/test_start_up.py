@@ -1,6 +1,7 @@
 """What commands load: the time that they take before they begin is that of imports."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,43 @@ def test_a_compiled_model_runs_without_the_compiler(folder: Path) -> None:
     assert loaded(COMPILER, "xrelay", "cache", "--clear", cache=cache) == []
 
 
+@pytest.mark.parametrize(
+    ("command", "redirection", "code", "message"),
+    [
+        ("xrelay run add.mlir", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay ops", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay --help", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay --help", ">/dev/full", 2, "cannot write: No space left on device"),
+        ("xrelay run --help", ">/dev/full", 2, "cannot write: No space left on device"),
+        ("xrelay compile add.mlir -o new.mlir", "<&- >&-", 0, None),
+        ("xrelay run missing.onnx", "2>&-", 2, None),
+        ("xrelay-opt add.mlir", ">&-", 2, "cannot write: Bad file descriptor"),
+        ("xrelay-opt add.mlir", ">/dev/full", 2, "cannot write: No space left on device"),
+        ("xrelay-opt", "<&-", 2, "Bad file descriptor"),
+        ("xrelay-opt", "<&- >&- 2>&-", 2, None),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    command: str, redirection: str, code: int, message: str | None, folder: Path
+) -> None:
+    program, *words = command.split()
+    call = f"import sys\n{COMMANDS[program]}\nsys.argv[0] = '{program}'\nsys.exit(main())\n"
+    shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", call, *words]
+    done = subprocess.run(
+        shell,
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (code, ""), done
+    if message is None:
+        assert done.stderr == ""
+        return
+    assert re.fullmatch(rf"{program}( \w+)?: error: {message}\n", done.stderr), done.stderr
+
+
 INTERRUPTING = """\
 import importlib.abc, os, signal, sys
 
@@ -111,10 +149,34 @@ def test_interrupted_while_modules_load(program: str, module: str, folder: Path)
     assert not (folder / "new.mlir").exists()
 
 
+def test_an_interrupt_that_becomes_another_error() -> None:
+    """As in NumPy, which reports why its own modules cannot be loaded."""
+    script = """\
+import os, signal
+from xrelay.tools.start import until_interrupted
+
+def load():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+    except BaseException:
+        pass
+    raise ImportError("a bad install")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print(until_interrupted(load))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=False, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "130\n", "")
+
+
 def test_interrupted_in_a_thread_with_a_deep_stack() -> None:
     script = """\
 import os, signal
-from xrelay.tools.deep import with_deep_stack
+from xrelay.deep import with_deep_stack
 from xrelay.tools.start import until_interrupted
 
 def endless():

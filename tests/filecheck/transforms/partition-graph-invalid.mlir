@@ -42,3 +42,21 @@ func.func @nobody(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %e : tensor<4xf32>
 }
 // CHECK: 'compiler' is empty, expected the name of a compiler
+
+// -----
+
+// Branches between blocks: what is computed first need not be written first.
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb2
+^bb1:
+  %c = relay.annotation.compiler_begin %e compiler "a" : (tensor<4xf32>) -> tensor<4xf32>
+  %z = relay.exp %c : (tensor<4xf32>) -> tensor<4xf32>
+  %f = relay.annotation.compiler_end %z compiler "a" : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %f : tensor<4xf32>
+^bb2:
+  %b = relay.annotation.compiler_begin %x compiler "a" : (tensor<4xf32>) -> tensor<4xf32>
+  %y = relay.exp %b : (tensor<4xf32>) -> tensor<4xf32>
+  %e = relay.annotation.compiler_end %y compiler "a" : (tensor<4xf32>) -> tensor<4xf32>
+  cf.br ^bb1
+}
+// CHECK: function 'blocks' cannot be cut into regions: it is not one block that ends in func.return
