@@ -287,6 +287,8 @@ def test_damaged_weights(cmd: Command, inside: Path) -> None:
     for end in (0, 1, len(whole) // 2, len(whole) - 1):
         weights.write_bytes(whole[:end])
         cmd("run", "p.mlir").refused("cannot read the weights in 'p.mlir.weights")
+    weights.write_bytes(b"some text")
+    cmd("run", "p.mlir").refused("cannot read the weights in 'p.mlir.weights.npz': it is no .npz")
     weights.write_bytes(whole)
     assert cmd("run", "p.mlir").code == 0
 
