@@ -22,9 +22,11 @@ from functools import partial
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.post_order import PostOrderIterator
+from xdsl.parser import ForwardDeclaredValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.analysis.names import described
+from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
 
 GRAPH_OPERATIONS = frozenset(
@@ -39,13 +41,30 @@ class DominanceError(VerifyException):
     def __init__(self, operation: Operation, index: int):
         value = operation.operands[index]
         name = f"%{value.name_hint}" if value.name_hint else "a value"
-        source = "a block" if isinstance(value.owner, Block) else value.owner.name
         super().__init__(
-            f"{described(operation)}{_function(operation)}: operand {index}, {name} of {source}, "
+            f"{described(operation)}{_function(operation)}: operand {index}, {name}{_source(value)}, "
             "is used before it is defined"
         )
         self.operation = operation
         """The operation that uses the value."""
+
+
+def _source(value: SSAValue) -> str:
+    """What defines a value, as part of a sentence."""
+    if isinstance(value, ForwardDeclaredValue):
+        return ""
+    return " of a block" if isinstance(value.owner, Block) else f" of {value.owner.name}"
+
+
+def check_resolved(op: Operation) -> None:
+    """
+    Raises DominanceError for the first operation within `op` whose operand the parser has promised and
+    not found: it forgets the promise when the name is defined within a region of that operation.
+    """
+    for each in walk(op):
+        for index, operand in enumerate(each.operands):
+            if isinstance(operand, ForwardDeclaredValue):
+                raise DominanceError(each, index)
 
 
 def check_dominance(op: Operation) -> None:

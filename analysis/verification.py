@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
-from xrelay.analysis.dominance import check_dominance
+from xrelay.analysis.dominance import check_dominance, check_resolved
 from xrelay.analysis.scopes import Within
 from xrelay.analysis.walking import walk
 
@@ -21,6 +21,7 @@ def verify_program(op: Operation) -> None:
 
     Raises VerifyException.
     """
+    check_resolved(op)
     verify(op)
     check_dominance(op)
 

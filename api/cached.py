@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from xrelay.collector import collector_paused
+from xrelay.deep import with_room_for
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.target import NATIVE, Target, named_target, native_target
 from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
@@ -145,8 +146,11 @@ def compile_model(
     if not isinstance(cast(object, backends), Sequence) or backends:
         from xrelay.partitioned import compile_partitioned
 
-        return compile_partitioned(
-            model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
+        return with_room_for(
+            model,
+            lambda: compile_partitioned(
+                model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
+            ),
         )
     place = cache_place(model, shapes, options) if cache else None
 
@@ -157,7 +161,7 @@ def compile_model(
         progress("read the model")
         return compile_code(*read_model(model, shapes, options.limits), options, progress)
 
-    return load_or_compile(place, compiled, progress)
+    return load_or_compile(place, lambda: with_room_for(model, compiled), progress)
 
 
 def load_or_compile(

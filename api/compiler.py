@@ -170,8 +170,6 @@ def read_relay(path: Path) -> ModuleOp:
         verify_program(module)
     except VerifyException as error:
         raise CompileError(f"'{path}': {verify_failure(module, error)}") from error
-    except RecursionError as error:
-        raise CompileError(f"'{path}' nests too deeply") from error
     return module
 
 
@@ -413,11 +411,13 @@ def step_spec(step: Step) -> StepSpec:
 
 CALLS_PER_TUPLE = 8
 """Calls that go into each other for every level of a type of tuples in tuples, at most."""
+MOST_TUPLES = 256
+"""Levels of tuples in tuples that are compiled. Every level asks anew which tensors there are in the type."""
 
 
 def check_tuples(module: ModuleOp) -> None:
-    """Raises CompileError for a value whose type nests deeper than Python lets calls go."""
-    most = sys.getrecursionlimit() // CALLS_PER_TUPLE
+    """Raises CompileError for a value whose type nests deeper than code is generated for."""
+    most = min(MOST_TUPLES, sys.getrecursionlimit() // CALLS_PER_TUPLE)
     for function in walk(module):
         if not isinstance(function, func.FuncOp):
             continue
@@ -433,7 +433,7 @@ def check_tuples(module: ModuleOp) -> None:
         else:
             raise CompileError(
                 f"function '{function.sym_name.data}' has tuples in tuples, more than {most} levels "
-                "deep: Python's recursion limit allows no more"
+                "deep, which take too long to compile"
             )
 
 

@@ -16,6 +16,11 @@ from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.shapes import boolean, integer
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
+UNDECIDED = -1
+"""The type and the number of a device that are not decided."""
+CPU = 1
+"""DLPack's number of the type of device that code is generated for."""
+
 
 @irdl_attr_definition
 class VirtualDeviceAttr(ParametrizedAttribute):
@@ -33,8 +38,8 @@ class VirtualDeviceAttr(ParametrizedAttribute):
 
     def __init__(
         self,
-        device_type: int | IntegerAttr[IntegerType] = -1,
-        device_id: int | IntegerAttr[IntegerType] = -1,
+        device_type: int | IntegerAttr[IntegerType] = UNDECIDED,
+        device_id: int | IntegerAttr[IntegerType] = UNDECIDED,
         memory_scope: str | StringAttr = "",
         target: Attribute | None = None,
     ):

@@ -260,3 +260,10 @@ def leaf_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:
     if isinstance(type_, TupleType):
         return tuple(leaf for field in type_.types.data for leaf in leaf_types(field))
     return (static_tensor(type_),)
+
+
+def leaf_count(type_: Attribute) -> int:
+    """How many tensors are in a type, tuples flattened."""
+    if isinstance(type_, TupleType):
+        return sum(leaf_count(field) for field in type_.types.data)
+    return 1

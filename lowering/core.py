@@ -1,13 +1,13 @@
 """Kernel code of constants, tuples, annotations and filled tensors."""
 
 from xdsl.dialects.builtin import TupleType
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.annotation import ANNOTATION_OPS
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import leaf_count
 from xrelay.lowering.convert import convert
 from xrelay.lowering.evaluate import (
     Demand,
@@ -28,7 +28,7 @@ def source_leaf(leaf: Leaf) -> Leaf:
         op, number = leaf[0].op, leaf[1]
         if isinstance(op, TupleOp):
             for operand in op.fields:
-                count = len(leaf_types(operand.type))
+                count = leaf_count(operand.type)
                 if number < count:
                     leaf = (operand, number)
                     break
@@ -36,12 +36,26 @@ def source_leaf(leaf: Leaf) -> Leaf:
         elif isinstance(op, TupleGetItemOp):
             assert isinstance(op.tuple_value.type, TupleType)
             before = op.tuple_value.type.types.data[: op.index.value.data]
-            leaf = (op.tuple_value, number + sum(len(leaf_types(type_)) for type_ in before))
+            leaf = (op.tuple_value, number + sum(map(leaf_count, before)))
         elif isinstance(op, ANNOTATION_OPS):
             leaf = (op.operands[0], number)
         else:
             break
     return leaf
+
+
+def source_leaves(value: SSAValue) -> list[Leaf]:
+    """
+    The `source_leaf` of each tensor in a value, in order. Asking for one after the other would walk
+    through the fields of a tuple from the first again each time.
+    """
+    owner = value.owner
+    while isinstance(owner, ANNOTATION_OPS):
+        value = owner.operands[0]
+        owner = value.owner
+    if isinstance(owner, TupleOp):
+        return [leaf for field in owner.fields for leaf in source_leaves(field)]
+    return [source_leaf((value, number)) for number in range(leaf_count(value.type))]
 
 
 def _pass_on(ev: Evaluator, op: Operation, number: int, position: Position) -> Rule:

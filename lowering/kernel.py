@@ -34,7 +34,7 @@ from xrelay.dialects.transform import TransposeOp, WhereOp
 from xrelay.dialects.unary import UNARY_OPS
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext, Team
-from xrelay.lowering.core import source_leaf
+from xrelay.lowering.core import source_leaves
 from xrelay.lowering.elements import Element, element
 from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.format import Format, row_major
@@ -336,13 +336,11 @@ def _often_wanted(group: Group) -> set[Leaf]:
     of the result, because operators that move elements ask for them again and again. Computed
     on demand, a chain of such operators would grow exponentially.
     """
-    wanted: dict[Leaf, set[Hashable]] = {
-        leaf: {leaf} for leaf in map(source_leaf, _leaves(group.result))
-    }
+    wanted: dict[Leaf, set[Hashable]] = {leaf: {leaf} for leaf in source_leaves(group.result)}
     often: set[Leaf] = set()
 
     def want(leaf: Leaf, positions: set[Hashable]) -> None:
-        known = wanted.setdefault(source_leaf(leaf), set())
+        known = wanted.setdefault(leaf, set())
         if len(known) <= MAX_POSITIONS:
             known |= positions
 
@@ -358,11 +356,11 @@ def _often_wanted(group: Group) -> set[Leaf]:
                 often.add(leaf)
                 positions = own
             for operand in op.operands:
-                for source in _leaves(operand):
+                for field, source in zip(_leaves(operand), source_leaves(operand), strict=True):
                     if isinstance(op, BROADCASTING):
                         want(source, positions)
                     else:
-                        want(source, {(leaf, source, each) for each in positions})
+                        want(source, {(leaf, field, each) for each in positions})
     return often
 
 

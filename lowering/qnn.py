@@ -1,6 +1,6 @@
 """Kernel code of the operators on quantised tensors."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f64
@@ -13,6 +13,7 @@ from xrelay.lowering.elements import Element, element, wide
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
+    Leaf,
     Rule,
     RuleFunction,
     element_of,
@@ -20,23 +21,26 @@ from xrelay.lowering.evaluate import (
 )
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.quantization import REAL, SCALE, ZERO_POINT, Arithmetic, parameter
-from xrelay.lowering.transform import field_shapes, join_fields
+from xrelay.lowering.transform import field_shapes, fields_of, join_fields
 from xrelay.lowering.unary import highest, lowest, maximum, minimum
 
 
-def _requantized(ev: Evaluator, op: qnn.QnnConcatenateOp, field: int, position: Position) -> Rule:
-    """Elements of a field with the scale and zero point of the output."""
-    b, kind, lanes = ev.b, leaf_element((op.data, field)), position.lanes
+def _requantized(
+    ev: Evaluator, op: qnn.QnnConcatenateOp, fields: Sequence[Leaf], position: Position
+) -> Rule:
+    """Elements of a field, given with its scale and zero point, as the output has them."""
+    data, input_scale, input_zero_point = fields
+    b, kind, lanes = ev.b, leaf_element(data), position.lanes
 
     def real(scalar: SSAValue, of: Element) -> SSAValue:
         return b.splat(convert(b, scalar, of, REAL), lanes)
 
     scalar = at((), ())
-    scale = yield Demand((op.input_scales, field), scalar)
-    zero_point = yield Demand((op.input_zero_points, field), scalar)
+    scale = yield Demand(input_scale, scalar)
+    zero_point = yield Demand(input_zero_point, scalar)
     new_scale = yield Demand((op.output_scale, 0), scalar)
     new_zero_point = yield Demand((op.output_zero_point, 0), scalar)
-    raw = yield Demand((op.data, field), position)
+    raw = yield Demand(data, position)
     same = b.both(
         b.compare_floats(scale, "oeq", new_scale),
         b.compare_integers(zero_point, "eq", new_zero_point),
@@ -56,8 +60,11 @@ def _requantized(ev: Evaluator, op: qnn.QnnConcatenateOp, field: int, position: 
 def _concatenate(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, qnn.QnnConcatenateOp)
 
+    given = (fields_of(ev, each) for each in (op.data, op.input_scales, op.input_zero_points))
+    fields = list(zip(*given, strict=True))
+
     def field_rule(field: int, place: Position) -> Rule:
-        return (yield from _requantized(ev, op, field, place))
+        return (yield from _requantized(ev, op, fields[field], place))
 
     shapes = field_shapes(op.data)
     return (yield from join_fields(ev.b, position, shapes, op.normalized_axis, field_rule))

@@ -19,7 +19,7 @@ from xrelay.dialects.core import (
     YieldOp,
 )
 from xrelay.dialects.dense import ContribDensePackOp
-from xrelay.dialects.device import DEVICE_OPS
+from xrelay.dialects.device import DeviceCopyOp, OnDeviceOp
 from xrelay.dialects.dyn import DYN_OPS
 from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
 from xrelay.dialects.dyn_select import DYN_SELECT_OPS
@@ -149,6 +149,7 @@ REWRITTEN: dict[type[Operation], str] = {
             BitSerialDenseOp,
             ContribDensePackOp,
             L2NormalizeOp,
+            OnDeviceOp,
         ),
         "legalize",
     ),
@@ -170,7 +171,7 @@ INTERPRETER_ONLY: dict[type[Operation], str] = {
     ArgwhereOp: DATA_DEPENDENT,
     SparseFillEmptyRowsOp: DATA_DEPENDENT,
     **dict.fromkeys((ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, *ADT_OPS), FUNCTIONS),
-    **dict.fromkeys((*DEVICE_OPS, *MEMORY_OPS, *VM_OPS), PLACEMENT),
+    **dict.fromkeys((DeviceCopyOp, *MEMORY_OPS, *VM_OPS), PLACEMENT),
 }
 """Operators without code, and why."""
 

@@ -37,7 +37,7 @@ from xrelay.dialects.core import (
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.dialects.transform import ConcatenateOp
-from xrelay.lowering.core import source_leaf
+from xrelay.lowering.core import source_leaf, source_leaves
 from xrelay.lowering.elements import element
 from xrelay.lowering.evaluate import Leaf, leaf_shape
 from xrelay.lowering.format import NO_HALO, NO_SPACING, Format, Spacing, row_major
@@ -267,11 +267,10 @@ def _concatenation(op: Operation) -> tuple[int, list[Leaf]] | None:
     if source_leaf((group.result, 0)) != (concatenate.result, 0):
         return None
     args = dict(zip(group.params, group.args, strict=True))
-    fields = [
-        source_leaf((concatenate.data, i)) for i in range(len(leaf_types(concatenate.data.type)))
-    ]
     # Outside of relay.fused, what a field is a name of is a value of the program already.
-    return concatenate.normalized_axis, [(args.get(value, value), i) for value, i in fields]
+    return concatenate.normalized_axis, [
+        (args.get(value, value), i) for value, i in source_leaves(concatenate.data)
+    ]
 
 
 # -- tensors under other names ------------------------------------------------------------------------

@@ -10,13 +10,15 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects import creation, indexing, reorder, transform
-from xrelay.dialects.shapes import leaf_types, normalize_axis
+from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.convert import convert
+from xrelay.lowering.core import source_leaves
 from xrelay.lowering.elements import Element, element
 from xrelay.lowering.evaluate import (
     Demand,
     Evaluator,
+    Leaf,
     Rule,
     RuleFunction,
     element_of,
@@ -142,9 +144,17 @@ def join_fields(
     return (yield from _choose(b, coords[axis], choices))
 
 
-def _field_of(data: SSAValue) -> FieldRule:
+def fields_of(ev: Evaluator, data: SSAValue) -> list[Leaf]:
+    """The tensors in a tuple: what it was made of, unless they are parameters in memory."""
+    fields = [(data, number) for number in range(leaf_count(data.type))]
+    return fields if all(field in ev.buffers for field in fields) else source_leaves(data)
+
+
+def _field_of(ev: Evaluator, data: SSAValue) -> FieldRule:
+    fields = fields_of(ev, data)
+
     def rule(field: int, place: Position) -> Rule:
-        return (yield Demand((data, field), place))
+        return (yield Demand(fields[field], place))
 
     return rule
 
@@ -156,13 +166,13 @@ def field_shapes(data: SSAValue) -> list[tuple[int, ...]]:
 
 def _concatenate(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.ConcatenateOp)
-    shapes, rule = field_shapes(op.data), _field_of(op.data)
+    shapes, rule = field_shapes(op.data), _field_of(ev, op.data)
     return (yield from join_fields(ev.b, position, shapes, op.normalized_axis, rule))
 
 
 def _stack(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.StackOp)
-    shapes, rule, axis = field_shapes(op.data), _field_of(op.data), op.normalized_axis
+    shapes, rule, axis = field_shapes(op.data), _field_of(ev, op.data), op.normalized_axis
     return (yield from join_fields(ev.b, position, shapes, axis, rule, new_axis=True))
 
 

@@ -482,14 +482,12 @@ def run(args: argparse.Namespace) -> int:
 
 def run_deep(args: argparse.Namespace) -> int:
     """`run`, with room for Relay text, in which regions nest as deep as expressions do."""
-    if not str(getattr(args, "model", "")).endswith(".relay"):
-        return run(args)
-    from xrelay.tools.deep import with_deep_stack
+    from xrelay.deep import TooDeepError, with_room_for
 
     try:
-        return with_deep_stack(lambda: run(args))
-    except RecursionError as error:
-        raise CommandFailed("the program nests too deeply for xDSL", FAILED) from error
+        return with_room_for(getattr(args, "model", None), lambda: run(args))
+    except TooDeepError as error:
+        raise CommandFailed(str(error), FAILED) from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:

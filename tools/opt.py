@@ -21,9 +21,9 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xrelay.analysis.suggestions import did_you_mean
 from xrelay.collector import collector_paused
+from xrelay.deep import TooDeepError, with_room_for
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.reading import read_source
-from xrelay.tools.deep import with_deep_stack
 from xrelay.tools.errors import (
     BAD_INPUT,
     FAILED,
@@ -222,13 +222,9 @@ class XRelayOptMain(xDSLOptMain):
     def run(self) -> None:
         """Runs the tool. An output file is written whole or not at all."""
         try:
-            # In Relay text regions nest as deep as expressions do.
-            if Path(self.get_input_name()).suffix == ".relay":
-                with_deep_stack(self.run_whole)
-            else:
-                self.run_whole()
-        except RecursionError as error:
-            raise CommandFailed("the program nests too deeply for xDSL", FAILED) from error
+            with_room_for(self.args.input_file, self.run_whole)
+        except TooDeepError as error:
+            raise CommandFailed(str(error), FAILED) from error
 
     def run_whole(self) -> None:
         """Runs the tool, whose output file is written whole or not at all."""

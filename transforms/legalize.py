@@ -9,11 +9,12 @@
     relay.nn.conv1d_transpose, …3d_…         relay.nn.conv2d_transpose, dilate and relay.nn.conv3d
     relay.nn.contrib_*_winograd_* …          products with the matrices of Winograd's algorithm
     relay.nn.bitserial_conv2d, …_dense       the bits as integers, relay.nn.conv2d, relay.nn.dense
+    relay.on_device %x, of a CPU or no type  %x: there is one device
 
 Arithmetic of f16 takes place in f32, as in an operator of its own. What becomes of weights are
 operators, which `fold-constant` computes when the weights are constants.
 
-Leaves alone: transposed convolutions in other layouts than those of their defaults, operators on
+Leaves alone: what is on other devices than a CPU, transposed convolutions in other layouts than those of their defaults, operators on
 tensors with unknown dimensions, `relay.composite`, which a backend knows
 by its shape, and functions for other compilers. Run it after legalize-layouts, and before
 legalize-convolutions and fold-constant.
@@ -41,6 +42,7 @@ from xrelay.dialects.binary import (
     MultiplyOp,
 )
 from xrelay.dialects.dense import ContribDensePackOp, DenseOp
+from xrelay.dialects.device import CPU, UNDECIDED, OnDeviceOp
 from xrelay.dialects.loss import (
     CrossEntropyFamilyOp,
     CrossEntropyOp,
@@ -118,12 +120,17 @@ def _upsampling(op: UpsamplingOp, emit: Emitter) -> SSAValue | None:
     return relaid(emit, resized, canonical, layout)
 
 
+def _on_device(op: OnDeviceOp, emit: Emitter) -> SSAValue | None:
+    return op.body if op.virtual_device.device_type.value.data in (UNDECIDED, CPU) else None
+
+
 RULES: dict[type[Operation], LegalRule] = {
     L2NormalizeOp: _l2_normalize,
     CrossEntropyOp: _cross_entropy,
     CrossEntropyWithLogitsOp: _cross_entropy,
     NllLossOp: _nll_loss,
     ContribDensePackOp: _dense_pack,
+    OnDeviceOp: _on_device,
     **TRANSPOSED_RULES,
     **WINOGRAD_RULES,
     **BITS_RULES,
@@ -140,7 +147,10 @@ class Legalize(RewritePattern):
         rule = RULES.get(type(op)) or PARTIAL_RULES.get(type(op))
         if rule is None:
             return
-        if all(has_static_type(value) for value in (*op.operands, *op.results)):
+        # What is on a device is passed on, whatever it is.
+        if isinstance(op, OnDeviceOp) or all(
+            has_static_type(value) for value in (*op.operands, *op.results)
+        ):
             apply_rule(rule, op, rewriter)
 
 

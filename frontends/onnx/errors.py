@@ -7,6 +7,10 @@ class OnnxImportError(DiagnosticException):
     """A model file is broken, or holds something that the importer does not support."""
 
 
+class BodiesTooDeep(OnnxImportError):
+    """Bodies of nodes lie in each other too deep; the message needs no names of nodes around it."""
+
+
 class UnsupportedNode(Exception):
     """
     A converter refuses a node; the message is the reason. The importer collects these, so that

@@ -7,6 +7,9 @@ from onnx import TensorProto
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.runtime.reading import LocationError, open_beside, size_of
 
+MAX_DIGITS = 19
+"""Files of more bytes than numbers of so many digits say do not exist."""
+
 
 def read_external(tensor: TensorProto, base_dir: Path | None, size: int) -> bytes:
     """
@@ -46,8 +49,12 @@ def read_external(tensor: TensorProto, base_dir: Path | None, size: int) -> byte
 
 
 def _number(text: str, key: str, what: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 19:
+    if not (text.isascii() and text.isdigit()):
         raise OnnxImportError(
             f"{what}: '{key}' is \"{text}\", expected a number that is not negative"
+        )
+    if len(text) > MAX_DIGITS:
+        raise OnnxImportError(
+            f"{what}: '{key}' is a number of {len(text)} digits, which is larger than any file"
         )
     return int(text)

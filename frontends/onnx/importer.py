@@ -9,6 +9,7 @@ Imports an ONNX model as a `func.func @main` of relay operations.
 The walks keep their own stacks, so that deep models need no recursion.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -106,7 +107,11 @@ class _Importer:
             arg.location = NameLoc(StringAttr(value.name), arg.location)
             scope.values[value.name] = arg
 
-        scope.compute([output.name for output in self.graph.output])
+        outputs = [output.name for output in self.graph.output]
+        for name, count in Counter(outputs).items():
+            if count > 1:
+                raise OnnxImportError(f"two outputs have the name '{name}'")
+        scope.compute(outputs)
         if scope.problems:
             count = len(scope.problems)
             lines = "".join(f"\n  {problem}" for problem in scope.problems)

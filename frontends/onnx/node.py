@@ -197,9 +197,9 @@ class Node:
         return None if attribute is None else list(attribute.ints)
 
     def real(self, name: str, default: float) -> float:
-        """A floating-point attribute."""
+        """A floating-point attribute, in single precision as ONNX has them: its default too."""
         attribute = self._attribute(name, AttributeProto.FLOAT)
-        return default if attribute is None else attribute.f
+        return float(np.float32(default)) if attribute is None else attribute.f
 
     def reals(self, name: str) -> list[float] | None:
         """A list of floating-point numbers, None when absent."""

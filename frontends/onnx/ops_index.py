@@ -192,13 +192,16 @@ def hardmax(node: Node) -> SSAValue:
 def flat_hardmax(node: Node) -> SSAValue:
     """Hardmax before operator set 13, over all axes from `axis` on."""
     data = node.input(0)
-    matrix = as_matrix(node, data, node.integer("axis", 1))
+    axis = normalize_axis(node.integer("axis", 1), len(node.shape_of(data)))
+    matrix = as_matrix(node, data, axis)
     return reshaped(node, _hardmax(node, matrix, -1), node.shape_of(data))
 
 
 def _hardmax(node: Node, data: SSAValue, axis: int) -> SSAValue:
     shape = node.shape_of(data)
     axis = normalize_axis(axis, len(shape))
+    if 0 in shape:
+        return data
     place = node.emit(ArgmaxOp(data, [axis]))
     on, off = node.scalar(1, data), node.scalar(0, data)
     return node.emit(OneHotOp(place, on, off, shape[axis], axis=axis))

@@ -191,9 +191,9 @@ def flat_softmax(op: type[SoftmaxOp] | type[LogSoftmaxOp]) -> Converter:
         axis = node.integer("axis", 1)
         data = node.input(0)
         shape = node.shape_of(data)
-        axis = normalize_axis(axis, len(shape)) if axis != len(shape) else axis
+        axis = normalize_axis(axis, len(shape))
         long = [position for position in range(axis, len(shape)) if shape[position] != 1]
-        if axis < len(shape) and len(long) <= 1:
+        if len(long) <= 1:
             return node.emit(op(data, axis=long[0] if long else axis))
         flat = reshaped(node, data, (prod(shape[:axis]), prod(shape[axis:])))
         return reshaped(node, node.emit(op(flat, axis=-1)), shape)

@@ -165,10 +165,11 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
     ]
     if not changed:
         return data
+    # Cropping takes its places from the lengths, whatever the scales are.
     by_lengths = (
         how.coordinates in MODES
         and not how.antialias
-        and all(abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target for axis in axes)
+        and (how.coordinates == CROPPING or all(map(_is_whole, axes)))
     )
     if by_lengths and len(axes) in _OPERATORS and min(changed) > 1:
         image = axes[2:]
@@ -189,13 +190,18 @@ def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolatio
             )
         )
     if how.coordinates == CROPPING:
-        raise UnsupportedNode(f'"{CROPPING}" is supported for spatial axes and whole lengths only')
+        raise UnsupportedNode(f'"{CROPPING}" is supported for spatial axes only')
     dtype = node.element_type(data)
     if how.mode != "nearest" and dtype != f64:
         data = cast(node, data, f32)
     for position in changed:
         data = _resized_axis(node, data, position, axes[position], how)
     return cast(node, data, dtype)
+
+
+def _is_whole(axis: Axis) -> bool:
+    """Whether the scale of an axis is that of its lengths."""
+    return abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target
 
 
 def _resized_axis(

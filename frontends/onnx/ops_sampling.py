@@ -78,7 +78,7 @@ def affine_grid(node: Node) -> SSAValue:
     points = np.stack([*places, np.ones(prod(lengths))], axis=-1)
     grid = node.constant(points[None].astype(node.element_dtype(matrices)))
     moved = node.emit(BatchMatmulOp(grid, matrices, transpose_b=True))
-    return reshaped(node, moved, (*batch, *lengths, rank))
+    return reshaped(node, moved, (batch, *lengths, rank))
 
 
 def _grid_places(length: int, align_corners: bool) -> Array:

@@ -229,12 +229,32 @@ def _pad(
         widths[axis] = pads[position], pads[position + len(named)]
     if mode not in ("constant", "edge", "reflect"):
         raise UnsupportedNode(f"'mode' is \"{mode}\"")
+    widths = [
+        _possible_widths(axis, length, *width, mode)
+        for axis, (length, width) in enumerate(zip(shape, widths, strict=True))
+    ]
     if min(pads, default=0) < 0:
         begin = [max(-before, 0) for before, _ in widths]
         end = [dim - max(-after, 0) for dim, (_, after) in zip(shape, widths, strict=True)]
         data = node.emit(StridedSliceOp(data, begin, end))
         widths = [(max(before, 0), max(after, 0)) for before, after in widths]
     return node.emit(PadOp(data, number, widths, pad_mode=mode))
+
+
+def _possible_widths(axis: int, length: int, before: int, after: int, mode: str) -> tuple[int, int]:
+    """
+    The widths of one axis, of which those below 0 cut off no more than there is.
+
+    Raises OnnxImportError when nothing would be left to repeat, or less than nothing.
+    """
+    total = length + before + after
+    kept = length + min(before, 0) + min(after, 0)
+    padded = f"axis {axis} of length {length} is padded by {before} and {after}"
+    if total < 0:
+        raise OnnxImportError(f"{padded}, which gives it the length {total}")
+    if mode != "constant" and kept <= 0 < length:
+        raise OnnxImportError(f"{padded}, which leaves no element to repeat in the mode '{mode}'")
+    return (before, after) if kept >= 0 else (-length, total)
 
 
 def tile_one_axis(node: Node) -> SSAValue:
@@ -251,7 +271,13 @@ def tile_one_axis(node: Node) -> SSAValue:
 
 def tile(node: Node) -> SSAValue:
     """Tile by constant numbers."""
-    return node.emit(TileOp(node.input(0), node.known_lengths(1, "repeats")))
+    data, repeats = node.input(0), node.known_lengths(1, "repeats")
+    rank = len(node.shape_of(data))
+    if len(repeats) != rank:
+        raise OnnxImportError(
+            f"input 1 ('repeats') is {repeats}, expected {rank} numbers, one for each axis"
+        )
+    return node.emit(TileOp(data, repeats))
 
 
 def expand(node: Node) -> SSAValue:

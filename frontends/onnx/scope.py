@@ -15,7 +15,12 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.frontends.onnx.converters import CONVERTERS, NEWEST_OPSET
-from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
+from xrelay.frontends.onnx.errors import (
+    BodiesTooDeep,
+    OnnxImportError,
+    UnknownOperand,
+    UnsupportedNode,
+)
 from xrelay.frontends.onnx.functions import (
     FunctionKey,
     captured_names,
@@ -60,7 +65,7 @@ class Scope:
         """What the labels of operations begin with: the node that the body belongs to."""
         self.values: dict[str, SSAValue | None] = dict(body.inputs)
         """The value of each ONNX name so far; None where a node is not supported."""
-        self.initializers = {tensor.name: tensor for tensor in body.initializers}
+        self.initializers = _initializers(body.initializers)
         self.producers = _producers(body.nodes, self.initializers)
         self.problems: list[str] = []
         """One line for each node that is not supported."""
@@ -171,6 +176,10 @@ class Scope:
             pass
         except UnsupportedNode as error:
             self.problems.append(self._problem(proto, str(error)))
+        except BodiesTooDeep as error:
+            if self.depth > 0:
+                raise
+            raise OnnxImportError(f"{error}: {what(proto)} ({proto.op_type})") from None
         except (OnnxImportError, VerifyException) as error:
             raise OnnxImportError(f"{what(proto)} ({proto.op_type}): {error}") from None
         for position, name in enumerate(proto.output):
@@ -180,7 +189,9 @@ class Scope:
     def _inlined(self, body: Body, label: str) -> list[SSAValue]:
         """The outputs of a body that belongs to the node of a label."""
         if self.depth == MAX_DEPTH:
-            raise OnnxImportError(f"bodies lie in each other more than {MAX_DEPTH} deep")
+            raise BodiesTooDeep(
+                f"bodies lie in each other more than {MAX_DEPTH} deep, as in a function that calls itself"
+            )
         scope = Scope(body, self.shared, self, label + "/")
         values = scope.compute(body.outputs)
         if scope.problems:
@@ -233,6 +244,16 @@ def what(node: NodeProto) -> str:
         return f"node '{node.name}'"
     output = next(filter(None, node.output), None)
     return "a node without outputs" if output is None else f"the node that computes '{output}'"
+
+
+def _initializers(tensors: Sequence[TensorProto]) -> dict[str, TensorProto]:
+    """The initializers by their names."""
+    named: dict[str, TensorProto] = {}
+    for tensor in tensors:
+        if tensor.name in named:
+            raise OnnxImportError(f"two initializers have the name '{tensor.name}'")
+        named[tensor.name] = tensor
+    return named
 
 
 def _producers(

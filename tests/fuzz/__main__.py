@@ -16,6 +16,7 @@ import tests.fuzz
 from tests.fuzz import findings
 from tests.fuzz.findings import Report
 from tests.fuzz.pool import Pool
+from tests.fuzz.progress import rate, shown
 from tests.fuzz.registry import FUZZERS, fuzzer
 from tests.fuzz.worker import ROOT, Case, Made, Verdict
 
@@ -97,8 +98,7 @@ def run(options: argparse.Namespace) -> int:
             report.fuzzer.prepare()
             start = time.monotonic()
             end = None if seconds is None else start + seconds / len(options.fuzzer)
-            cases = islice(made(options.seed), options.cases)
-            fuzz(report, cases, end, options.jobs, console)
+            fuzz(report, options, end, console)
     except KeyboardInterrupt:
         console.print("interrupted")
     found = [path for report in reports for path in findings.write(report, FINDINGS)]
@@ -113,44 +113,28 @@ def made(seed: int) -> Iterator[Case]:
     return (Made(seed, number) for number in count())
 
 
-def fuzz(
-    report: Report, cases: Iterator[Case], end: float | None, jobs: int, console: Console
-) -> None:
-    """Runs the cases of a fuzzer, and makes the inputs of what it finds smaller."""
-    start = told_at = time.monotonic()
+def fuzz(report: Report, options: argparse.Namespace, end: float | None, console: Console) -> None:
+    """Runs the cases of a fuzzer until a time, and makes the inputs of what it finds smaller."""
+    start = time.monotonic()
 
     def is_over() -> bool:
         return end is not None and time.monotonic() > end
 
-    def told(case: Case, verdict: Verdict) -> None:
-        nonlocal told_at
-        report.add(case, verdict)
-        report.seconds = time.monotonic() - start
-        if time.monotonic() - told_at > 10:
-            told_at = time.monotonic()
-            console.print(progress(report))
+    with Pool(report.fuzzer, options.jobs) as pool:
+        with shown(report, options.cases, console) as tell:
 
-    with Pool(report.fuzzer, jobs) as pool:
-        pool.run(cases, told, is_over)
+            def told(case: Case, verdict: Verdict) -> None:
+                report.add(case, verdict)
+                report.seconds = time.monotonic() - start
+                tell()
+
+            pool.run(islice(made(options.seed), options.cases), told, is_over)
         # Those of an interrupted run are kept as they were found.
         for _ in findings.write(report, FINDINGS):
             pass
         for finding in report.findings.values():
             console.print(f"{report.fuzzer.name}: making smaller: {finding.verdict.signature}")
             findings.minimise(finding, pool, MINIMISING)
-
-
-def progress(report: Report) -> str:
-    """A line on what has happened so far."""
-    return (
-        f"{report.fuzzer.name}: {report.cases} cases, {report.accepted} accepted, "
-        f"{report.refused} refused, {len(report.findings)} findings, {rate(report)} cases/s"
-    )
-
-
-def rate(report: Report) -> str:
-    """Cases per second."""
-    return f"{report.cases / report.seconds:.0f}" if report.seconds else "-"
 
 
 def table(reports: Sequence[Report]) -> Table:

@@ -15,6 +15,7 @@ from onnx import ModelProto
 from xdsl.utils.exceptions import VerifyException
 
 from tests.fuzz.fuzzer import Difference, Reductions
+from tests.fuzz.onnx_runs import run_some
 from tests.fuzz.worker import ROOT
 from xrelay.cached import cache_place
 from xrelay.frontends.onnx import import_model
@@ -49,7 +50,7 @@ def _models() -> Sequence[bytes]:
 
 
 def use(payload: bytes, folder: Path) -> None:
-    """Does with an ONNX file what `xrelay.compile` does before it makes code."""
+    """Does with an ONNX file what `xrelay.compile` does before it makes code, and rarely the rest."""
     path = folder / "model.onnx"
     path.write_bytes(payload)
     # A cache that is on, in which nothing is stored.
@@ -62,6 +63,7 @@ def use(payload: bytes, folder: Path) -> None:
         module.verify()
     except VerifyException as error:
         raise Difference(f"the importer makes a program that is not valid: {error}") from error
+    run_some(module, payload)
 
 
 def smaller_models(payload: bytes) -> Reductions:

@@ -6,11 +6,11 @@ takes and returns tensors, so that they can be run.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count
 from math import prod
 from random import Random
-from typing import TypeAlias
+
+from tests.fuzz.relay_types import Function, ListOf, Tensor, Tuple, Type, fields_text, resized
 
 FLOATS = ("float32", "float32", "float32", "float64")
 SCALARS = ("float32", "int32", "bool")
@@ -32,56 +32,7 @@ def @map[A, B](%f: fn (A) -> B, %l: List[A]) -> List[B] {
 """
 
 
-@dataclass(frozen=True)
-class Tensor:
-    """A tensor; of rank 0, a scalar."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-    def __str__(self) -> str:
-        shape = ", ".join(map(str, self.shape))
-        return f"Tensor[({shape}), {self.dtype}]" if self.shape else self.dtype
-
-
-@dataclass(frozen=True)
-class Tuple:
-    """A tuple of one field or more."""
-
-    fields: tuple["Type", ...]
-
-    def __str__(self) -> str:
-        return fields_text(self.fields)
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function value."""
-
-    params: tuple["Type", ...]
-    result: "Type"
-
-    def __str__(self) -> str:
-        return f"fn ({', '.join(map(str, self.params))}) -> {self.result}"
-
-
-@dataclass(frozen=True)
-class ListOf:
-    """A list."""
-
-    element: "Type"
-
-    def __str__(self) -> str:
-        return f"List[{self.element}]"
-
-
-Type: TypeAlias = Tensor | Tuple | Function | ListOf
 BOOL, INT = Tensor((), "bool"), Tensor((), "int32")
-
-
-def fields_text(fields: Sequence[object]) -> str:
-    """A tuple, or the type of one: that of one field has a comma."""
-    return f"({', '.join(map(str, fields))}{',' if len(fields) == 1 else ''})"
 
 
 def relay_programs(longest: int) -> Sequence[str]:
@@ -519,10 +470,3 @@ class Grammar:
             f"strided_slice({operand}, begin=[{start}], end=[{start + extent}], strides=[1], "
             f"axes=[{axis}])"
         )
-
-
-def resized(type_: Tensor, axis: int, extent: int) -> Tensor:
-    """A type of tensors that are longer or shorter along an axis."""
-    shape = list(type_.shape)
-    shape[axis] = extent
-    return Tensor(tuple(shape), type_.dtype)

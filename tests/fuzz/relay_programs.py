@@ -20,7 +20,7 @@ from tests.fuzz.pass_pipelines import (
 from tests.fuzz.relay_grammar import relay_program
 from tests.fuzz.relay_text import same_as_text, text_reductions
 from xrelay.compiler import context, read_relay
-from xrelay.tools.deep import with_deep_stack
+from xrelay.deep import with_deep_stack
 
 
 class RelayGrammarFuzzer(Fuzzer):
@@ -29,7 +29,7 @@ class RelayGrammarFuzzer(Fuzzer):
     name: ClassVar[str] = "relay-grammar"
     suffix: ClassVar[str] = ".relay"
     seconds: ClassVar[float] = 20
-    quick: ClassVar[int] = 20
+    quick: ClassVar[int] = 10
 
     def prepare(self) -> None:
         register_compilers()

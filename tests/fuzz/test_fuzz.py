@@ -9,6 +9,8 @@ from random import Random
 from typing import ClassVar
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from xdsl.utils.exceptions import DiagnosticException
 
 from tests.fuzz import findings
@@ -135,6 +137,22 @@ def test_reductions_find_the_least() -> None:
         shows = wanted <= set(payload)
 
 
+READERS = ("mlir", "onnx-bytes", "relay-text")
+"""Fuzzers whose inputs are files as users have them."""
+
+
+def require_anything_read(pool: Pool) -> None:
+    """Bytes and texts that look like nothing at all are refused, too."""
+
+    @settings(derandomize=True, max_examples=40, deadline=None, database=None)
+    @given(st.binary() | st.text().map(str.encode))
+    def is_read(payload: bytes) -> None:
+        verdict = pool.run_one(payload)
+        assert not verdict.is_finding, f"{verdict.signature}\n{verdict.detail}"
+
+    is_read()
+
+
 @pytest.mark.parametrize("name", FUZZERS)
 def test_fuzzer(name: str) -> None:
     """What was found once stays mended, and a few cases find nothing new."""
@@ -150,4 +168,6 @@ def test_fuzzer(name: str) -> None:
     with Pool(each, 1) as pool:
         pool.run([path.read_bytes() for path in seeds], told)
         pool.run([Made(0, number) for number in range(each.quick)], told)
+        if name in READERS:
+            require_anything_read(pool)
     assert not found, "\n".join(found)

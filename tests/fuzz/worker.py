@@ -11,6 +11,7 @@ import os
 import resource
 import shutil
 import signal
+import sys
 import traceback
 import warnings
 from collections import Counter
@@ -200,7 +201,8 @@ def _innermost(error: BaseException) -> str:
 def own_place(name: str, function: str) -> str | None:
     """How a function of this project is called in signatures; None for others' and for tests."""
     path = Path(name)
-    if not path.is_relative_to(ROOT) or path.is_relative_to(TESTS) or "site-packages" in name:
+    others = path.is_relative_to(TESTS) or path.is_relative_to(sys.prefix)
+    if not path.is_relative_to(ROOT) or others or "site-packages" in name:
         return None
     return f"{path.relative_to(ROOT)}:{function}"
 

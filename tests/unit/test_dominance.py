@@ -266,3 +266,14 @@ def test_deep_and_long_programs():
         block.add_op(ConditionalBranchOp(condition, following, (), blocks[-1], ()))
     blocks[-1].add_op(TestTermOp(operands=[condition]))
     check_dominance(FuncOp("f", ((), ()), Region(blocks)))
+
+
+def test_values_that_an_operation_defines_in_its_own_region():
+    program = main(
+        f"%a = scf.if %d -> ({T}) {{",
+        '  %d = "test.op"() : () -> i1',
+        f"  scf.yield %x : {T}",
+        f"}} else {{ scf.yield %x : {T} }}",
+    )
+    with pytest.raises(DiagnosticException, match="operand 0, a value, is used before it is def"):
+        read_model(parse_program(program.encode(), "text", context()))

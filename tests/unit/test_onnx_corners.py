@@ -171,3 +171,80 @@ def test_numbers_that_no_integer_holds(alpha: float):
     model = one_node("ThresholdedRelu", [np.arange(3, dtype=np.uint32)], [], alpha=alpha)
     with pytest.raises(OnnxImportError, match="is no number of type ui32"):
         import_model(model)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+@pytest.mark.parametrize(
+    "pads", [(-6, 0), (0, -6), (-3, -3), (-5, 0), (0, -5), (-2, -3), (-6, 8), (8, -6), (-5, 2)]
+)
+def test_pads_that_cut_everything_off(pads: tuple[int, int], mode: str):
+    data = floats(1, 2, 3, 4, 5)
+    if sum(pads) >= -5 and mode == "constant":
+        require_same("Pad", [data], [longs(*pads)], mode=mode)
+        return
+    model = one_node("Pad", [data], [longs(*pads)], mode=mode)
+    padded = f"axis 0 of length 5 is padded by {pads[0]} and {pads[1]}, which "
+    reason = f"gives it the length {5 + sum(pads)}" if sum(pads) < -5 else "leaves no element"
+    with pytest.raises(OnnxImportError, match=f"'the_node'.*{padded}{reason}"):
+        import_model(model)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_pad_beside_an_empty_axis(mode: str):
+    data = np.zeros((0, 5), np.float32)
+    require_same("Pad", [data], [longs(0, 1, 0, 0)], mode=mode)
+
+
+def test_tile_takes_a_number_for_each_axis():
+    model = one_node("Tile", [np.zeros((2, 2), np.float32)], [longs(3)])
+    with pytest.raises(OnnxImportError, match=r"'repeats'\) is \[3\], expected 2 numbers"):
+        import_model(model)
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_axes_of_flat_softmax(op: str):
+    data = floats(3, 1, 2)
+    require_same(op, [np.eye(1, dtype=np.float32)], [], opset=11, axis=1)
+    with pytest.raises(OnnxImportError, match="'the_node'.* 1"):
+        import_model(one_node(op, [data], opset=11, axis=1))
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3)])
+def test_hardmax_of_no_elements(shape: tuple[int, ...], opset: int):
+    require_same("Hardmax", [np.zeros(shape, np.float32)], [], opset=opset, axis=0)
+
+
+def test_default_attributes_are_of_single_precision():
+    """As those that a model states."""
+    data = np.array([-3.0, 2.0])
+    for op, name, number in (("LeakyRelu", "alpha", 0.01), ("HardSigmoid", "alpha", 0.2)):
+        stated, default = one_node(op, [data], **{name: number}), one_node(op, [data])
+        np.testing.assert_array_equal(by_import(default, [data]), by_import(stated, [data]))
+    result = by_import(one_node("LeakyRelu", [data]), [data])[0]
+    assert result[0] == -3 * float(np.float32(0.01))
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_crops_of_scales_that_do_not_divide_lengths(mode: str):
+    data = np.arange(15, dtype=np.float32).reshape(1, 1, 3, 5)
+    for scales in (floats(1, 1, 1.5, 0.6), floats(1, 1, 1.5, 0.7)):
+        roi = floats(0, 0, 0.1, 0.2, 1, 1, 0.9, 1.2)
+        crop = {"coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 9.0}
+        check("Resize", [data], [roi, scales], mode=mode, **crop)
+
+
+def test_crops_without_resizing():
+    data = np.arange(15, dtype=np.float32).reshape(1, 1, 3, 5)
+    constants = [floats(0, 0, 0, 0.25, 1, 1, 1, 0.75), floats(1, 1, 1, 1)]
+    expected = np.linspace(data[..., 1], data[..., 3], 5, axis=-1)
+    crop = "tf_crop_and_resize"
+    options = {"mode": "linear", "coordinate_transformation_mode": crop}
+    check("Resize", [data], constants, expected, **options)
+
+
+def test_negative_zero_and_signs():
+    zero = np.array([-0.0], np.float32)
+    assert not np.signbit(by_import(one_node("Relu", [zero]), [zero])[0]).any()
+    nan = np.array([NAN], np.float16)
+    assert np.isnan(by_import(one_node("Sign", [nan]), [nan])[0]).all()

@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
+from threading import Event, Thread
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
+from xrelay.deep import with_deep_stack
 from xrelay.dialects.functional import LetOp
 from xrelay.frontends.relay_text import RelayTextError, print_relay_text, read_relay_text
 
@@ -96,10 +99,48 @@ def test_tuples_of_shared_tuples_verify():
     module.verify()
 
 
+def tuples(folder: Path, depth: int) -> Path:
+    """A file of a program that puts its input into tuples in tuples."""
+    path = folder / "tuples.relay"
+    path.write_text(main("(" * depth + "%x" + ",)" * depth))
+    return path
+
+
+def test_tuples_in_tuples_have_code(tmp_path: Path):
+    # Deeper than calls go in the caller's thread.
+    model = xrelay.compile(tuples(tmp_path, 140), cache=False, target="x86-64")
+    x = np.arange(2, dtype=np.float32)
+    (result,) = model.run({"x": x, "c": np.array(True)}).values()
+    np.testing.assert_array_equal(result, x)
+
+
 def test_tuples_nest_too_deeply_for_code(tmp_path: Path):
-    path = tmp_path / "tuples.relay"
-    path.write_text(main("(" * 250 + "%x" + ",)" * 250))
-    with pytest.raises(
-        DiagnosticException, match="function 'main' has tuples in tuples, more than"
-    ):
+    with pytest.raises(DiagnosticException, match="has tuples in tuples, more than 256 levels"):
+        xrelay.compile(tuples(tmp_path, 300), cache=False)
+
+
+def test_branches_nest_deeply_in_the_compiler(tmp_path: Path):
+    path = tmp_path / "branches.relay"
+    path.write_text(main("if (%c) {" * 1100 + "%x" + "} else { %x }" * 1100))
+    with pytest.raises(DiagnosticException, match="the code generator takes no control flow"):
         xrelay.compile(path, cache=False)
+
+
+def test_threads_share_the_limit_of_calls():
+    entered, leave = Event(), Event()
+    limit = sys.getrecursionlimit()
+
+    def wait() -> None:
+        entered.set()
+        leave.wait()
+
+    other = Thread(target=with_deep_stack, args=(wait,))
+    other.start()
+    entered.wait()
+    try:
+        assert with_deep_stack(sys.getrecursionlimit) > limit
+        assert sys.getrecursionlimit() > limit
+    finally:
+        leave.set()
+        other.join()
+    assert sys.getrecursionlimit() == limit

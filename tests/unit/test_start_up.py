@@ -176,7 +176,7 @@ print(until_interrupted(load))
 def test_interrupted_in_a_thread_with_a_deep_stack() -> None:
     script = """\
 import os, signal
-from xrelay.tools.deep import with_deep_stack
+from xrelay.deep import with_deep_stack
 from xrelay.tools.start import until_interrupted
 
 def endless():

@@ -235,3 +235,25 @@ func.func private @keep_for_others(%x: tensor<2x3xf32>) -> tensor<2x3xf32> attri
   %0 = relay.nn.l2_normalize %x {eps = 1.000000e-03 : f64, axis = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// CHECK-LABEL: func.func @on_device(%x: tensor<2xf32>) -> tensor<2xf32> {
+// CHECK-NEXT: [[V1:%.*]] = relay.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: [[V2:%.*]] = relay.add %x, [[V1]] : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+// CHECK-NEXT: func.return [[V2]] : tensor<2xf32>
+// CHECK-NEXT: }
+func.func @on_device(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.constant dense<1.0> : tensor<f32>
+  %1 = relay.on_device %0 {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>} : (tensor<f32>) -> tensor<f32>
+  %2 = relay.add %x, %1 : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %3 = relay.on_device %2 : (tensor<2xf32>) -> tensor<2xf32>
+  return %3 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @keep_on_another_device(%x: tensor<2xf32>) -> tensor<2xf32> {
+// CHECK-NEXT: [[V1:%.*]] = relay.on_device %x {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>} : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT: func.return [[V1]] : tensor<2xf32>
+// CHECK-NEXT: }
+func.func @keep_on_another_device(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.on_device %x {virtual_device = #relay.virtual_device<2 : i64, 0 : i64, "", unit>} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -1,0 +1,1 @@
+func.func@n(%x:tensor<i32>,%y:tensor<4xf32>)->tensor<4xf32>{%ten=relay.constant dense<0>:tensor<i32>%3=scf.if%2->(tensor<4xf32>){%0=relay.less%x,%ten:(tensor<i32>,tensor<i32>)->tensor<i1>%1=relay.logical_not%0:(tensor<i1>)->tensor<i1>%2="test.op"(%1):(tensor<i1>)->i1%4=relay.exp%y:(tensor<4xf32>)->tensor<4xf32>}func.return%3:tensor<4xf32>}

@@ -1,0 +1,118 @@
+"""Walks, passes and verification do work in proportion to a program, however deep its regions nest."""
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from itertools import product
+from types import FrameType
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Region
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.analysis.verification import verify, verify_program
+from xrelay.analysis.walking import walk
+from xrelay.frontends.relay_text import read_relay_text
+from xrelay.transforms.cpu_pipeline import cpu_pipeline
+from xrelay.transforms.fuse_ops import FuseOpsPass
+
+
+def branches(depth: int) -> ModuleOp:
+    """Conditionals in conditionals."""
+    return read_relay_text(
+        '#[version = "0.0.5"]\n'
+        "def @main(%x: Tensor[(2), float32], %c: bool) -> Tensor[(2), float32] {\n"
+        + "if (%c) {\n" * depth
+        + "exp(%x)\n"
+        + "} else { add(%x, %x) }\n" * depth
+        + "}\n"
+    )
+
+
+def calls_of(function: Callable[[], None]) -> int:
+    """How many Python functions a call enters, generators that continue among them."""
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def optimise(module: ModuleOp) -> None:
+    ctx = Context()
+    for each in (*cpu_pipeline(), FuseOpsPass()):
+        each.apply(ctx, module)
+
+
+WORK: dict[str, Callable[[ModuleOp], None]] = {
+    "walk": lambda module: deque(walk(module), 0).clear(),
+    "verify": verify_program,
+    "passes": optimise,
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_work_is_linear_in_the_depth(name: str):
+    work = WORK[name]
+    work(branches(2))
+    depths = (25, 50, 100)
+    small, medium, large = (
+        calls_of(lambda module=module: work(module)) for module in map(branches, depths)
+    )
+    # Twice the levels are twice the work; with work for the depth of each it would be four times as much.
+    assert large - medium < 2.2 * (medium - small)
+
+
+@pytest.mark.parametrize(("reverse", "region_first"), list(product((False, True), repeat=2)))
+def test_order_is_that_of_xdsl(reverse: bool, region_first: bool):
+    module = branches(3)
+    scopes = (module, module.body, module.body.block)
+    for scope in scopes:
+        found = list(walk(scope, reverse=reverse, region_first=region_first))
+        assert found == list(scope.walk(reverse=reverse, region_first=region_first))
+
+
+def test_operations_may_go_while_they_are_visited():
+    module = branches(1)
+    expected = [op.name for op in walk(module)]
+    seen: list[str] = []
+    for op in walk(module, reverse=True, region_first=False):
+        seen.append(op.name)
+        if (
+            op.parent is not None
+            and not any(result.uses for result in op.results)
+            and not op.regions
+        ):
+            op.detach()
+            op.erase()
+    assert sorted(seen) == sorted(expected)
+
+
+def test_values_of_outside_are_found():
+    inner, outer = branches(1), branches(1)
+    (function,) = inner.ops
+    (other,) = outer.ops
+    exp = next(op for op in walk(function) if op.name == "relay.exp")
+    exp.operands[0] = other.regions[0].block.args[0]
+    with pytest.raises(VerifyException, match="IsolatedFromAbove"):
+        verify(inner)
+    assert "is_ancestor" not in vars(function)
+
+
+def test_empty_blocks_are_found():
+    module = branches(1)
+    branch = next(op for op in walk(module) if op.name == "scf.if")
+    branch.detach_region(branch.regions[1])
+    branch.add_region(Region(Block()))
+    with pytest.raises(VerifyException, match="empty block"):
+        verify(module)
