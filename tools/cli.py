@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xrelay.dialects.limits import DEFAULT_LIMITS
 from xrelay.runtime.sizes import byte_count
-from xrelay.tools.errors import FAILED, CommandFailed, check_words, run_command
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, check_words, run_command
 from xrelay.tools.start import until_interrupted
 
 EXAMPLES = """\
@@ -498,6 +498,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         def chosen() -> int:
             check_words(argv)
+            if getattr(args, "model", None) == "":
+                raise CommandFailed("the path of the model is empty", BAD_INPUT)
             return run_deep(args)
 
         return run_command(f"xrelay {args.command}", chosen)

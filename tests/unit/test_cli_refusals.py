@@ -629,3 +629,7 @@ def test_dimensions_that_onnx_cannot_say(cmd: Command, inside: Path) -> None:
     (inside / "huge.mlir").write_text(dedent(HUGE_PROGRAMS["huge.mlir"]))
     cmd("compile", "huge.mlir", "-o", "out.onnx").refused("ONNX has no dimensions", code=FAILED)
     assert not (inside / "out.onnx").exists()
+
+
+def test_an_empty_path(cmd: Command) -> None:
+    cmd("run", "").refused("the path of the model is empty")
