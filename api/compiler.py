@@ -41,7 +41,7 @@ from xrelay.lowering.program import (
     entry_function,
     lower_function,
 )
-from xrelay.lowering.target import NATIVE, named_target
+from xrelay.lowering.target import named_target
 from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
@@ -361,7 +361,7 @@ def build(
         tuple(map(tensor_spec, program.outputs)),
         program.constant_bytes,
         program.workspace_bytes,
-        target.name if target.name != NATIVE else target.cpu,
+        target.title,
         target.required,
         options.threads,
         tuple(map(step_spec, program.steps)),

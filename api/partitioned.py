@@ -224,7 +224,7 @@ class PartitionedCompiler:
             tuple(map(tensor_spec, outputs)),
             constant_bytes=0,
             workspace_bytes=self.plan(frozenset(returned)),
-            target=target.name,
+            target=target.title,
             features=(),
             threads=self.options.threads,
         )

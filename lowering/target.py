@@ -40,6 +40,11 @@ class Target:
     triple: str = "x86_64-unknown-linux-gnu"
 
     @property
+    def title(self) -> str:
+        """What signatures say: the name, or for the CPU of this machine LLVM's name of it."""
+        return self.cpu if self.name == NATIVE else self.name
+
+    @property
     def cycle_seconds(self) -> float:
         """The time in which a core starts two multiply-adds on vectors of single precision."""
         return 4 * self.lanes(4) / self.flops

@@ -37,6 +37,7 @@ from xrelay.runtime.files import whole_file
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.reading import open_regular, size_of
 from xrelay.runtime.signature import Signature
+from xrelay.runtime.sizes import byte_count
 
 logger = logging.getLogger("xrelay.cache")
 
@@ -51,7 +52,6 @@ HOST_PREFIX = "host-"
 """What the names of descriptions of processors begin with."""
 _ABANDONED_SECONDS = 3600
 """Age at which an unfinished file belongs to a writer that has died."""
-_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 
 Bytes = bytes | memoryview
 
@@ -215,12 +215,12 @@ def is_private(status: os.stat_result) -> bool:
 def _limit(text: str) -> int:
     if not text:
         return DEFAULT_LIMIT
-    number, unit = (text[:-1], text[-1].upper()) if text[-1].isalpha() else (text, "")
-    if not (number.isascii() and number.isdigit() and unit in _UNITS):
+    limit = byte_count(text)
+    if limit is None:
         raise ModelError(
             f"{SIZE_VARIABLE} is '{text}', expected a number of bytes such as 500M or 4G"
         )
-    return int(number) * _UNITS[unit]
+    return limit
 
 
 # -- the file of an entry -------------------------------------------------------------------------

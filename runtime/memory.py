@@ -34,7 +34,8 @@ def checked_addresses(kind: str, specs: Sequence[TensorSpec], arrays: object) ->
     if not isinstance(arrays, list | tuple):
         what = f"the {kind}s are {kind_of(arrays)}"
         raise ModelError(f"{what}, expected a list of {listed(specs)}")
-    given = cast(Sequence[object], arrays)
+    # Its elements, whatever a subclass says of their number.
+    given = list(cast(Sequence[object], arrays))
     if len(given) != len(specs):
         raise ModelError(f"{count_given(len(given), kind)}, expected {listed(specs)}")
     is_output = kind == "output"

@@ -177,7 +177,10 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     for spec in specs:
         try:
             array = np.asarray(inputs[spec.name])
-        except (TypeError, ValueError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
+            # A method `__array__` raises whatever it likes.
             raise ModelError(f"input '{spec.name}' is no array: {error}") from error
         if array.dtype != spec.dtype or array.shape != spec.shape:
             found = f"{array.dtype}{list(array.shape)}"
@@ -200,7 +203,13 @@ def load(path: str | Path) -> Model:
 
     Raises ModelError for anything else.
     """
-    library = LoadedLibrary(path_argument("path", path, ModelError))
+    path = path_argument("path", path, ModelError)
+    if path.suffix == ".o":
+        raise ModelError(
+            f"'{path}' is an object file, which is for linking; expected a shared library, which "
+            "Model.save('NAME.so') writes"
+        )
+    library = LoadedLibrary(path)
     signature = Signature.from_json(library.metadata)
     constants = library.address(f"{signature.name}_constants")
     return Model(signature, library.address, constants, (library,), None)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -30,8 +31,18 @@ def read_weights(path: Path) -> dict[str, memoryview]:
     Raises ModelError for a damaged file.
     """
     try:
-        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
-            weights = {key: archive[key] for key in archive.files}
+        with open_regular(path) as file:
+            if not is_zipfile(file):
+                raise ModelError(f"cannot read the weights in '{path}': it is no .npz file")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                weights = {key: archive[key] for key in archive.files}
+    except ModelError:
+        raise
+    except OSError as error:
+        raise ModelError(
+            f"cannot read the weights in '{path}': {error.strerror or error}"
+        ) from error
     except Exception as error:
         # A damaged archive makes NumPy and zipfile raise almost anything.
         raise ModelError(f"cannot read the weights in '{path}': {error}") from error

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from xrelay.dialects.limits import DEFAULT_LIMITS
-from xrelay.tools.errors import FAILED, CommandFailed, check_words, run_command
+from xrelay.runtime.sizes import byte_count
+from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, check_words, run_command
 from xrelay.tools.start import until_interrupted
 
 EXAMPLES = """\
@@ -331,11 +332,21 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
     )
     parser.add_argument(
         "--max-bytes",
-        type=int,
+        type=_bytes,
         default=DEFAULT_LIMITS.max_bytes,
         metavar="N",
-        help="refuse models of more bytes of constants and workspace (default %(default)s)",
+        help="refuse models of more bytes of constants and workspace: 500M, 4G (default 1T)",
     )
+
+
+def _bytes(text: str) -> int:
+    """The value of an option that is a number of bytes."""
+    count = byte_count(text)
+    if count is None:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a number of bytes, such as 5000, 500M or 4G"
+        )
+    return count
 
 
 def _add_ops(parser: argparse.ArgumentParser) -> None:
@@ -487,6 +498,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         def chosen() -> int:
             check_words(argv)
+            if getattr(args, "model", None) == "":
+                raise CommandFailed("the path of the model is empty", BAD_INPUT)
             return run_deep(args)
 
         return run_command(f"xrelay {args.command}", chosen)

@@ -3,17 +3,17 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.metadata import version
 from inspect import signature
 from io import BytesIO
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, cast, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import parse_pipeline, parse_spec
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
@@ -134,11 +134,12 @@ class XRelayOptMain(xDSLOptMain):
             raise CommandFailed(message, FAILED) from error
 
     def check_passes(self) -> None:
-        """Raises ValueError that names the first pass that there is not."""
+        """Raises ValueError that names the first pass, or option of one, that there is not."""
         for spec in parse_pipeline(self.args.passes):
             if spec.name not in self.available_passes:
                 suggestion = did_you_mean(spec.name, self.available_passes)
                 raise ValueError(f"there is no pass '{spec.name}'{suggestion}")
+            check_options(spec, self.available_passes[spec.name]())
 
     def check_target(self) -> None:
         """Finds wrong options of the target before anything is read."""
@@ -237,6 +238,26 @@ class XRelayOptMain(xDSLOptMain):
             self.args.output_file = str(temporary)
             super().run()
             keep_weights(self.weights, output)
+
+
+WANTED: dict[object, str] = {int: "a whole number", bool: "true or false"}
+"""What is expected of an option of a type."""
+
+
+def check_options(spec: ArgSpec, pass_type: type[ModulePass]) -> None:
+    """Raises ValueError for an option that a pass does not have, as one writes it, or a value of none."""
+    types = get_type_hints(pass_type)
+    known = {field.name.replace("_", "-"): types[field.name] for field in fields(pass_type)}
+    for name, values in spec.parameters.items():
+        option = name.replace("_", "-")
+        if option not in known:
+            suggestion = did_you_mean(option, known)
+            raise ValueError(f"pass '{spec.name}' has no option '{option}'{suggestion}")
+        wanted = WANTED.get(known[option])
+        is_flag = known[option] is bool and not values
+        if wanted and not is_flag and [type(value) for value in values] != [known[option]]:
+            found = ",".join(map(str, values))
+            raise ValueError(f"option '{option}' is '{found}', expected {wanted}")
 
 
 def add_instruments(parser: ArgumentParser) -> None:

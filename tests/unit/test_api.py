@@ -236,6 +236,13 @@ def conv(folder: Path) -> xrelay.Model:
     return xrelay.compile(folder / "conv.onnx")
 
 
+class Unreadable:
+    """What fails when it is asked for its elements."""
+
+    def __array__(self, *args: Any) -> Any:
+        raise KeyError("gone")
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
@@ -255,6 +262,7 @@ def conv(folder: Path) -> xrelay.Model:
         ({"x": 1}, "input 'x' is int64[], expected 'x' float32[1, 3, 8, 8]"),
         ({"x": "text"}, "input 'x' is <U4[], expected 'x' float32[1, 3, 8, 8]"),
         ({"x": [[1], [2, 3]]}, "input 'x' is no array"),
+        ({"x": Unreadable()}, "input 'x' is no array: 'gone'"),
         ({"x": None}, "input 'x' is object[], expected 'x' float32[1, 3, 8, 8]"),
     ],
 )
@@ -670,3 +678,22 @@ def test_what_export_does_not_take(folder: Path) -> None:
     for program, name, external, message in cases:
         with pytest.raises(OnnxExportError, match=message):
             export_model(program, name, external=external)
+
+
+class Longer(list[Any]):
+    """A list that says that it has one element more."""
+
+    def __len__(self) -> int:
+        return super().__len__() + 1
+
+
+def test_a_list_that_lies_about_its_length(folder: Path) -> None:
+    model = xrelay.compile(folder / "add.mlir")
+    array = np.ones((2, 4), np.float32)
+    with pytest.raises(xrelay.ModelError, match="1 inputs are given"):
+        model.run_into(Longer([array]), [np.empty_like(array)])
+
+
+def test_an_object_file_is_for_linking(tmp_path: Path) -> None:
+    with pytest.raises(xrelay.ModelError, match=r"m.o' is an object file, which is for linking"):
+        xrelay.load(tmp_path / "m.o")

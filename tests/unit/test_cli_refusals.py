@@ -287,6 +287,8 @@ def test_damaged_weights(cmd: Command, inside: Path) -> None:
     for end in (0, 1, len(whole) // 2, len(whole) - 1):
         weights.write_bytes(whole[:end])
         cmd("run", "p.mlir").refused("cannot read the weights in 'p.mlir.weights")
+    weights.write_bytes(b"some text")
+    cmd("run", "p.mlir").refused("cannot read the weights in 'p.mlir.weights.npz': it is no .npz")
     weights.write_bytes(whole)
     assert cmd("run", "p.mlir").code == 0
 
@@ -627,3 +629,7 @@ def test_dimensions_that_onnx_cannot_say(cmd: Command, inside: Path) -> None:
     (inside / "huge.mlir").write_text(dedent(HUGE_PROGRAMS["huge.mlir"]))
     cmd("compile", "huge.mlir", "-o", "out.onnx").refused("ONNX has no dimensions", code=FAILED)
     assert not (inside / "out.onnx").exists()
+
+
+def test_an_empty_path(cmd: Command) -> None:
+    cmd("run", "").refused("the path of the model is empty")

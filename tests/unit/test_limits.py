@@ -221,3 +221,12 @@ def test_commands_have_the_limits(cmd: Command, words: tuple[str, ...]) -> None:
     result.refused("has 4 operations, the limit (max_nodes) is 3")
     cmd(command, "conv.onnx", *options, "--max-bytes", 5).refused("the limit (max_bytes) is 5")
     cmd(command, "conv.onnx", *options, "--max-bytes", 0).refused("max_bytes is 0, expected")
+
+
+def test_bytes_have_units(cmd: Command, inside: Path) -> None:
+    run = ("run", "conv.onnx", "--no-cache", "--max-bytes")
+    assert cmd(*run, "2G").code == 0
+    cmd(*run, "0K").refused("max_bytes is 0, expected")
+    result = cmd(*run, "2Q")
+    assert (result.code, result.out) == (2, "")
+    assert "argument --max-bytes: '2Q' is not a number of bytes, such as 5000" in result.err

@@ -499,4 +499,5 @@ def test_refusals(cmd: Command, inside: Path) -> None:
 def test_missing_igraph(cmd: Command, inside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "igraph", None)
     cmd("view", "add.mlir", "-o", "a.html").refused("igraph", "pip install")
+    cmd("view", "missing.onnx", "-o", "a.html").refused("'missing.onnx'")
     assert cmd("view", "add.mlir", "-o", "a.dot").code == 0

@@ -35,10 +35,10 @@ def view_model(args: argparse.Namespace) -> int:
         )
     if args.fused and output.suffix == ".html":
         raise CommandFailed("--fused goes with .svg and .dot; the page shows both", BAD_INPUT)
-    if output.suffix != ".dot":
-        require_igraph()
     with stage_progress() as progress, collector_paused():
         drawn, works = read_graphs(args, progress)
+        if output.suffix != ".dot":
+            require_igraph()
         progress("draw the graph")
         if output.suffix == ".dot":
             text = dot(drawn, fused=args.fused)
