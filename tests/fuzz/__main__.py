@@ -124,7 +124,10 @@ def fuzz(
 
     def told(case: Case, verdict: Verdict) -> None:
         nonlocal told_at
-        report.add(case, verdict)
+        if report.add(case, verdict):
+            # A run that is killed leaves what it has found.
+            finding = report.findings[verdict.signature]
+            findings.write_one(report.fuzzer, verdict.signature, finding, FINDINGS)
         report.seconds = time.monotonic() - start
         if time.monotonic() - told_at > 10:
             told_at = time.monotonic()
@@ -132,9 +135,6 @@ def fuzz(
 
     with Pool(report.fuzzer, jobs) as pool:
         pool.run(cases, told, is_over)
-        # Those of an interrupted run are kept as they were found.
-        for _ in findings.write(report, FINDINGS):
-            pass
         for finding in report.findings.values():
             console.print(f"{report.fuzzer.name}: making smaller: {finding.verdict.signature}")
             findings.minimise(finding, pool, MINIMISING)
