@@ -100,13 +100,14 @@ def by_reference(
     try:
         with np.errstate(all="ignore"):
             results: list[Any] = ReferenceEvaluator(model).run(None, given)
+        outputs = infer_shapes(model).graph.output
     except Exception as error:
         # It is written for legal nodes, and fails in many ways for others.
         raise NoOracle(f"{type(error).__name__}: {error}") from error
     finally:
         logging.disable(logging.NOTSET)
     # NumPy's sums of small integers are larger ones.
-    types = [value.type.tensor_type.elem_type for value in infer_shapes(model).graph.output]
+    types = [value.type.tensor_type.elem_type for value in outputs]
     return [
         np.asarray(each, helper.tensor_dtype_to_np_dtype(type_) if type_ else None)
         for each, type_ in zip(results, types, strict=True)

@@ -169,6 +169,20 @@ def test_what_f16_does_not_hold_on_the_way(
     np.testing.assert_allclose(result.ravel()[0], np.float16(expected), rtol=1e-3)
 
 
+def test_mean_of_a_row_with_an_infinity():
+    data, scale = floats(-INF, -1.5)[None], floats(1, 1)
+    results = by_import(
+        one_node("LayerNormalization", [data], [scale], opset=17, outputs=2), [data]
+    )
+    np.testing.assert_array_equal(results[1], [[-INF]])
+
+
+def test_batch_normalization_of_large_numbers():
+    data = floats(3e38, -3e38).reshape(1, 1, 2)
+    constants = [floats(0.5), floats(0), floats(0), floats(0.25)]
+    require_same("BatchNormalization", [data], [*constants], opset=15, epsilon=0.0)
+
+
 def test_integers_wrap_around_in_sums():
     data = np.array([2**30] * 5, np.int32)
     (result,) = by_import(one_node("ReduceSum", [data]), [data])
