@@ -82,9 +82,11 @@ class NormFunctions(InterpreterFunctions):
             _along(op.channel_axis, widen(values), data.ndim) for values in args[1:]
         )
         epsilon = data.dtype.type(op.epsilon.value.data)
-        result = (data - mean) / np.sqrt(variance + epsilon)
+        # One factor: a quotient can overflow where its product with gamma does not.
+        factor = 1 / np.sqrt(variance + epsilon)
         if op.scale.value.data:
-            result = result * gamma
+            factor = factor * gamma
+        result = (data - mean) * factor
         if op.center.value.data:
             result = result + beta
         return ((narrow(result, args[0].dtype), args[3], args[4]),)

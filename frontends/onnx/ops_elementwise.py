@@ -5,7 +5,7 @@ from functools import reduce
 from math import inf
 
 import numpy as np
-from xdsl.dialects.builtin import f64
+from xdsl.dialects.builtin import f16, f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -98,6 +98,18 @@ def in_floating_point(
     if is_float(element):
         return compute(data)
     return node.emit(CastOp(compute(node.emit(CastOp(data, f64))), element))
+
+
+def in_single_precision(
+    node: Node, data: SSAValue, compute: Callable[[SSAValue], SSAValue]
+) -> SSAValue:
+    """
+    What `compute` gives; of f16, in f32: sums, squares and powers can leave the range of f16 where
+    their roots and logarithms do not.
+    """
+    if node.element_type(data) != f16:
+        return compute(data)
+    return node.emit(CastOp(compute(node.emit(CastOp(data, f32))), f16))
 
 
 def error_function(node: Node) -> SSAValue:

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 from onnx import TensorProto
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.binary import AddOp, FloorModOp, LessOp
@@ -121,6 +121,9 @@ def _reduction(node: Node) -> str:
     reduction = node.string("reduction", "none")
     if reduction not in ("none", "add", "mul", "min", "max"):
         raise OnnxImportError(f"'reduction' is \"{reduction}\"")
+    if reduction == "add" and node.element_type(node.input(0)) == i1:
+        # As in NumPy, by which the text of ONNX says what the operators do.
+        return "max"
     return "update" if reduction == "none" else reduction
 
 

@@ -32,7 +32,7 @@ from xrelay.dialects.transform import WhereOp
 from xrelay.dialects.unary import AbsOp, CastOp, ExpOp, LogOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.ops_elementwise import in_floating_point
+from xrelay.frontends.onnx.ops_elementwise import in_floating_point, in_single_precision
 
 Reduce = Callable[[Node, SSAValue, list[int] | None, bool], SSAValue]
 """Reduces a value along axes (all for None), and maybe keeps them with length 1."""
@@ -93,14 +93,23 @@ def sum_of_magnitudes(
 
 def sum_of_squares(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
     """ReduceSumSquare."""
-    return node.emit(SumOp(node.emit(MultiplyOp(data, data)), axes, keepdims=keepdims))
+
+    def compute(data: SSAValue) -> SSAValue:
+        return node.emit(SumOp(node.emit(MultiplyOp(data, data)), axes, keepdims=keepdims))
+
+    return in_single_precision(node, data, compute)
 
 
 def by_floats(reduce: Reduce) -> Reduce:
-    """A reduction by functions of floating-point numbers, of integers as well."""
+    """A reduction by functions of floating-point numbers, of integers and f16 as well."""
 
     def convert(node: Node, data: SSAValue, axes: list[int] | None, keepdims: bool) -> SSAValue:
-        return in_floating_point(node, data, lambda each: reduce(node, each, axes, keepdims))
+        def compute(wide: SSAValue) -> SSAValue:
+            return reduce(node, wide, axes, keepdims)
+
+        if is_float(node.element_type(data)):
+            return in_single_precision(node, data, compute)
+        return in_floating_point(node, data, compute)
 
     return convert
 
@@ -134,12 +143,16 @@ def root_of_powers(
     node: Node, data: SSAValue, p: int, total: Callable[[SSAValue], SSAValue]
 ) -> SSAValue:
     """The p-th root of a sum of the p-th powers of magnitudes."""
-    if p == 1:
-        return total(node.emit(AbsOp(data)))
-    if p == 2:
-        return node.emit(SqrtOp(total(node.emit(MultiplyOp(data, data)))))
-    powers = node.emit(PowerOp(node.emit(AbsOp(data)), node.scalar(p, data)))
-    return node.emit(PowerOp(total(powers), node.scalar(1 / p, data)))
+
+    def compute(data: SSAValue) -> SSAValue:
+        if p == 1:
+            return total(node.emit(AbsOp(data)))
+        if p == 2:
+            return node.emit(SqrtOp(total(node.emit(MultiplyOp(data, data)))))
+        powers = node.emit(PowerOp(node.emit(AbsOp(data)), node.scalar(p, data)))
+        return node.emit(PowerOp(total(powers), node.scalar(1 / p, data)))
+
+    return in_single_precision(node, data, compute)
 
 
 def norm(node: Node, data: SSAValue, p: int, axes: Sequence[int]) -> SSAValue:
@@ -154,11 +167,14 @@ def norm_normalization(node: Node) -> SSAValue:
     axis, p = node.integer("axis", -1), node.integer("p", 2)
     if p not in (1, 2):
         raise OnnxImportError(f"'p' is {p}, accepted are 1 and 2")
-    data = node.input(0)
-    length = norm(node, data, p, [axis])
-    zero = node.scalar(0, data)
-    quotient = node.emit(DivideOp(data, length))
-    return node.emit(WhereOp(node.emit(EqualOp(length, zero)), zero, quotient))
+
+    def compute(data: SSAValue) -> SSAValue:
+        length = norm(node, data, p, [axis])
+        zero = node.scalar(0, data)
+        quotient = node.emit(DivideOp(data, length))
+        return node.emit(WhereOp(node.emit(EqualOp(length, zero)), zero, quotient))
+
+    return in_single_precision(node, node.input(0), compute)
 
 
 def extreme_index(op: type[ArgmaxOp] | type[ArgminOp]) -> Converter:

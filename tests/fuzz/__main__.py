@@ -98,7 +98,8 @@ def run(options: argparse.Namespace) -> int:
             report.fuzzer.prepare()
             start = time.monotonic()
             end = None if seconds is None else start + seconds / len(options.fuzzer)
-            fuzz(report, options, end, console)
+            cases = islice(made(options.seed), options.cases)
+            fuzz(report, cases, options.cases, end, options.jobs, console)
     except KeyboardInterrupt:
         console.print("interrupted")
     found = [path for report in reports for path in findings.write(report, FINDINGS)]
@@ -113,25 +114,35 @@ def made(seed: int) -> Iterator[Case]:
     return (Made(seed, number) for number in count())
 
 
-def fuzz(report: Report, options: argparse.Namespace, end: float | None, console: Console) -> None:
-    """Runs the cases of a fuzzer until a time, and makes the inputs of what it finds smaller."""
+def fuzz(
+    report: Report,
+    cases: Iterator[Case],
+    total: int | None,
+    end: float | None,
+    jobs: int,
+    console: Console,
+) -> None:
+    """
+    Runs the cases of a fuzzer, of which there are `total` if that is known, until a time, and makes
+    the inputs of what it finds smaller.
+    """
     start = time.monotonic()
 
     def is_over() -> bool:
         return end is not None and time.monotonic() > end
 
-    with Pool(report.fuzzer, options.jobs) as pool:
-        with shown(report, options.cases, console) as tell:
+    with Pool(report.fuzzer, jobs) as pool:
+        with shown(report, total, console) as tell:
 
             def told(case: Case, verdict: Verdict) -> None:
-                report.add(case, verdict)
+                if report.add(case, verdict):
+                    # A run that is killed leaves what it has found.
+                    finding = report.findings[verdict.signature]
+                    findings.write_one(report.fuzzer, verdict.signature, finding, FINDINGS)
                 report.seconds = time.monotonic() - start
                 tell()
 
-            pool.run(islice(made(options.seed), options.cases), told, is_over)
-        # Those of an interrupted run are kept as they were found.
-        for _ in findings.write(report, FINDINGS):
-            pass
+            pool.run(cases, told, is_over)
         for finding in report.findings.values():
             console.print(f"{report.fuzzer.name}: making smaller: {finding.verdict.signature}")
             findings.minimise(finding, pool, MINIMISING)

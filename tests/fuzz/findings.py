@@ -54,21 +54,22 @@ class Report:
         """How many ended with a diagnostic."""
         return self.ends[REFUSED]
 
-    def add(self, case: Case, verdict: Verdict) -> None:
-        """Notes how a case ended."""
+    def add(self, case: Case, verdict: Verdict) -> bool:
+        """Notes how a case ended, and says whether that is a new finding."""
         self.ends[verdict.kind] += 1
         if verdict.kind == REFUSED:
             self.refusals[verdict.place] += 1
         if not verdict.is_finding:
-            return
+            return False
         payload = payload_of(self.fuzzer, case)
         finding = self.findings.get(verdict.signature)
         if finding is None:
             self.findings[verdict.signature] = Finding(verdict, case, payload)
-            return
+            return True
         finding.count += 1
         if len(payload) < len(finding.payload):
             finding.payload, finding.verdict, finding.case = payload, verdict, case
+        return False
 
 
 def minimise(finding: Finding, pool: Pool, seconds: float) -> None:
@@ -92,15 +93,20 @@ def minimise(finding: Finding, pool: Pool, seconds: float) -> None:
 
 
 def write(report: Report, folder: Path) -> Iterator[Path]:
-    """Writes the input of each finding and, beside it, what it is and how to see it again."""
-    place = folder / report.fuzzer.name
+    """Writes all findings."""
     for signature, finding in report.findings.items():
-        place.mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256(signature.encode()).hexdigest()[:12]
-        path = place / f"{digest}{report.fuzzer.suffix}"
-        path.write_bytes(finding.payload)
-        path.with_suffix(".txt").write_text(_description(finding, path, report.fuzzer.name))
-        yield path
+        yield write_one(report.fuzzer, signature, finding, folder)
+
+
+def write_one(fuzzer: Fuzzer, signature: str, finding: Finding, folder: Path) -> Path:
+    """Writes the input of a finding and, beside it, what it is and how to see it again."""
+    place = folder / fuzzer.name
+    place.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(signature.encode()).hexdigest()[:12]
+    path = place / f"{digest}{fuzzer.suffix}"
+    path.write_bytes(finding.payload)
+    path.with_suffix(".txt").write_text(_description(finding, path, fuzzer.name))
+    return path
 
 
 def _description(finding: Finding, path: Path, name: str) -> str:

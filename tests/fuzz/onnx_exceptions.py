@@ -48,6 +48,15 @@ def product_may_overflow(operands: Mapping[str, Array]) -> bool:
     )
 
 
+def power_may_overflow(operands: Mapping[str, Array]) -> bool:
+    """Whether a power of an integer, by any of the exponents, can leave its type."""
+    base, exponents = operands.values() if len(operands) == 2 else 2 * tuple(operands.values())
+    if base.dtype.kind not in "iu" or not base.size or not exponents.size:
+        return False
+    largest = np.log2(max(1.0, float(np.abs(base.astype(np.float64)).max())))
+    return bool(largest * float(exponents.max()) >= 8 * base.itemsize - 1)
+
+
 def not_finite(operands: Mapping[str, Array]) -> bool:
     """Whether infinities or NaN are among the numbers."""
     return any(not np.isfinite(a).all() for a in operands.values() if a.dtype.kind == "f")
@@ -108,6 +117,12 @@ EXCEPTIONS = (
         product_may_overflow,
         "products of integers wrap around; onnxruntime saturates",
     ),
+    Known("Pow", power_may_overflow, "powers of integers saturate; onnxruntime's do not always"),
+    Known(
+        "LayerNormalization",
+        not_finite,
+        "onnxruntime's mean of a row with an infinity is NaN",
+    ),
     Known(
         "DFT|STFT",
         not_finite,
@@ -122,6 +137,10 @@ BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish|S
 """Operators that other engines approximate, with errors relative to 1."""
 
 
+BETWEEN = "Resize|Upsample"
+"""Operators of which other engines compute coordinates in f32, with errors relative to the longest axis."""
+
+
 def is_documented(
     node: NodeProto,
     operands: Mapping[str, Array],
@@ -129,7 +148,8 @@ def is_documented(
     expected: Sequence[Array],
 ) -> bool:
     """Whether a node may differ from other engines."""
-    for operators, is_near in ((BY_LARGEST, _near_largest), (BY_ONE, _near_one)):
+    tolerances = ((BY_LARGEST, _near_largest), (BY_ONE, _near_one), (BETWEEN, _near_coordinates))
+    for operators, is_near in tolerances:
         if re.fullmatch(operators, node.op_type) and all(map(is_near, found, expected)):
             return True
     return any(
@@ -140,6 +160,12 @@ def is_documented(
 def _near_largest(found: Array, expected: Array) -> bool:
     """Whether two arrays differ by a few roundings of the largest element."""
     return _is_near(found, expected, max(1.0, float(np.abs(expected).max(initial=0.0))))
+
+
+def _near_coordinates(found: Array, expected: Array) -> bool:
+    """Whether two arrays are interpolated at places a few roundings of the last place apart."""
+    largest = float(np.abs(expected).max(initial=0.0))
+    return _is_near(found, expected, max(expected.shape, default=1) * largest)
 
 
 def _near_one(found: Array, expected: Array) -> bool:

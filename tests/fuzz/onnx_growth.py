@@ -197,7 +197,8 @@ class Growth:
 
     def find(self, condition: Condition) -> list[Tensor]:
         """The tensors that fulfil a condition."""
-        return [tensor for tensor in self.tensors if condition(tensor.array)]
+        with np.errstate(all="ignore"):
+            return [tensor for tensor in self.tensors if condition(tensor.array)]
 
     def pick(
         self,

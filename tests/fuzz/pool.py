@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.fuzz.fuzzer import Fuzzer
-from tests.fuzz.worker import CRASH, HANG, Case, Verdict, own_place, shortened, work
+from tests.fuzz.worker import CRASH, HANG, INTERRUPTED, Case, Verdict, own_place, shortened, work
 
 BATCH = 16
 """Cases that a worker is given at once."""
@@ -89,9 +89,15 @@ class Worker:
         return now - self.since > self.fuzzer.seconds * PATIENCE or waited > self.fuzzer.idle
 
     def ended(self) -> Verdict | None:
-        """Why it has ended. None when it did so by itself, after a verdict."""
+        """
+        Why it has ended. None when it did so by itself, after a verdict.
+
+        Raises KeyboardInterrupt when it was asked to end.
+        """
         _, status = os.waitpid(self.process, 0)
         self.kill_children()
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == INTERRUPTED:
+            raise KeyboardInterrupt
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
             return None
         how = (

@@ -61,8 +61,8 @@ class Noise:
         return np.where(np.isfinite(wide), moved, wide).astype(value.dtype)
 
     def flushed(self, array: Array) -> Array:
-        """An array in which some subnormal numbers are zeros."""
-        small = np.abs(array) < np.finfo(array.dtype).tiny
+        """An array in which some numbers below twice the least normal one are zeros."""
+        small = np.abs(array) < 2 * np.finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
 
@@ -82,7 +82,7 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
             if not is_exact(op):
                 results = tuple(noise.on(value) for value in results)
             if isinstance(op, SoftmaxOp):
-                # docs/numerics.md: weights that would be subnormal numbers are zeros.
+                # docs/numerics.md: weights below twice the least normal number are zeros.
                 results = tuple(map(noise.flushed, results))
             values.update(zip(op.results, results, strict=True))
     raise AssertionError("the function has no return")

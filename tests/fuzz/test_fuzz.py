@@ -11,9 +11,11 @@ from typing import ClassVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from xdsl.utils.exceptions import DiagnosticException
 
 from tests.fuzz import findings
+from tests.fuzz.__main__ import fuzz
 from tests.fuzz.findings import Report
 from tests.fuzz.fuzzer import Difference, Fuzzer, bytes_of, case_random, without_parts
 from tests.fuzz.pool import Pool
@@ -41,6 +43,8 @@ class Trap(Fuzzer):
             os.abort()
         if b"K" in payload:
             os.kill(os.getpid(), signal.SIGKILL)
+        if b"I" in payload:
+            os.kill(os.getpid(), signal.SIGTERM)
         if b"H" in payload:
             while True:
                 pass
@@ -115,6 +119,20 @@ def test_findings_are_grouped_made_smaller_and_written(pool: Pool, tmp_path: Pat
     assert sorted(path.read_bytes() for path in paths) == [b"A", b"T"]
     for path in paths:
         assert f"--replay {path}" in path.with_suffix(".txt").read_text()
+
+
+def test_an_interrupt_is_no_finding() -> None:
+    told: list[Verdict] = []
+    with Pool(Trap(), 1) as pool, pytest.raises(KeyboardInterrupt):
+        pool.run([b"a", b"I", b"a"], lambda _, verdict: told.append(verdict))
+    assert [verdict.signature for verdict in told] == ["accepted: "]
+
+
+def test_findings_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.fuzz.__main__.FINDINGS", tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        fuzz(Report(Trap()), iter([b"Taa", b"Ta", b"I"]), 3, None, 1, Console(quiet=True))
+    assert [path.read_bytes() for path in (tmp_path / "trap").glob("*.trap")] == [b"Taa"]
 
 
 def test_a_case_can_be_made_again() -> None:

@@ -29,6 +29,9 @@ TESTS = Path(__file__).parents[1]
 ACCEPTED, REFUSED = "accepted", "refused"
 CRASH, HANG, MEMORY, TRACEBACK, DIFFERENCE = "crash", "hang", "memory", "traceback", "difference"
 
+INTERRUPTED = 98
+"""The exit code of a process that was asked to end: so is the command, and its case is no finding."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -103,7 +106,8 @@ def work(fuzzer: Fuzzer, connection: Connection, log: Path, folder: Path) -> NoR
 def _own_process(log: Path) -> None:
     """Cuts the ties to the terminal, and has stacks of crashes printed to the log."""
     os.setsid()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, _interrupted)
+    signal.signal(signal.SIGTERM, _interrupted)
     handle = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     null = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((null, 0), (handle, 1), (handle, 2)):
@@ -123,6 +127,10 @@ def _limit_memory(megabytes: int) -> None:
 
 def _out_of_time(signum: int, frame: FrameType | None) -> None:
     raise Hang
+
+
+def _interrupted(signum: int, frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
 
 
 def _run(fuzzer: Fuzzer, case: Case, folder: Path) -> Verdict:

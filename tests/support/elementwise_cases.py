@@ -5,7 +5,7 @@ from graphs import BITS, Graph
 from kernel_cases import DTYPES, FLOATS, INTEGERS, SHAPES, CaseTable
 from xdsl.dialects.builtin import f16
 
-from xrelay.dialects import binary, bits, transcendental, unary
+from xrelay.dialects import binary, bits, device, transcendental, unary
 from xrelay.interpreters.arrays import element_type_of
 
 ELEMENTWISE = CaseTable()
@@ -69,3 +69,10 @@ def truncated_division(g: Graph, dtype: str) -> None:
                 # Quotients that are exact: others round up to whole numbers now and then.
                 y = np.where(np.abs(y) < 1e3, np.exp2(np.rint(np.clip(y, -4, 4))).astype(dtype), y)
             g.show(op(g.input(np.asarray(x)), g.input(np.asarray(y))))
+
+
+@ELEMENTWISE.case(device.OnDeviceOp)
+def values_on_the_only_device(g: Graph) -> None:
+    for place in (device.VirtualDeviceAttr(), device.VirtualDeviceAttr(device.CPU, 0)):
+        x = g.op(unary.NegativeOp(g.input(g.numbers("float32", 3, 5))))
+        g.show(unary.ExpOp(g.op(device.OnDeviceOp(x, place))), 4)

@@ -140,6 +140,49 @@ def test_nan_among_updates(op: str, reduction: str):
     np.testing.assert_array_equal(result, floats(NAN, NAN, 3))
 
 
+@pytest.mark.parametrize("reduction", ["add", "mul"])
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_sums_and_products_of_bools_among_updates(op: str, reduction: str):
+    data, updates = np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
+    indices = np.arange(4) if op == "ScatterElements" else np.arange(4)[:, None]
+    require_same(op, [data, indices, updates], [], opset=18, reduction=reduction)
+
+
+@pytest.mark.parametrize(
+    ("op", "options", "row", "expected"),
+    [
+        ("ReduceL2", {}, [300, -400], 500),
+        ("ReduceLogSum", {}, [3e4, 4e4], np.log(7e4)),
+        ("ReduceSumSquare", {}, [2**-13] * 1024, 2**-16),
+        ("GlobalLpPool", {}, [300, -400], 500),
+        ("GlobalLpPool", {"p": 3}, [300, -400], 91e6 ** (1 / 3)),
+        ("LpPool", {"kernel_shape": [2]}, [300, -400], 500),
+        ("LpNormalization", {}, [6e4, -4.5e4], 0.8),
+    ],
+)
+def test_what_f16_does_not_hold_on_the_way(
+    op: str, options: dict[str, Any], row: list[float], expected: float
+):
+    data = np.array([[row]], np.float16)
+    (result,) = by_import(one_node(op, [data], opset=13, **options), [data])
+    assert result.dtype == np.float16
+    np.testing.assert_allclose(result.ravel()[0], np.float16(expected), rtol=1e-3)
+
+
+def test_mean_of_a_row_with_an_infinity():
+    data, scale = floats(-INF, -1.5)[None], floats(1, 1)
+    results = by_import(
+        one_node("LayerNormalization", [data], [scale], opset=17, outputs=2), [data]
+    )
+    np.testing.assert_array_equal(results[1], [[-INF]])
+
+
+def test_batch_normalization_of_large_numbers():
+    data = floats(3e38, -3e38).reshape(1, 1, 2)
+    constants = [floats(0.5), floats(0), floats(0), floats(0.25)]
+    require_same("BatchNormalization", [data], [*constants], opset=15, epsilon=0.0)
+
+
 def test_integers_wrap_around_in_sums():
     data = np.array([2**30] * 5, np.int32)
     (result,) = by_import(one_node("ReduceSum", [data]), [data])
