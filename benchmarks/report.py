@@ -47,28 +47,8 @@ Networks are built with torch from seeded random weights (`benchmarks/vision.py`
 
 
 OTHER_TYPES = """\
-The ratios hold for models of float32 values, computed in float32, with static shapes, on the CPU above.
-In types with fewer bits other engines are faster today. Least milliseconds of CPU time on one core with
-AVX-512 VNNI and BF16 (November 2026; the command above does not measure these anew):
-
-| model | stored as | xrelay | onnxruntime | OpenVINO, asked for float32 | OpenVINO as it comes |
-| --- | --- | ---: | ---: | ---: | ---: |
-| ResNet-50 | float32 | 31 | 40 | 40 | 20 |
-| | int8 (QDQ) | 67 | 13.7 | 12.5 | 12.2 |
-| | float16 | 89 | 40 | 40 | 21 |
-| MobileNetV2 | float32 | 3.4 | 4.7 | 4.7 | 2.9 |
-| | int8 (QDQ) | 10.7 | 2.9 | 2.6 | 2.4 |
-| | float16 | 10.3 | 6.4 | 5.0 | 2.9 |
-| BERT base | float32 | 99 | 136 | 110 | 59 |
-| | int8 (QDQ) | 168 | 52 | 45 | 48 |
-| | dynamic uint8 | 141 | 88 | 128 | 128 |
-| | float16 | 161 | 136 | 112 | 59 |
-
-- **bfloat16**: xrelay has no such mode. On CPUs with AVX-512 BF16 OpenVINO as it comes computes
-  float32 models in bfloat16, and takes 0.6 to 0.85 of xrelay's time.
-- **int8**: xrelay computes quantised models exactly and slowly, without the instructions for products of
-  bytes: they take up to 5.5 times as long as in other engines, and longer than the same model in float32.
-- **float16**: weights and values are widened element by element; the same model in float32 is faster."""
+The ratios hold for models of float32 values, computed in float32, with static shapes, on the CPU above. In types
+with fewer bits other engines are faster today: [types.md](types.md)."""
 
 
 BUSY = """\
