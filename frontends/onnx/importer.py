@@ -9,7 +9,6 @@ Imports an ONNX model as a `func.func @main` of relay operations.
 The walks keep their own stacks, so that deep models need no recursion.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -107,11 +106,7 @@ class _Importer:
             arg.location = NameLoc(StringAttr(value.name), arg.location)
             scope.values[value.name] = arg
 
-        outputs = [output.name for output in self.graph.output]
-        for name, count in Counter(outputs).items():
-            if count > 1:
-                raise OnnxImportError(f"two outputs have the name '{name}'")
-        scope.compute(outputs)
+        scope.compute([output.name for output in self.graph.output])
         if scope.problems:
             count = len(scope.problems)
             lines = "".join(f"\n  {problem}" for problem in scope.problems)

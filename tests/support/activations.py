@@ -98,7 +98,9 @@ ACTIVATIONS = (
     Activation("Elu", lambda x: elu(x, 0.5), 0.4, 0.3, 1, _unit, {"alpha": 0.5}),
     Activation("Selu", lambda x: SELU[1] * elu(x, SELU[0]), 1.7, 1.6, 3, _unit),
     Activation("Celu", lambda x: elu(x, 2.0, 2.0), 1.1, 0.8, 2, _unit, {"alpha": 2.0}),
-    Activation("HardSigmoid", lambda x: np.clip(0.2 * x + 0.5, 0, 1), 0.5, 0.5, 1, _unit),
+    Activation(
+        "HardSigmoid", lambda x: np.clip(float(np.float32(0.2)) * x + 0.5, 0, 1), 0.5, 0.5, 1, _unit
+    ),
     Activation("HardSwish", lambda x: x * np.clip(x / 6 + 0.5, 0, 1), 1.2, 1.2, 2, _argument),
     Activation("Softsign", lambda x: x / (1 + np.abs(x)), 1.6, 1.5, 2),
     Activation("Reciprocal", lambda x: 1 / x, 0.51, 0.51, 1),

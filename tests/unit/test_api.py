@@ -690,7 +690,7 @@ class Longer(list[Any]):
 def test_a_list_that_lies_about_its_length(folder: Path) -> None:
     model = xrelay.compile(folder / "add.mlir")
     array = np.ones((2, 4), np.float32)
-    with pytest.raises(xrelay.ModelError, match="1 inputs are given"):
+    with pytest.raises(xrelay.ModelError, match="1 input is given"):
         model.run_into(Longer([array]), [np.empty_like(array)])
 
 

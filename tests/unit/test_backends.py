@@ -473,7 +473,7 @@ def test_a_backend_that_does_not_compile() -> None:
         (lambda i, o: [i[0].astype("f8")], r"result 0 is float64\[3, 4\]"),
         (lambda i, o: [], "it returns 0 arrays, expected 1"),
         (lambda i, o: np.maximum(i[0], 0), "it returns a ndarray, expected a sequence of arrays"),
-        (lambda i, o: 3, "it returns a int, expected a sequence of arrays"),
+        (lambda i, o: 3, "it returns an int, expected a sequence of arrays"),
         (lambda i, o: sys.exit("bye"), "bye"),
     ],
 )

@@ -115,7 +115,6 @@ def test_every_emitter_has_a_case():
         "relay.annotation.compiler_begin",
         "relay.annotation.compiler_end",
         "relay.device_copy",
-        "relay.on_device",
     }
 
 

@@ -411,7 +411,6 @@ def test_broken_graphs():
         (build([exp], [x], [untyped("y")], [weight]), "'y' is defined twice"),
         (build([exp], [x, value_info("y", floats(2))], [untyped("y")]), "'y' is an input and"),
         (build([exp], [x, x], [untyped("y")]), "two inputs have the name 'x'"),
-        (build([exp], [x], [untyped("y")] * 2), "model 'g': two outputs have the name 'y'"),
         (build([exp], [], [untyped("y")], twins), "two initializers have the name 'x'"),
         (build(loop, [x], [untyped("b")]), "the graph has a cycle through"),
         (build([exp], [x], [wrong]), "output 'y' is stated with elements of type i64"),
