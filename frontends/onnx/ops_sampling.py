@@ -237,6 +237,11 @@ def column_to_image(node: Node) -> SSAValue:
     """Col2Im: the sum of windows, which are columns, at their places in images of any rank."""
     image, block = node.known_lengths(1, "image_shape"), node.known_lengths(2, "block_shape")
     axes = len(image)
+    if not axes or len(block) != axes:
+        raise OnnxImportError(
+            f"'image_shape' is {list(image)} and 'block_shape' is {list(block)}, expected a length for "
+            "each of the same axes"
+        )
     window = Window.of(node, axes)
     pads = window.padding(image, block)
     data = node.shaped(0, "input", (None, None, None))
@@ -249,7 +254,7 @@ def column_to_image(node: Node) -> SSAValue:
             padded, block, window.dilations, window.strides, strict=True
         )
     ]
-    if len(block) != axes or min(positions) < 1 or prod(positions) != count or rows % taps:
+    if min(positions) < 1 or prod(positions) != count or rows % taps:
         raise OnnxImportError(
             f"the data have the shape {list(node.shape_of(data))}, windows {block} have {positions} "
             f"places in images {image}"
