@@ -1,7 +1,8 @@
 """What the fuzzers of ONNX models share: models to start from, the use of one, smaller ones."""
 
+import base64
+import json
 import os
-import pickle
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -23,7 +24,7 @@ from xrelay.options import CompileOptions
 
 LARGEST = 3000
 """The bytes of a model to start from."""
-CORPUS = ROOT / "build" / "fuzz" / f"onnx-{onnx.__version__}.pickle"
+CORPUS = ROOT / "build" / "fuzz" / f"onnx-{onnx.__version__}.json"
 """Making the models takes seconds, because their results are computed as well."""
 
 
@@ -33,9 +34,9 @@ def corpus() -> Sequence[bytes]:
     if not CORPUS.exists():
         CORPUS.parent.mkdir(parents=True, exist_ok=True)
         whole = CORPUS.with_suffix(f".{os.getpid()}")
-        whole.write_bytes(pickle.dumps(_models()))
+        whole.write_text(json.dumps([base64.b64encode(each).decode() for each in _models()]))
         whole.replace(CORPUS)
-    return pickle.loads(CORPUS.read_bytes())
+    return [base64.b64decode(each) for each in json.loads(CORPUS.read_text())]
 
 
 def _models() -> Sequence[bytes]:
