@@ -9,12 +9,13 @@ condition is a constant the branch that is taken stays.
 What is on a device (`relay.on_device`) stays there: operators see the constant behind it, and it stays
 around a folded one.
 
-Leaves alone: copies between devices, dead code, operators without operands (`relay.zeros` is smaller than its elements), operators
-with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other
-compilers, constants whose bytes did not come with the text,
-results over `max-bytes` that are larger than what they are computed from, and results over 2 GiB. What
-is larger than `limit` fails the pass. Sizes are those of types that are inferred from the numbers in the
-operands too (`relay.arange`, `relay.dyn.*`), before anything is computed.
+Leaves alone: copies between devices, dead code, operators without operands (`relay.zeros` is smaller than
+its elements), operators with side effects, the bodies of `relay.fused` and `relay.composite`, functions for
+other compilers, constants whose bytes did not come with the text, results of which the stated type leaves
+dimensions open (`infer-type` fills them in), results over `max-bytes` that are larger than what they are
+computed from, and results over 2 GiB. What is larger than `limit` fails the pass. Sizes are those of types
+that are inferred from the numbers in the operands too (`relay.arange`, `relay.dyn.*`), before anything is
+computed.
 
 Source: Relay's FoldConstant.
 """
@@ -130,6 +131,8 @@ class FoldOperator(RewritePattern):
     def _replace(self, op: Operation, result: Any, rewriter: PatternRewriter) -> None:
         sources = tuple(dict.fromkeys(op.operands))
         new = _constants(result)
+        if new[-1].result_types != op.result_types:
+            return  # Not every user takes another type than the stated one.
         for constant in new:
             constant.location = op.location
         rewriter.replace(op, new)
