@@ -65,6 +65,12 @@ class Noise:
         small = np.abs(array) < 2 * np.finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
+    def whole(self, array: Array) -> Array:
+        """An array in which half of the numbers that errors moved off a whole one are whole again."""
+        near = np.rint(array)
+        moved = np.abs(array - near) <= 2 * self.units * np.finfo(array.dtype).eps * np.abs(near)
+        return np.where(moved & (self.rng.random(array.shape) < 0.5), near, array)
+
 
 def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tuple[Any, ...]:
     """What the main function of a program without regions gives when its operations have errors."""
@@ -90,9 +96,8 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
 
 def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[Any, ...]:
     """
-    The operands of an operation with errors. Constants of one number have none, nor exponents: a
-    power with the exponent 2 is one of negative numbers, too. Other constants have: the compiler
-    multiplies weights together.
+    The operands of an operation with errors. Constants of one number have none, nor exponents beyond
+    those of what computes them. Other constants have: the compiler multiplies weights together.
     """
     # Winograd's algorithm has errors relative to the largest of a tile.
     of_largest = isinstance(op, Conv2DOp)
@@ -101,7 +106,10 @@ def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[
         for operand, value in zip(op.operands, values, strict=True)
     ]
     if isinstance(op, PowerOp):
-        exact[1] = True
+        base, exponent = values
+        if exponent.dtype.kind == "f" and not exact[1]:
+            exponent = noise.whole(exponent)  # A negative number has whole powers only.
+        return base if exact[0] else noise.on(base), exponent
     return tuple(
         value if is_constant else noise.on(value, of_largest)
         for value, is_constant in zip(values, exact, strict=True)
