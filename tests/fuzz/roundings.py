@@ -22,7 +22,7 @@ from tests.fuzz.onnx_values import Array
 from xrelay.dialects.binary import PowerOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import ConstantOp
-from xrelay.dialects.norm import SoftmaxOp
+from xrelay.dialects.norm import LogSoftmaxOp, SoftmaxOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.unary import CastOp
 from xrelay.interpreters.relay import register_relay
@@ -43,21 +43,21 @@ class Noise:
     rng: np.random.Generator
     units: float
 
-    def on(self, value: Any, of_largest: bool = False) -> Any:
-        """A value with errors relative to each element, or to the largest."""
+    def on(self, value: Any, of_largest: bool = False, least: float = 0.0) -> Any:
+        """A value with errors relative to each element, but to `least` at least, or to the largest."""
         if isinstance(value, tuple):
             fields: tuple[Any, ...] = value
-            return tuple(self.on(field, of_largest) for field in fields)
+            return tuple(self.on(field, of_largest, least) for field in fields)
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
             return value
         info = np.finfo(value.dtype)
         wide = value.astype(np.float64)
         errors = self.units * self.rng.uniform(-1, 1, value.shape)
-        size = np.abs(wide)
+        size = np.maximum(np.abs(wide), least)
         if of_largest:
             size = np.full_like(wide, np.max(size[np.isfinite(size)], initial=0.0))
-        least = np.where(wide == 0, 0.0, float(info.smallest_subnormal))
-        moved = wide + errors * np.maximum(float(info.eps) * size, least)
+        subnormal = np.where(wide == 0, 0.0, float(info.smallest_subnormal))
+        moved = wide + errors * np.maximum(float(info.eps) * size, subnormal)
         return np.where(np.isfinite(wide), moved, wide).astype(value.dtype)
 
     def flushed(self, array: Array) -> Array:
@@ -86,7 +86,9 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
             noisy = noisy_operands(op, operands, noise)
             results = interpreter.run_op(op, noisy)
             if not is_exact(op):
-                results = tuple(noise.on(value) for value in results)
+                # docs/numerics.md: the logarithm of a sum that is nearly 1 has the errors of the sum.
+                least = 1.0 if isinstance(op, LogSoftmaxOp) else 0.0
+                results = tuple(noise.on(value, least=least) for value in results)
             if isinstance(op, SoftmaxOp):
                 # docs/numerics.md: weights below twice the least normal number are zeros.
                 results = tuple(map(noise.flushed, results))
