@@ -241,6 +241,17 @@ WINDOW_SUBJECTS: tuple[Subject, ...] = (
         )
         for kind in ("max", "avg")
     ),
+    # Two filters for each of six channels.
+    subject(
+        "nn.conv2d",
+        "1x6x5x5xf32 6x2x3x3xf32",
+        groups=only(6, others=(0, Says(3, "channels"), Says(12, "channels"))),
+        channels=only(12, others=(Says(6, "channels"), Says(13, "channels"), Says(24, "channels"))),
+        weight=Bound(
+            ("12x1x3x3xf32", "?x2x3x3xf32", "6x?x3x3xf32", "?x?x3x3xf32", "?x1x3x3xf32"),
+            (Says("12x2x3x3xf32", "channels"), Says("6x3x3x3xf32", "channels"), "?x3x3x3xf32"),
+        ),
+    ),
     subject(
         "nn.conv2d_backward_weight",
         "2x6x5x7xf32 2x4x7x9xf32",
