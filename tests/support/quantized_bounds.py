@@ -96,9 +96,6 @@ QUANTIZATION: tuple[Subject, ...] = (
     subject(
         "qnn.add",
         "4x4xi8 4x4xi8 1xf32 i32 f32 1xi32 f32 i32",
-        # Which axis it is, does not matter when there is one scale.
-        lhs_axis=Bound((7, -9)),
-        rhs_axis=Bound((7, -9)),
         rhs=Bound(("1xi8", "2x1x4xi8"), ("3x4xi8", "2xi8")),
     ),
     subject(

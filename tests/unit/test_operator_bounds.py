@@ -1,33 +1,16 @@
 """What operators take at the bounds of their properties and operands, and refuse beyond them."""
 
-from collections import defaultdict
 from typing import Any
 
 import pytest
-from image_bounds import IMAGE_SUBJECTS
-from network_bounds import NETWORK_SUBJECTS
+from bound_tables import SUBJECTS
 from operator_bounds import OPERATORS, Says, Subject
-from quantized_bounds import QUANTIZED_SUBJECTS
-from selection_bounds import SELECTION_SUBJECTS
-from tensor_bounds import TENSOR_SUBJECTS
-from window_bounds import WINDOW_SUBJECTS
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType, f16, i16
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.shapes import boolean, is_tensor_type, with_dtype, with_shape
-
-SUBJECTS: dict[str, list[Subject]] = defaultdict(list)
-for row in (
-    *TENSOR_SUBJECTS,
-    *SELECTION_SUBJECTS,
-    *WINDOW_SUBJECTS,
-    *NETWORK_SUBJECTS,
-    *IMAGE_SUBJECTS,
-    *QUANTIZED_SUBJECTS,
-):
-    SUBJECTS[row.operator].append(row)
 
 NAME, DEVICE = "any name", "any device"
 UNBOUNDED = {
