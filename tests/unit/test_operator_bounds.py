@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 from bound_tables import SUBJECTS
-from operator_bounds import OPERATORS, Says, Subject
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType, f16, i16
+from operator_bounds import OPERATORS, Says, Subject, parsed_type
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType, TupleType, f16, i16
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, tuple_type
-from xrelay.dialects.shapes import boolean, is_tensor_type, with_dtype, with_shape
+from xrelay.dialects.shapes import boolean, compatible, is_tensor_type, with_dtype, with_shape
+from xrelay.dialects.type_relations import joined, refined, same_type, tells
 
 NAME, DEVICE = "any name", "any device"
 UNBOUNDED = {
@@ -149,3 +150,33 @@ def test_stated_types_may_know_less_but_not_contradict(operator: str):
             wrong.verify_()
         for words in (op.name, "%some_name", str(type_), str(inferred)):
             assert words in str(error.value), f"{type_} instead of {inferred}: {error.value}"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both", "either"),
+    [
+        ("?x3xf32", "2x?xf32", "2x3xf32", "?x?xf32"),
+        ("2x3xf32", "2x3xf32", "2x3xf32", "2x3xf32"),
+        ("?xf32", "0xf32", "0xf32", "?xf32"),
+        ("?xf32", "?xf32", "?xf32", "?xf32"),
+        ("2x3xf32", "2x4xf32", None, "2x?xf32"),
+        ("1xf32", "2xf32", None, "?xf32"),
+        ("2xf32", "2x1xf32", None, None),
+        ("2xf32", "2xf64", None, None),
+        ("f32", "1xf32", None, None),
+        ("(?xf32,3xi8)", "(2xf32,?xi8)", "(2xf32,3xi8)", "(?xf32,?xi8)"),
+        ("(2xf32,3xi8)", "(2xf32,4xi8)", None, "(2xf32,?xi8)"),
+        ("(2xf32)", "(2xf32,2xf32)", None, None),
+        ("(2xf32)", "2xf32", None, None),
+    ],
+)
+def test_two_types_of_one_value(one: str, other: str, both: str | None, either: str | None):
+    left, right = parsed_type(one), parsed_type(other)
+    known, common = (text and parsed_type(text) for text in (both, either))
+    assert refined(left, right) == refined(right, left) == known
+    assert joined(left, right) == joined(right, left) == common
+    assert compatible(left, right) == compatible(right, left) == (known is not None)
+    for stated, found in ((left, right), (right, left)):
+        assert refined(NoneType(), stated) == refined(stated, NoneType()) == stated
+        assert tells(found, stated) == (known == found)
+        assert same_type(found, stated) == (found == stated)
