@@ -104,7 +104,14 @@ QUANTIZATION: tuple[Subject, ...] = (
         axis=axis(2),
         data=Bound(
             ("(1x4xi8,4x4xi8)",),
-            ("()", "(4x4xf32,4x4xf32)", "(4x4xi8,4x4xui8)", "(4x4xi8,4xi8)", "(4x4xi8,4x5xi8)"),
+            (
+                "()",
+                "(4x4xf32,4x4xf32)",
+                "(4x4xi8,4x4xui8)",
+                "(4x4xi8,4xi8)",
+                "(4x4xi8,4x5xi8)",
+                "(4x?xi8,4x2xi8,4x3xi8)",
+            ),
         ),
         input_scales=Bound((), ("(f32)", "(f32,f32,f32)", "(f32,f64)", "(f32,1xf32)")),
         input_zero_points=Bound((), ("(i32)", "(i32,i8)")),

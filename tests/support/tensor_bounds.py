@@ -222,7 +222,13 @@ MOVEMENT: tuple[Subject, ...] = (
         axis=axis(3),
         data=Bound(
             ("(4x4x4xf32)", "(4x4x4xf32,0x4x4xf32,7x4x4xf32)"),
-            ("()", "(4x4xf32,4x4x4xf32)", "(4x4x4xf32,4x4x4xf64)", "(4x4x4xf32,4x5x4xf32)"),
+            (
+                "()",
+                "(4x4xf32,4x4x4xf32)",
+                "(4x4x4xf32,4x4x4xf64)",
+                "(4x4x4xf32,4x5x4xf32)",
+                "(4x?x4xf32,4x2x4xf32,4x3x4xf32)",
+            ),
         ),
     ),
     subject(
@@ -230,8 +236,14 @@ MOVEMENT: tuple[Subject, ...] = (
         "(4x4x4xf32,4x4x4xf32)",
         axis=axis(4),
         data=Bound(
-            ("(4x4x4xf32)", "(0x4x4xf32,0x4x4xf32)"),
-            ("()", "(4x4xf32,4x4x4xf32)", "(4x4x4xf32,4x4x4xf64)", "(4x4x4xf32,4x4x5xf32)"),
+            ("(4x4x4xf32)", "(0x4x4xf32,0x4x4xf32)", "(?x4x4xf32,2x?x4xf32,2x4x4xf32)"),
+            (
+                "()",
+                "(4x4xf32,4x4x4xf32)",
+                "(4x4x4xf32,4x4x4xf64)",
+                "(4x4x4xf32,4x4x5xf32)",
+                "(?x4x4xf32,2x4x4xf32,3x4x4xf32)",
+            ),
         ),
     ),
     subject(
