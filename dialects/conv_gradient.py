@@ -108,7 +108,7 @@ class Conv2DBackwardWeightOp(RelayOp):
     def layouts(self) -> tuple[Layout, Layout, Layout]:
         """The layouts of `grad`, `data` and the result."""
         named = self.KERNEL_LAYOUT if "O" in self.kernel_layout.data else IMAGE
-        stated = layout_of(self.kernel_layout, "kernel_layout", named, splits="IC")
+        stated = layout_of(self.kernel_layout, "kernel_layout", named, splits=named[1])
         images = str(stated).translate(str.maketrans("OIoi", "NCnc"))
         kernels = self.out_layout if self.out_layout.data else string(self.KERNEL_LAYOUT)
         return (
