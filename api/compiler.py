@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
+from xrelay.analysis.program_size import expanded_total, program_size
 from xrelay.analysis.verification import verify_program
 from xrelay.analysis.walking import walk
 from xrelay.collector import collector_paused
@@ -96,9 +96,10 @@ def read_model(
 
 def require_limits(module: ModuleOp, limits: Limits) -> None:
     """Raises CompileError for a module that is too large."""
+    size = program_size(module)
     for excess, what in (
-        (limits.nodes_excess(operation_total(module)), "the program has"),
-        (limits.bytes_excess(constant_bytes(module)), "the constants of the program have"),
+        (limits.nodes_excess(size.operations), "the program has"),
+        (limits.bytes_excess(size.constant_bytes), "the constants of the program have"),
     ):
         if excess is not None:
             raise CompileError(f"{what} {excess}")
