@@ -358,6 +358,7 @@ def _often_wanted(group: Group) -> set[Leaf]:
     for op in reversed(group.ops):
         if isinstance(op, PASSING_ON):
             continue
+        in_memory = has_many_fields(op)
         for leaf in _leaves(op.results[0]):
             positions, own = wanted.get(leaf, set()), set[Hashable]((leaf,))
             if op in complex_ops:
@@ -367,7 +368,7 @@ def _often_wanted(group: Group) -> set[Leaf]:
                 positions = own
             for operand in op.operands:
                 for field, source in zip(_leaves(operand), source_leaves(operand), strict=True):
-                    if op in complex_ops and has_many_fields(op):
+                    if in_memory:
                         want(source, TOO_MANY_POSITIONS)
                     elif isinstance(op, BROADCASTING):
                         want(source, positions)
