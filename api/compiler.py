@@ -54,6 +54,7 @@ from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
+from xrelay.transforms.copying import copied
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
@@ -114,7 +115,7 @@ def _module_of(
             verify_program(model)
         except VerifyException as error:
             raise CompileError(verify_failure(model, error)) from error
-        return model.clone(), "model"
+        return copied(model), "model"
     if isinstance(model, str | Path):
         path = Path(model)
         reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
@@ -220,10 +221,10 @@ def parse_program(
     check_strings(text, name)
     try:
         return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
-    except (ParseError, DiagnosticException):
+    except (ParseError, DiagnosticException, RecursionError):
         raise
     except Exception as error:
-        # Assertions of the parser, too many nested regions, …
+        # Assertions of the parser, …
         raise CompileError(f"cannot parse '{name}': {error}") from error
 
 
