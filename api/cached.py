@@ -152,7 +152,8 @@ def compile_model(
                 model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
             ),
         )
-    place = cache_place(model, shapes, options) if cache else None
+    # A module is printed for its digest.
+    place = with_room_for(model, lambda: cache_place(model, shapes, options)) if cache else None
 
     @collector_paused()
     def compiled() -> ModelCode:

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
+from xrelay.analysis.program_size import expanded_total, program_size
 from xrelay.analysis.verification import verify_program
 from xrelay.analysis.walking import walk
 from xrelay.collector import collector_paused
@@ -54,6 +54,7 @@ from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
+from xrelay.transforms.copying import copied
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
@@ -96,9 +97,10 @@ def read_model(
 
 def require_limits(module: ModuleOp, limits: Limits) -> None:
     """Raises CompileError for a module that is too large."""
+    size = program_size(module)
     for excess, what in (
-        (limits.nodes_excess(operation_total(module)), "the program has"),
-        (limits.bytes_excess(constant_bytes(module)), "the constants of the program have"),
+        (limits.nodes_excess(size.operations), "the program has"),
+        (limits.bytes_excess(size.constant_bytes), "the constants of the program have"),
     ):
         if excess is not None:
             raise CompileError(f"{what} {excess}")
@@ -113,7 +115,7 @@ def _module_of(
             verify_program(model)
         except VerifyException as error:
             raise CompileError(verify_failure(model, error)) from error
-        return model.clone(), "model"
+        return copied(model), "model"
     if isinstance(model, str | Path):
         path = Path(model)
         reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
@@ -219,10 +221,10 @@ def parse_program(
     check_strings(text, name)
     try:
         return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
-    except (ParseError, DiagnosticException):
+    except (ParseError, DiagnosticException, RecursionError):
         raise
     except Exception as error:
-        # Assertions of the parser, too many nested regions, …
+        # Assertions of the parser, …
         raise CompileError(f"cannot parse '{name}': {error}") from error
 
 

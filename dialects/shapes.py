@@ -187,6 +187,27 @@ def broadcast_shapes(lhs: Shape, rhs: Shape, names: tuple[str, str] = ("lhs", "r
     return result
 
 
+def joined_shape(fields: Sequence[TensorType[Attribute]], axis: int | None = None) -> list[int]:
+    """
+    The shape of tensors of one rank, the fields of 'data', one after the other along `axis`. Their
+    other dimensions, all of them without an axis, agree.
+
+    Raises VerifyException naming the field that does not agree with those before.
+    """
+    shape = list(fields[0].get_shape())
+    for i, field in enumerate(fields[1:], 1):
+        for d, (dim, known) in enumerate(zip(field.get_shape(), shape, strict=True)):
+            if d == axis:
+                shape[d] = DYNAMIC_INDEX if DYNAMIC_INDEX in (dim, known) else dim + known
+            elif not same_dimension(dim, known):
+                raise VerifyException(
+                    f"field {i} of 'data' has length {dim} in dimension {d}, others {known}"
+                )
+            elif known == DYNAMIC_INDEX:
+                shape[d] = dim
+    return shape
+
+
 def shape_text(shape: Shape) -> str:
     """A shape as messages print it: `[1, ?, 4]`."""
     return "[" + ", ".join("?" if d == DYNAMIC_INDEX else str(d) for d in shape) + "]"

@@ -21,9 +21,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, SymbolOpInterface, SymbolTable, is_side_effect_free
+from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
 
 from xrelay.analysis.scopes import Within, keeps_body
+from xrelay.analysis.symbols import Symbols
 from xrelay.analysis.walking import walk
 
 
@@ -33,6 +34,7 @@ class Purity:
 
     module: ModuleOp
     functions: dict[str, bool] = field(default_factory=dict[str, bool])
+    symbols: Symbols = field(default_factory=Symbols)
 
     def is_pure(self, op: Operation) -> bool:
         """Whether nobody notices that `op` does not run, when its results are not used."""
@@ -56,7 +58,7 @@ class Purity:
         known = self.functions.get(name)
         if known is None:
             self.functions[name] = False
-            callee = SymbolTable.lookup_symbol(self.module, name)
+            callee = self.symbols.lookup(self.module, name)
             known = isinstance(callee, func.FuncOp) and bool(callee.body.blocks)
             known = known and all(map(self.is_pure_inside, _inside(callee)))
             self.functions[name] = known
