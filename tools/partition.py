@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from xrelay.cached import compile_model
+from xrelay.compile_model import compile_model
 from xrelay.compiler import read_model, require_weights
 from xrelay.coverage import Coverage, RegionCoverage, coverage
 from xrelay.partitioned import compile_partition, find_backends, partition
