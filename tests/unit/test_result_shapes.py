@@ -91,6 +91,20 @@ def strided_slice(rng: Random) -> Case:
 
 
 @case
+def slices_of_lists_of_unequal_length(rng: Random) -> Case:
+    x = tensor(rng, rank=3)
+    begin, end = (ints(rng, -6, 6, pick(rng, 0, 3)) for _ in range(2))
+    steps = rng.choice([-2, -1, 1, 2], pick(rng, 0, 3)).tolist()
+    slices: list[slice] = []
+    for i in range(max(map(len, (begin, end, steps)))):
+        step = steps[i] if i < len(steps) else 1
+        # As in Relay, a negative step without an end leaves out element 0.
+        last = end[i] if i < len(end) else None if step > 0 else 0
+        slices.append(slice(begin[i] if i < len(begin) else None, last, step))
+    return lambda v: transform.StridedSliceOp(v, begin, end, steps), [x], x[tuple(slices)]
+
+
+@case
 def slice_by_size(rng: Random) -> Case:
     x = tensor(rng)
     begin = [pick(rng, 0, length) for length in x.shape]
