@@ -15,6 +15,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from xrelay.analysis.annotation import plan_annotation
 from xrelay.analysis.compilers import DEFAULT, No, Targets, Yes
 from xrelay.analysis.region_merging import MergePlan, plan_merge
 from xrelay.compiler import context
@@ -22,7 +23,6 @@ from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, Co
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.annotate_target import annotate
-from xrelay.analysis.annotation import plan_annotation
 from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.inline_compiler_functions import InlineCompilerFunctionsPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
@@ -82,7 +82,9 @@ def regions_of(function: func.FuncOp) -> list[Group]:
             continue
         if op.regions or isinstance(op, func.ReturnOp):
             continue
-        inputs = {value.owner for value in op.operands if not isinstance(value.owner, CompilerEndOp)}
+        inputs = {
+            value.owner for value in op.operands if not isinstance(value.owner, CompilerEndOp)
+        }
         joined = [group for group in groups if group & inputs]
         if joined and op.results:
             groups = [group for group in groups if group not in joined]
@@ -97,7 +99,10 @@ def compiler_of(group: Iterable[Operation]) -> str:
 
 
 def has_way_around(
-    before: Mapping[Operation, list[Operation]], groups: Iterable[Group], producer: Group, user: Group
+    before: Mapping[Operation, list[Operation]],
+    groups: Iterable[Group],
+    producer: Group,
+    user: Group,
 ) -> bool:
     """Whether a way leads from one region to another one through something else."""
     home = {op: group for group in groups for op in group}
@@ -251,7 +256,9 @@ def check_partition(
     PartitionGraphPass(bind_constants=bind).apply(context(), module)
     module.verify()
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
-    calls = {op.callee.root_reference.data: op for op in module.walk() if isinstance(op, func.CallOp)}
+    calls = {
+        op.callee.root_reference.data: op for op in module.walk() if isinstance(op, func.CallOp)
+    }
     for name, function in functions.items():
         compiler = function.attributes.get("Compiler", StringAttr(""))
         assert isinstance(compiler, StringAttr)

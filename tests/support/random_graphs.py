@@ -46,7 +46,17 @@ MOVING = ("transpose", "flatten", "expand", "concatenate", "split", "slice")
 TUPLES = ("tuple", "field", "field")
 REDUCING = ("reduce", "centered")
 COMPLEX = ("dense", "softmax")
-FUSIBLE = (*ELEMENTWISE, *ELEMENTWISE, *MOVING, *TUPLES, *REDUCING, *COMPLEX, "constant", "bias", "cast")
+FUSIBLE = (
+    *ELEMENTWISE,
+    *ELEMENTWISE,
+    *MOVING,
+    *TUPLES,
+    *REDUCING,
+    *COMPLEX,
+    "constant",
+    "bias",
+    "cast",
+)
 """What a block of a program is made of, as often as it should occur."""
 SQUARE: tuple[Shape, ...] = ((3, 3), (3, 3), (3,))
 IMAGES: tuple[Shape, ...] = ((1, 2, 4, 4), (1, 2, 4, 4), (1, 1, 4, 4))
@@ -148,7 +158,11 @@ class RandomGraph:
 
     def make_flatten(self, a: int, b: int, c: int) -> SSAValue | None:
         value = self.ranked(a, 2)
-        return None if value is None else self.op(ReshapeOp(value, [prod(shape_of(value))], allowzero=True))
+        return (
+            None
+            if value is None
+            else self.op(ReshapeOp(value, [prod(shape_of(value))], allowzero=True))
+        )
 
     def make_expand(self, a: int, b: int, c: int) -> SSAValue | None:
         value = self.pick(a, lambda value: len(shape_of(value)) < 4)
@@ -311,7 +325,9 @@ def shape_of(value: SSAValue) -> Shape:
 def broadcast(one: Shape, other: Shape) -> bool:
     """Whether two shapes can be broadcast against each other, to not too many elements."""
     rank = max(len(one), len(other))
-    pairs = list(zip((1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other, strict=True))
+    pairs = list(
+        zip((1,) * (rank - len(one)) + one, (1,) * (rank - len(other)) + other, strict=True)
+    )
     fits = all(x == y or 1 in (x, y) for x, y in pairs)
     return fits and prod(x if y == 1 else y for x, y in pairs) <= LARGEST
 
