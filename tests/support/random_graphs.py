@@ -15,10 +15,10 @@ import numpy as np
 from hypothesis import strategies as st
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType, f32, f64, i1
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.binary import AddOp, MaximumOp, MultiplyOp, SubtractOp
+from xrelay.dialects.binary import AddOp, DivideOp, MaximumOp, MultiplyOp, SubtractOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import TupleGetItemOp, TupleOp
 from xrelay.dialects.dense import DenseOp
@@ -100,6 +100,12 @@ class RandomGraph:
         fitting = [value for value in self.values if fits(value)]
         return fitting[-1 - number % len(fitting)] if fitting else None
 
+    def typed(self, number: int, type_: Attribute) -> SSAValue:
+        """A tensor of the type of a parameter."""
+        found = self.pick(number, lambda value: value.type == type_)
+        assert found is not None
+        return found
+
     def ranked(self, number: int, rank: int) -> SSAValue | None:
         """A tensor of a rank, or of a greater one."""
         return self.pick(number, lambda value: len(shape_of(value)) >= rank)
@@ -126,6 +132,14 @@ class RandomGraph:
         assert other is not None
         pair = (other, one) if c // len(BINARY) % 2 else (one, other)
         return self.op(BINARY[c % len(BINARY)](*pair))
+
+    def make_product(self, a: int, b: int, c: int) -> SSAValue | None:
+        """A product or a quotient."""
+        one = self.pick(a)
+        assert one is not None
+        other = self.pick(b, lambda value: broadcast(shape_of(one), shape_of(value)))
+        assert other is not None
+        return self.op((MultiplyOp, DivideOp)[c % 2](one, other))
 
     def make_scaled(self, a: int, b: int, c: int) -> SSAValue | None:
         """A product with a scalar constant, which others may use, too, when `c` is odd."""
@@ -282,11 +296,7 @@ class RandomGraph:
             return None
         helper = self.helpers[a % len(self.helpers)]
         types = helper.function_type
-        operands: list[SSAValue] = []
-        for type_ in types.inputs.data:
-            operand = self.pick(b, lambda value: value.type == type_)
-            assert operand is not None
-            operands.append(operand)
+        operands = [self.typed(b, type_) for type_ in types.inputs.data]
         return self.op(func.CallOp(helper.sym_name.data, operands, types.outputs.data))
 
     def make_choice(self, a: int, b: int, c: int) -> SSAValue | None:
