@@ -31,6 +31,8 @@ from xrelay.transforms.partition_graph import PartitionGraphPass
 
 Group = frozenset[Operation]
 
+DENSE = ("binary", "binary", "unary", "field")
+"""Programs of many ways from value to value."""
 STRAIGHT = (*FUSIBLE, "opaque")
 BRANCHING = (*STRAIGHT, "choice", "choice", "choice")
 CALLING = (*STRAIGHT, "call", "call", "call")
@@ -169,7 +171,11 @@ def replayed(plan: MergePlan, before: Mapping[Operation, list[Operation]]) -> li
 
 
 @examples(70)
-@given(programs(STRAIGHT, size=16), choices, st.booleans())
+@given(
+    programs(DENSE, size=24, reach=8),
+    st.lists(st.sampled_from(["a", "a", "b"]), min_size=11, max_size=11),
+    st.booleans(),
+)
 def test_neighbours_merge_unless_something_lies_between(
     program: RandomProgram, chosen: list[str], non_call: bool
 ) -> None:
@@ -191,8 +197,8 @@ def test_neighbours_merge_unless_something_lies_between(
             assert has_way_around(before, groups, producer, user)
 
 
-@examples(60)
-@given(programs(BRANCHING, size=14), choices, st.booleans(), st.booleans())
+@examples(50)
+@given(programs(BRANCHING, size=14, reach=12), choices, st.booleans(), st.booleans())
 def test_merged_regions_are_those_of_the_plan(
     program: RandomProgram, chosen: list[str], non_call: bool, speculate: bool
 ) -> None:
@@ -290,8 +296,8 @@ def test_partitioned_programs_mean_the_same(kinds: tuple[str, ...]) -> None:
     options = st.tuples(st.booleans(), st.booleans(), st.booleans())
     helpers = steps(STRAIGHT, 4) if "call" in kinds else st.just([])
 
-    @examples(40)
-    @given(steps(kinds, 14), helpers, choices, options)
+    @examples(30)
+    @given(steps(kinds, 14, 12), helpers, choices, options)
     def check(main: list[Step], helper: list[Step], chosen: list[str], options: tuple[bool, ...]):
         merge, bind, non_call = options
         program = RandomProgram(main, (0, 1, 4), helper=[("unary", 0, 0, 0), *helper])

@@ -378,16 +378,20 @@ class RandomProgram:
         return f"RandomProgram{(kept, *rest)}\n{self.module}"
 
 
-def steps(kinds: Sequence[str], size: int) -> st.SearchStrategy[list[Step]]:
-    """As many steps of some kinds as `size` at most."""
-    number = st.integers(0, 40)
+def steps(kinds: Sequence[str], size: int, reach: int = 40) -> st.SearchStrategy[list[Step]]:
+    """As many steps of some kinds as `size` at most, on the latest `reach` values."""
+    number = st.integers(0, reach)
     step = st.tuples(st.sampled_from(("nothing", *kinds)), number, number, number)
     return st.lists(step, min_size=size, max_size=size)
 
 
 def programs(
-    kinds: Sequence[str] = FUSIBLE, *, size: int = 14, shapes: Sequence[Shape] = SQUARE
+    kinds: Sequence[str] = FUSIBLE,
+    *,
+    size: int = 14,
+    reach: int = 40,
+    shapes: Sequence[Shape] = SQUARE,
 ) -> st.SearchStrategy[RandomProgram]:
     """Programs of steps of some kinds."""
     results = st.lists(st.integers(0, 6), min_size=1, max_size=3)
-    return st.builds(RandomProgram, steps(kinds, size), results, st.just(shapes))
+    return st.builds(RandomProgram, steps(kinds, size, reach), results, st.just(shapes))
