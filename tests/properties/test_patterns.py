@@ -50,7 +50,17 @@ from xrelay.interpreters.arrays import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites
 
-KINDS = ("unary", "binary", "product", "product", "scaled", "constant", "tuple", "field", "transpose")
+KINDS = (
+    "unary",
+    "binary",
+    "product",
+    "product",
+    "scaled",
+    "constant",
+    "tuple",
+    "field",
+    "transpose",
+)
 NAMES = ("add", "multiply", "divide", "nn.relu", "tanh", "negative", "subtract")
 
 # -- a naive matcher ------------------------------------------------------------------------------
@@ -130,9 +140,7 @@ def named(way: Way, *ops: Operation) -> Way:
     return way[0], way[1] | set(ops)
 
 
-def all_ways(
-    patterns: Sequence[Pattern], values: Sequence[SSAValue], way: Way
-) -> Iterator[Way]:
+def all_ways(patterns: Sequence[Pattern], values: Sequence[SSAValue], way: Way) -> Iterator[Way]:
     if not patterns:
         yield way
         return
