@@ -85,6 +85,8 @@ class _Node:
 
     name: str
     region: CompilerRegion | None = None
+    parts: list[CompilerRegion] = field(default_factory=list[CompilerRegion])
+    """The regions that are part of this one, it included."""
     home: Block | None = None
     """The block where a region is to be computed."""
     needs: list["_Node"] = field(default_factory=list["_Node"])
@@ -123,7 +125,7 @@ class _Merger:
         """The graph: nodes in the order of the program, and what each needs."""
         dependencies = Dependencies.of_function(self.regions.function)
         for region in self.regions.regions:
-            node = _Node(str(region), region, _home(region))
+            node = _Node(str(region), region, [region], _home(region))
             self.nodes.update(dict.fromkeys(region.ops, node))
         order = list(in_evaluation_order(self.regions.function))
         for op in order:
@@ -191,11 +193,12 @@ class _Merger:
             for other in needs:
                 if other.region is not None and self.merges(node, other, needs):
                     parts.append(other)
+                    other.into = node
+                    node.parts.extend(other.parts)
             if not parts:
                 node.bits = 1 << self.count
                 self.count += 1
         for part in parts:
-            part.into = node
             node.bits |= part.bits
             node.waiting += part.waiting
             node.users += part.users
@@ -238,17 +241,18 @@ class _Merger:
 
     def speculation_refusal(self, node: _Node, other: _Node) -> str:
         """Why the inner region `node` cannot be computed where the outer one `other` is."""
-        region = node.region
-        assert region is not None
         if not self.speculate:
             return "one is in a branch, and speculation is not allowed"
         if not encloses(other.home, node.home):
             return "they are in different blocks"
-        for op in region.ops:
+        for op in (op for part in node.parts for op in part.ops):
             if keeps_place(op):
                 return f"one is in a branch, and {described(op)} has effects"
-        for begin in region.inputs:
-            if not encloses(block_of(source_of(begin.data)), other.home):
+        for begin in (begin for part in node.parts for begin in part.inputs):
+            source = source_of(begin.data)
+            if isinstance(source, OpResult) and _found(self.nodes[source.op]) is node:
+                continue
+            if not encloses(block_of(source), other.home):
                 return f"one is in a branch, where the operand of {described(begin)} is computed"
         return ""
 

@@ -117,9 +117,8 @@ def described(pattern: Pattern, value: SSAValue, way: Way) -> Iterator[Way]:
                 elif len(fields) == len(op.fields):
                     yield from all_ways(fields, op.fields, named(way, op))
         case TupleGetItemPattern():
-            if isinstance(op, TupleGetItemOp):
-                if pattern.index in (None, op.index.value.data):
-                    yield from ways(pattern.tuple_value, op.tuple_value, named(way, op))
+            if isinstance(op, TupleGetItemOp) and pattern.index in (None, op.index.value.data):
+                yield from ways(pattern.tuple_value, op.tuple_value, named(way, op))
         case RestrictedPattern():
             for found in ways(pattern.pattern, value, way):
                 yield from [found] if has_property(pattern, value) else []
@@ -249,35 +248,41 @@ def dominations(pattern: DominatorPattern, value: SSAValue, way: Way) -> Iterato
     for found in ways(pattern.child, value, way):
         parents: set[SSAValue] = set()
         inside: set[Operation] = set()
-
-        def climb(below: SSAValue, seen_as: Pattern) -> bool:
-            """Whether all ways up from a value are as described as far as a parent."""
-            owner = below.owner
-            if isinstance(owner, Block):
-                return True
-            while isinstance(seen_as, RestrictedPattern):
-                seen_as = seen_as.pattern
-            stated = isinstance(seen_as, CallPattern) and seen_as.args is not None
-            for operand in owner.operands:
-                is_leaf = isinstance(operand.owner, Block | ConstantOp)
-                if stated and is_leaf:
-                    continue
-                if any(True for _ in ways(pattern.parent, operand, found)):
-                    parents.add(operand)
-                elif any(True for _ in ways(pattern.path, operand, ({}, frozenset()))):
-                    if isinstance(operand, OpResult):
-                        inside.add(operand.op)
-                    if not climb(operand, pattern.path):
-                        return False
-                else:
-                    return False
-            return True
-
-        if not climb(value, pattern.child) or len(parents) != 1:
+        if not climbs(pattern, found, value, pattern.child, parents, inside) or len(parents) != 1:
             continue
         (parent,) = parents
         if leads_only_to(parent, value.owner, inside):
             yield from ways(pattern.parent, parent, named(found, *inside))
+
+
+def climbs(
+    pattern: DominatorPattern,
+    way: Way,
+    below: SSAValue,
+    seen_as: Pattern,
+    parents: set[SSAValue],
+    inside: set[Operation],
+) -> bool:
+    """Whether all ways up from a value are as described as far as a parent; collects what is there."""
+    owner = below.owner
+    if isinstance(owner, Block):
+        return True
+    while isinstance(seen_as, RestrictedPattern):
+        seen_as = seen_as.pattern
+    stated = isinstance(seen_as, CallPattern) and seen_as.args is not None
+    for operand in owner.operands:
+        if stated and isinstance(operand.owner, Block | ConstantOp):
+            continue
+        if any(True for _ in ways(pattern.parent, operand, way)):
+            parents.add(operand)
+            continue
+        if not any(True for _ in ways(pattern.path, operand, ({}, frozenset()))):
+            return False
+        if isinstance(operand, OpResult):
+            inside.add(operand.op)
+        if not climbs(pattern, way, operand, pattern.path, parents, inside):
+            return False
+    return True
 
 
 def leads_only_to(value: SSAValue, end: object, inside: Iterable[Operation]) -> bool:

@@ -13,7 +13,7 @@ from properties import examples
 from random_graphs import FUSIBLE, RandomProgram, Step, programs, steps
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from xrelay.analysis.annotation import plan_annotation
 from xrelay.analysis.compilers import DEFAULT, No, Targets, Yes
@@ -153,7 +153,51 @@ def borders(groups: Iterable[Group]) -> Iterator[tuple[Group, Group]]:
                     yield producer, user
 
 
-def replayed(plan: MergePlan, before: Mapping[Operation, list[Operation]]) -> list[Group]:
+def home_of(group: Iterable[Operation]) -> Block:
+    """The outermost block of a region."""
+    blocks = {op.parent for op in group if op.parent is not None}
+    (home,) = [each for each in blocks if all(is_within(other, each) for other in blocks)]
+    return home
+
+
+def is_within(inner: Block | None, outer: Block) -> bool:
+    return inner is not None and (inner is outer or is_within(inner.parent_block(), outer))
+
+
+def may_be_computed_at(home: Block, user: Group) -> bool:
+    """Whether the inputs of a region without effects are there in a block around it."""
+    sources: list[Block | Operation] = []
+    for op in user:
+        if isinstance(op, CompilerBeginOp):
+            value = op.data
+            while isinstance(value.owner, CompilerAnnotationOp):
+                value = value.owner.data
+            if value.owner not in user:
+                sources.append(value.owner)
+    blocks = [each if isinstance(each, Block) else each.parent for each in sources]
+    effects = any(isinstance(op, func.CallOp) for op in user)
+    return not effects and all(each is not None and is_within(home, each) for each in blocks)
+
+
+def may_merge(
+    before: Mapping[Operation, list[Operation]],
+    groups: Iterable[Group],
+    producer: Group,
+    user: Group,
+    speculate: bool,
+) -> bool:
+    """Whether a region can take in one that it gets a value from."""
+    if has_way_around(before, groups, producer, user):
+        return False
+    outer, inner = home_of(producer), home_of(user)
+    return outer is inner or (
+        speculate and is_within(inner, outer) and may_be_computed_at(outer, user)
+    )
+
+
+def replayed(
+    plan: MergePlan, before: Mapping[Operation, list[Operation]], speculate: bool = True
+) -> list[Group]:
     """Carries out the decisions of a plan, each of which has to be right when it is made."""
     groups = [frozenset(region.ops) for region in plan.regions.regions]
     number = {region.id: region.ops[0] for region in plan.regions.regions}
@@ -161,8 +205,9 @@ def replayed(plan: MergePlan, before: Mapping[Operation, list[Operation]]) -> li
         (producer,) = [each for each in groups if number[decision.producer] in each]
         (user,) = [each for each in groups if number[decision.user] in each]
         assert (producer, user) in set(borders(groups))
-        assert has_way_around(before, groups, producer, user) == bool(decision.refusal), decision
-        if not decision.refusal:
+        merges = may_merge(before, groups, producer, user, speculate)
+        assert merges != bool(decision.refusal), decision
+        if merges:
             groups = [each for each in groups if each not in (producer, user)] + [producer | user]
     return groups
 
@@ -179,6 +224,11 @@ def replayed(plan: MergePlan, before: Mapping[Operation, list[Operation]]) -> li
 def test_neighbours_merge_unless_something_lies_between(
     program: RandomProgram, chosen: list[str], non_call: bool
 ) -> None:
+    check_merging(program, chosen, non_call)
+
+
+def check_merging(program: RandomProgram, chosen: list[str], non_call: bool) -> None:
+    """In a program without branches."""
     annotated(program, chosen, non_call)
     before = needs(program.main)
     plan = plan_merge(program.main)
@@ -197,6 +247,22 @@ def test_neighbours_merge_unless_something_lies_between(
             assert has_way_around(before, groups, producer, user)
 
 
+WAITING = [
+    *(("unary", 1, 1, 1), ("unary", 4, 4, 1), ("unary", 1, 0, 0), ("binary", 2, 0, 0)),
+    *(("unary", 3, 4, 0), ("unary", 4, 3, 1), ("unary", 4, 1, 0), ("binary", 3, 5, 1)),
+    *(("binary", 1, 5, 1), ("unary", 0, 1, 0), ("unary", 4, 3, 0), ("unary", 0, 1, 1)),
+    ("binary", 5, 4, 1),
+]
+
+
+def test_what_is_below_one_part_is_below_the_others() -> None:
+    """
+    A region takes in two, below one of which something waits for its user: that is now below the other,
+    too, and below what is above that.
+    """
+    check_merging(RandomProgram(WAITING, (0, 1, 4)), list("aaabbaaaabb"), non_call=True)
+
+
 @examples(50)
 @given(programs(BRANCHING, size=14, reach=12), choices, st.booleans(), st.booleans())
 def test_merged_regions_are_those_of_the_plan(
@@ -208,7 +274,10 @@ def test_merged_regions_are_those_of_the_plan(
     merged: dict[object, set[Operation]] = {}
     for region, into in plan.merged.items():
         merged.setdefault(into, set()).update(region.ops)
-    assert not has_circle(needs(program.main), map(frozenset, merged.values()))
+    before = needs(program.main)
+    groups = replayed(plan, before, speculate)
+    assert set(groups) == set(map(frozenset, merged.values()))
+    assert not has_circle(before, groups)
     step = MergeCompilerRegionsPass(speculate)
     step.apply(context(), program.module)
     program.module.verify()

@@ -310,9 +310,10 @@ class RandomGraph:
         sides: list[Region] = []
         for side in (value, other):
             ops: list[Operation] = []
-            if c % 3:
-                ops.append(UNARY[(c + len(sides)) % len(UNARY)](side))
-                ops.append(AddOp(ops[0], value))
+            for depth in range(c % 4):
+                ops.append(UNARY[(c + depth) % len(UNARY)](ops[-1] if ops else side))
+            if ops:
+                ops.append(AddOp(ops[-1], value))
             sides.append(Region(Block([*ops, scf.YieldOp(ops[-1] if ops else side)])))
         return self.op(scf.IfOp(condition, [value.type], *sides))
 
