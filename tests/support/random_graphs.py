@@ -38,6 +38,8 @@ Shape = tuple[int, ...]
 UNARY = (TanhOp, ReluOp, NegativeOp, AbsOp)
 BINARY = (AddOp, MultiplyOp, SubtractOp, MaximumOp)
 REDUCTIONS = (SumOp, MeanOp, MaxOp)
+IMAGE_LAYOUTS = {4: "NCHW", 5: "NCHW4c"}
+"""By rank."""
 LARGEST = 200
 """Elements of a value, at most."""
 
@@ -60,6 +62,8 @@ FUSIBLE = (
 """What a block of a program is made of, as often as it should occur."""
 SQUARE: tuple[Shape, ...] = ((3, 3), (3, 3), (3,))
 IMAGES: tuple[Shape, ...] = ((1, 2, 4, 4), (1, 2, 4, 4), (1, 1, 4, 4))
+BLOCKED: tuple[Shape, ...] = ((1, 2, 2, 3, 4), (1, 1, 2, 3, 4))
+"""Images whose channels are in blocks of four."""
 
 
 class RandomGraph:
@@ -274,21 +278,24 @@ class RandomGraph:
         return self.op(TupleGetItemOp(source, c % len(source.type.types.data)))
 
     def make_conv(self, a: int, b: int, c: int) -> SSAValue | None:
-        data = self.pick(a, lambda value: len(shape_of(value)) == 4 and min(shape_of(value)) > 0)
+        """Of images, or of those whose channels are in blocks of four."""
+        data = self.pick(a, lambda value: is_image(shape_of(value)))
         if data is None:
             return None
-        channels = shape_of(data)[1]
-        if c % 2:
-            weight, padding = self.within(self.constant(1 + b % 3, channels, 3, 3)), [1, 1]
-        else:
-            weight, padding = self.within(self.constant(1 + b % 3, channels, 1, 1)), [0, 0]
-        return self.op(Conv2DOp(data, weight, padding=padding))
+        shape = shape_of(data)
+        block = prod(shape[4:])
+        taps = 3 if c % 2 else 1
+        weight = self.within(self.constant(block * (1 + b % 3), block * shape[1], taps, taps))
+        padding, layout = [taps // 2] * 2, IMAGE_LAYOUTS[len(shape)]
+        return self.op(Conv2DOp(data, weight, padding=padding, data_layout=layout))
 
     def make_pool(self, a: int, b: int, c: int) -> SSAValue | None:
-        data = self.pick(a, lambda value: len(shape_of(value)) == 4 and min(shape_of(value)) > 0)
+        """Over images, or over those whose channels are in blocks of four."""
+        data = self.pick(a, lambda value: is_image(shape_of(value)))
         if data is None:
             return None
-        return self.op(MaxPool2DOp(data, [3, 3], padding=[1, 1]))
+        layout = IMAGE_LAYOUTS[len(shape_of(data))]
+        return self.op(MaxPool2DOp(data, [3, 3], padding=[1, 1], layout=layout))
 
     def make_call(self, a: int, b: int, c: int) -> SSAValue | None:
         """The first result of a call of another function."""
@@ -331,6 +338,11 @@ class RandomGraph:
 def shape_of(value: SSAValue) -> Shape:
     """The shape of a tensor; of something else none that fits."""
     return value.type.get_shape() if isinstance(value.type, TensorType) else (-1,)
+
+
+def is_image(shape: Shape) -> bool:
+    """Whether a shape is that of images, or of some with channels in blocks of four."""
+    return 0 not in shape and (len(shape) == 4 or (len(shape) == 5 and shape[4] == 4))
 
 
 def broadcast(one: Shape, other: Shape) -> bool:
