@@ -29,6 +29,11 @@ from xrelay.transforms.fuse_ops import FuseOpsPass
 ELEMWISE, BROADCAST, INJECTIVE, REDUCE, COMPLEX = range(5)
 TUPLE, OPAQUE = 7, 8
 ALL = (*FUSIBLE, "opaque", "stop", "choice")
+MEETING = (
+    *("unary", "unary", "binary", "binary", "binary", "dense", "dense", "concatenate"),
+    *("concatenate", "slice", "flatten", "reduce", "scaled", "softmax"),
+)
+"""Programs in which many ways meet again."""
 RULES = ("relay", "cpu", "extended")
 
 depths = st.sampled_from([1, 2, 3, 4, 6, 9, 256])
@@ -182,8 +187,12 @@ class Oracle:
         }
 
 
-@examples(150)
-@given(programs(ALL, size=18), depths, st.sampled_from([0, 1, 2, 2]))
+@examples(200)
+@given(
+    programs(ALL, size=18) | programs(MEETING, size=16, reach=6),
+    depths,
+    st.sampled_from([0, 1, 2, 2, 2, 2]),
+)
 def test_groups_are_those_of_relay(program: RandomProgram, depth: int, level: int) -> None:
     found = plan_fusion(program.block, FusionOptions(level, depth))
     groups = {

@@ -34,13 +34,14 @@ Group = frozenset[Operation]
 DENSE = ("binary", "binary", "unary", "field")
 """Programs of many ways from value to value."""
 STRAIGHT = (*FUSIBLE, "opaque")
-BRANCHING = (*STRAIGHT, "choice", "choice", "choice")
+BRANCHING = (*DENSE, "choice", "choice")
 CALLING = (*STRAIGHT, "call", "call", "call")
 COMPILERS = ("a", "b", "c")
 NO_OPERATORS = (ConstantOp, TupleOp, TupleGetItemOp, func.ReturnOp)
 
 choices = st.lists(st.sampled_from(["a", "a", "b", "", "c"]), min_size=11, max_size=11)
-"""The compilers of operations, over and over: in one that has no divisor in common with a program."""
+"""The compilers of operations, over and over."""
+dense_choices = st.lists(st.sampled_from(["a", "a", "b"]), min_size=11, max_size=11)
 
 
 def annotated(program: RandomProgram, chosen: list[str], non_call: bool) -> dict[Operation, str]:
@@ -218,7 +219,7 @@ def replayed(
 @examples(70)
 @given(
     programs(DENSE, size=24, reach=8),
-    st.lists(st.sampled_from(["a", "a", "b"]), min_size=11, max_size=11),
+    dense_choices,
     st.booleans(),
 )
 def test_neighbours_merge_unless_something_lies_between(
@@ -263,8 +264,10 @@ def test_what_is_below_one_part_is_below_the_others() -> None:
     check_merging(RandomProgram(WAITING, (0, 1, 4)), list("aaabbaaaabb"), non_call=True)
 
 
-@examples(50)
-@given(programs(BRANCHING, size=14, reach=12), choices, st.booleans(), st.booleans())
+@examples(60)
+@given(
+    programs(BRANCHING, size=14, reach=6), choices | dense_choices, st.booleans(), st.booleans()
+)
 def test_merged_regions_are_those_of_the_plan(
     program: RandomProgram, chosen: list[str], non_call: bool, speculate: bool
 ) -> None:
