@@ -265,9 +265,7 @@ def test_what_is_below_one_part_is_below_the_others() -> None:
 
 
 @examples(60)
-@given(
-    programs(BRANCHING, size=14, reach=6), choices | dense_choices, st.booleans(), st.booleans()
-)
+@given(programs(BRANCHING, size=14, reach=6), choices | dense_choices, st.booleans(), st.booleans())
 def test_merged_regions_are_those_of_the_plan(
     program: RandomProgram, chosen: list[str], non_call: bool, speculate: bool
 ) -> None:

@@ -18,7 +18,7 @@ from graphs import leaves
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from random_graphs import BLOCKED, IMAGES, SQUARE, RandomProgram, programs
+from random_graphs import BLOCKED, IMAGES, RandomProgram, programs
 from xdsl.dialects import arith, func, llvm
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -43,7 +43,7 @@ KINDS = (
 )
 CONVOLUTIONS = ("conv", "conv", "conv", "pool", "pool")
 SHAPES = {
-    "matrices": (KINDS, SQUARE),
+    "rows": (KINDS, ((1, 3), (1, 3), (2, 3))),
     "sizes 0, 1 and 40": (KINDS, ((40, 1), (0, 1), (1,), ())),
     "images": ((*KINDS, *CONVOLUTIONS, *CONVOLUTIONS), IMAGES),
     "blocks": ((*KINDS[:12], *CONVOLUTIONS, *CONVOLUTIONS), BLOCKED),
