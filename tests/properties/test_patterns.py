@@ -320,7 +320,11 @@ class Patterns:
         op = value.owner
         if depth == 0 or not isinstance(op, Operation):
             return (wildcard, wildcard, is_var, is_constant)[self.next(4)]()
-        match self.next(18):
+        if self.next(3) == 2:
+            regrouped = self.regrouped(op, depth)
+            if regrouped is not None:
+                return regrouped
+        match self.next(17):
             case 0 | 1 | 2 | 3 | 4 | 5:
                 return self.exact(op, depth)
             case 6 if self.made:
@@ -342,8 +346,6 @@ class Patterns:
                 return self.pattern(value, depth - 1).optional(lambda inner: other(inner))
             case 15:
                 return through((ReluOp, NegativeOp), self.pattern(value, depth - 1))
-            case 16:
-                return self.regrouped(op, depth)
             case _:
                 return self.wrong(op, depth)
 
@@ -374,8 +376,8 @@ class Patterns:
         operands = [self.pattern(each, depth - 1) for each in op.operands]
         return callee(*(operands[::-1] if self.next(3) == 2 else operands))
 
-    def regrouped(self, op: Operation, depth: int) -> Pattern:
-        """The other form of a product with a quotient, where the operation is one."""
+    def regrouped(self, op: Operation, depth: int) -> Pattern | None:
+        """The other form of a product with a quotient, if an operation is one."""
         for number, operand in enumerate(op.operands):
             inner = operand.owner
             pair = name_of(op), name_of(inner)
@@ -388,7 +390,7 @@ class Patterns:
                 return (rest * one) / other
             if number == 0:
                 return one * (other / rest)
-        return self.exact(op, depth)
+        return None
 
     def dominator(self, value: SSAValue, op: Operation, depth: int) -> Pattern:
         """The value below one of those that it is computed from."""
