@@ -136,26 +136,39 @@ def test_names(name: str, taken: set[int]) -> None:
     assert unused_name(name, used) == free[0]
 
 
-# -- effects ------------------------------------------------------------------------------------------
+# -- regions of branches ------------------------------------------------------------------------------
 
 T = "tensor<4xf32>"
-EFFECTS = f"""
-func.func @main(%x: {T}, %c: i1) -> {T} {{
-  %b = relay.annotation.compiler_begin %x compiler "a" : ({T}) -> {T}
-  %0 = relay.abs %b : ({T}) -> {T}
-  %e = relay.annotation.compiler_end %0 compiler "a" : ({T}) -> {T}
-  %r = scf.if %c -> ({T}) {{
-    %d = relay.annotation.compiler_begin %e compiler "a" : ({T}) -> {T}
-    %call = func.call @called(%d) : ({T}) -> {T}
-    %f = relay.annotation.compiler_end %call compiler "a" : ({T}) -> {T}
-    scf.yield %f : {T}
-  }} else {{
-    scf.yield %x : {T}
-  }}
-  func.return %r : {T}
-}}
-func.func private @called({T}) -> {T}
-"""
+
+
+def border(kind: str, result: str, value: str) -> str:
+    """A line that begins or ends a region."""
+    return f'{result} = relay.annotation.compiler_{kind} {value} compiler "a" : ({T}) -> {T}'
+
+
+def refusals(*lines: str, attributes: str = "") -> list[str]:
+    """What keeps regions of a branch apart from one outside, whose result is %e."""
+    inside = "\n".join(lines)
+    text = f"""
+      func.func @main(%x: {T}, %c: i1) -> {T} {{
+        {border("begin", "%b", "%x")}
+        %0 = relay.abs %b : ({T}) -> {T}
+        {border("end", "%e", "%0")}
+        %r = scf.if %c -> ({T}) {{
+          {inside}
+          scf.yield %last : {T}
+        }} else {{
+          scf.yield %x : {T}
+        }}
+        func.return %r : {T}
+      }}
+      func.func private @called({T}) -> {T} {attributes}
+    """
+    module = Parser(context(), text).parse_module()
+    module.verify()
+    main = module.body.block.first_op
+    assert isinstance(main, func.FuncOp)
+    return [decision.refusal for decision in plan_merge(main).decisions]
 
 
 @pytest.mark.parametrize(
@@ -167,9 +180,29 @@ func.func private @called({T}) -> {T}
     ],
 )
 def test_effects_stay_in_their_branch(attributes: str, refusal: str) -> None:
-    module = Parser(context(), f"{EFFECTS.rstrip()} {attributes}").parse_module()
-    module.verify()
-    (main, _) = module.ops
-    assert isinstance(main, func.FuncOp)
-    (decision,) = plan_merge(main).decisions
-    assert decision.refusal == refusal
+    call = f"%call = func.call @called(%d) : ({T}) -> {T}"
+    lines = border("begin", "%d", "%e"), call, border("end", "%last", "%call")
+    assert refusals(*lines, attributes=attributes) == [refusal]
+
+
+def test_regions_of_a_branch_leave_it_together() -> None:
+    """The last one takes in another one of the branch, whose result it needs, and then the one outside."""
+    assert refusals(
+        border("begin", "%d", "%x"),
+        f"%1 = relay.exp %d : ({T}) -> {T}",
+        border("end", "%f", "%1"),
+        border("begin", "%g", "%f"),
+        border("begin", "%h", "%e"),
+        f"%2 = relay.add %g, %h : ({T}, {T}) -> {T}",
+        border("end", "%last", "%2"),
+    ) == ["", ""]
+
+
+def test_what_a_branch_computes_keeps_a_region_there() -> None:
+    assert refusals(
+        f"%i = relay.exp %x : ({T}) -> {T}",
+        border("begin", "%d", "%e"),
+        border("begin", "%g", "%i"),
+        f"%1 = relay.add %d, %g : ({T}, {T}) -> {T}",
+        border("end", "%last", "%1"),
+    ) == ["one is in a branch, where the operand of relay.annotation.compiler_begin %g is computed"]
