@@ -273,7 +273,7 @@ def check_computable(plan: FusionPlan) -> None:
 
 @pytest.mark.parametrize("rules", RULES)
 def test_groups_can_be_computed_one_after_another(rules: str) -> None:
-    @examples(40)
+    @examples(25)
     @given(programs(ALL, size=18), depths, st.booleans())
     def check(program: RandomProgram, depth: int, link: bool) -> None:
         check_plan(plan_fusion(program.block, FusionOptions(2, depth, link, rules=rules)))
@@ -281,7 +281,7 @@ def test_groups_can_be_computed_one_after_another(rules: str) -> None:
     check()
 
 
-@examples(60)
+@examples(45)
 @given(
     programs((*ALL, "call"), size=16),
     st.builds(

@@ -43,7 +43,7 @@ def expressions(program: RandomProgram) -> dict[Operation, str]:
     return found
 
 
-@examples(60)
+@examples(40)
 @given(programs(ALIKE, size=14, reach=2))
 def test_one_operation_of_each_expression_stays(program: RandomProgram) -> None:
     before, expected = expressions(program), interpret(program.module, program.inputs)
@@ -56,7 +56,7 @@ def test_one_operation_of_each_expression_stays(program: RandomProgram) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@examples(40)
+@examples(25)
 @given(programs((*ALIKE, "choice", "choice"), size=12, reach=3))
 def test_common_subexpressions_of_branches(program: RandomProgram) -> None:
     """Equal operations around a branch are used in it, and none of a branch outside."""

@@ -264,7 +264,7 @@ def test_what_is_below_one_part_is_below_the_others() -> None:
     check_merging(RandomProgram(WAITING, (0, 1, 4)), list("aaabbaaaabb"), non_call=True)
 
 
-@examples(60)
+@examples(40)
 @given(programs(BRANCHING, size=14, reach=6), choices | dense_choices, st.booleans(), st.booleans())
 def test_merged_regions_are_those_of_the_plan(
     program: RandomProgram, chosen: list[str], non_call: bool, speculate: bool
@@ -366,7 +366,7 @@ def test_partitioned_programs_mean_the_same(kinds: tuple[str, ...]) -> None:
     options = st.tuples(st.booleans(), st.booleans(), st.booleans())
     helpers = steps(STRAIGHT, 4) if "call" in kinds else st.just([])
 
-    @examples(30)
+    @examples(20)
     @given(steps(kinds, 14, 12), helpers, choices, options)
     def check(main: list[Step], helper: list[Step], chosen: list[str], options: tuple[bool, ...]):
         merge, bind, non_call = options

@@ -343,7 +343,7 @@ def test_nothing_that_is_read_was_written_over(
 ) -> None:
     kinds, types = SHAPES[shapes]
 
-    @examples(40)
+    @examples(25)
     @given(
         programs(kinds, size=12, reach=4, shapes=types),
         st.sampled_from(["relay", "cpu"]),
