@@ -31,7 +31,7 @@ TUPLE, OPAQUE = 7, 8
 ALL = (*FUSIBLE, "opaque", "stop", "choice")
 MEETING = (
     *("unary", "unary", "binary", "binary", "binary", "binary"),
-    *("dense", "dense", "dense", "reduce", "scaled", "softmax"),
+    *("dense", "dense", "dense", "reduce", "scaled", "softmax", "choice"),
 )
 """Programs in which ways from complex operators meet others again."""
 JOINING = ("unary", "binary", *("concatenate",) * 3, "slice", "flatten", "tuple", "field", "split")
