@@ -85,8 +85,6 @@ class _Node:
 
     name: str
     region: CompilerRegion | None = None
-    parts: list[CompilerRegion] = field(default_factory=list[CompilerRegion])
-    """The regions that are part of this one, it included."""
     home: Block | None = None
     """The block where a region is to be computed."""
     needs: list["_Node"] = field(default_factory=list["_Node"])
@@ -98,6 +96,8 @@ class _Node:
     """The regions that are part of this one."""
     above: int = 0
     """The regions from which a path leads here."""
+    parts: list["_Node"] = field(default_factory=list["_Node"])
+    """The regions that this one has taken in, whose `into` is this one."""
     into: "_Node | None" = None
     state: int = 0
 
@@ -108,6 +108,16 @@ def _found(node: _Node) -> _Node:
             node.into = node.into.into
         node = node.into
     return node
+
+
+def _regions(node: _Node) -> Iterator[CompilerRegion]:
+    """The regions that a node is made of."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        if node.region is not None:
+            yield node.region
+        pending.extend(node.parts)
 
 
 @dataclass
@@ -125,7 +135,7 @@ class _Merger:
         """The graph: nodes in the order of the program, and what each needs."""
         dependencies = Dependencies.of_function(self.regions.function)
         for region in self.regions.regions:
-            node = _Node(str(region), region, [region], _home(region))
+            node = _Node(str(region), region, _home(region))
             self.nodes.update(dict.fromkeys(region.ops, node))
         order = list(in_evaluation_order(self.regions.function))
         for op in order:
@@ -194,7 +204,7 @@ class _Merger:
                 if other.region is not None and self.merges(node, other, needs):
                     parts.append(other)
                     other.into = node
-                    node.parts.extend(other.parts)
+                    node.parts.append(other)
             if not parts:
                 node.bits = 1 << self.count
                 self.count += 1
@@ -245,10 +255,11 @@ class _Merger:
             return "one is in a branch, and speculation is not allowed"
         if not encloses(other.home, node.home):
             return "they are in different blocks"
-        for op in (op for part in node.parts for op in part.ops):
+        regions = list(_regions(node))
+        for op in (op for region in regions for op in region.ops):
             if keeps_place(op):
                 return f"one is in a branch, and {described(op)} has effects"
-        for begin in (begin for part in node.parts for begin in part.inputs):
+        for begin in (begin for region in regions for begin in region.inputs):
             source = source_of(begin.data)
             if isinstance(source, OpResult) and _found(self.nodes[source.op]) is node:
                 continue
