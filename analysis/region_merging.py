@@ -198,16 +198,15 @@ class _Merger:
         needs = list(dict.fromkeys(_found(other) for other in node.needs))
         for other in needs:
             node.above |= other.above
-        parts: list[_Node] = []
         if node.region is not None:
             for other in needs:
                 if other.region is not None and self.merges(node, other, needs):
-                    parts.append(other)
                     other.into = node
                     node.parts.append(other)
-            if not parts:
+            if not node.parts:
                 node.bits = 1 << self.count
                 self.count += 1
+        parts = node.parts
         for part in parts:
             node.bits |= part.bits
             node.waiting += part.waiting
