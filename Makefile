@@ -13,7 +13,7 @@ help:
 	@echo "make unit    the pytest tests only"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
-	@echo "make conformance  random cases of every strategy; models between guard pages; recorded passes of TVM"
+	@echo "make conformance  many more random programs and cases of every strategy; models between guard pages; recorded passes of TVM"
 	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
 	@echo "make constraints  newer versions in constraints.txt"
@@ -43,6 +43,7 @@ GOLDEN ?= tests/conformance/data/golden.jsonl.xz
 
 conformance: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -m extensive tests/execution
+	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal --hypothesis-profile extensive tests/properties
 	$(BIN)/python tests/conformance/strategies.py
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2

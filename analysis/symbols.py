@@ -36,7 +36,10 @@ class Symbols:
 
     @contextmanager
     def known_to(self, user: Operation) -> Generator[None]:
-        """Lets xDSL's look-ups for `user` see what that names, and not the rest of the symbol table."""
+        """
+        Lets xDSL's look-ups for `user` see what that names in its properties, and not the rest of the
+        symbol table.
+        """
         named = [self.lookup(user, name) for name in symbols_in(user.properties.values())]
         excerpt = _Excerpt([op for op in named if op is not None])
         vars(user)["parent_op"] = lambda: excerpt

@@ -6,13 +6,15 @@ every region, climbs from each operand to the function around it, and looks for 
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from xdsl.dialects import func
 from xdsl.ir import Block, Operation
-from xdsl.traits import IsolatedFromAbove, SymbolUserOpInterface
+from xdsl.traits import IsolatedFromAbove
 
 from xrelay.analysis.dominance import check_dominance, check_resolved
 from xrelay.analysis.scopes import Within
 from xrelay.analysis.symbols import Symbols
 from xrelay.analysis.walking import walk
+from xrelay.dialects.functional import GlobalVarOp
 
 
 def verify_program(op: Operation) -> None:
@@ -52,7 +54,7 @@ def verify_alone(op: Operation, symbols: Symbols) -> None:
     if op.regions and op.has_trait(IsolatedFromAbove, value_if_unregistered=False):
         with _remembered_ancestors(op):
             op.verify(verify_nested_ops=False)
-    elif op.has_trait(SymbolUserOpInterface, value_if_unregistered=False):
+    elif isinstance(op, func.CallOp | GlobalVarOp):
         with symbols.known_to(op):
             op.verify(verify_nested_ops=False)
     else:

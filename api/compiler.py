@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TupleType, i1
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
@@ -29,6 +29,7 @@ from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
+from xrelay.dialects.shapes import tuple_depth
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
 from xrelay.lowering.fuse_composites import FuseCompositesPass
@@ -414,29 +415,21 @@ def step_spec(step: Step) -> StepSpec:
 
 CALLS_PER_TUPLE = 8
 """Calls that go into each other for every level of a type of tuples in tuples, at most."""
-MOST_TUPLES = 256
-"""Levels of tuples in tuples that are compiled. Every level asks anew which tensors there are in the type."""
 
 
 def check_tuples(module: ModuleOp) -> None:
-    """Raises CompileError for a value whose type nests deeper than code is generated for."""
-    most = min(MOST_TUPLES, sys.getrecursionlimit() // CALLS_PER_TUPLE)
+    """Raises CompileError for a value whose type nests deeper than calls may, which look into types."""
+    most = sys.getrecursionlimit() // CALLS_PER_TUPLE
     for function in walk(module):
         if not isinstance(function, func.FuncOp):
             continue
-        types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
+        stated = (*function.function_type.inputs.data, *function.function_type.outputs.data)
         results = (result.type for op in walk(function) for result in op.results)
-        # By identity: comparing types recurses as well.
-        level = {id(each): each for each in chain(types, results) if isinstance(each, TupleType)}
-        for _ in range(most):
-            fields = (field for each in level.values() for field in each.types.data)
-            level = {id(each): each for each in fields if isinstance(each, TupleType)}
-            if not level:
-                break
-        else:
+        depth = tuple_depth(chain(stated, results))
+        if depth > most:
             raise CompileError(
-                f"function '{function.sym_name.data}' has tuples in tuples, more than {most} levels "
-                "deep, which take too long to compile"
+                f"function '{function.sym_name.data}' has tuples in tuples, {depth} levels deep, the limit "
+                f"is {most}"
             )
 
 

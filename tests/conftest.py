@@ -3,6 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+from properties import DEFAULT
+
+settings.register_profile("test", derandomize=True, deadline=None, max_examples=DEFAULT)
+settings.register_profile("extensive", deadline=None, max_examples=20 * DEFAULT)
+settings.load_profile("test")
 
 
 @pytest.fixture(scope="session", autouse=True)

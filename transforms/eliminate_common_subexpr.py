@@ -27,6 +27,7 @@ from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.shapes import flattened
 
 Known = dict[Hashable, Operation]
 
@@ -45,7 +46,7 @@ def operation_key(op: Operation) -> Hashable:
     """Equal for operations that compute the same."""
     properties: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.properties.items(), key=_name))
     attributes: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.attributes.items(), key=_name))
-    types = tuple(result.type for result in op.results)
+    types = tuple(flattened(result.type) for result in op.results)
     return op.name, properties, attributes, types, tuple(map(operand_key, op.operands))
 
 

@@ -59,6 +59,12 @@ def resize(operator: str, spatial: int) -> Subject:
 
 IMAGE_SUBJECTS: tuple[Subject, ...] = (
     *(resize(f"image.resize{n}d", n) for n in (1, 2, 3)),
+    subject(
+        "image.resize2d",
+        "2x3x4x5xf32",
+        size=Bound(([1, 1],)),
+        data=Bound(("2x0x1x1xf32",), ("2x3x0x5xf32", "2x3x4x0xf32")),
+    ),
     *(
         subject(
             "dyn.image.resize2d",

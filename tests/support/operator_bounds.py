@@ -5,6 +5,7 @@ and just beyond them, as tables state them (tests/unit/test_operator_bounds.py).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,7 @@ def constant(block: Block, value: Any) -> Operation:
     return op
 
 
+@cache
 def parsed_type(text: str) -> Attribute:
     """A type of a table."""
     if text == STORAGE:

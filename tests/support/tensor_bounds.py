@@ -378,6 +378,16 @@ SHAPES: tuple[Subject, ...] = (
         strides=Bound(([1, 1], [2], None), ([1, 1, 1],)),
         axes=Bound(([0, 2], [-1, 0]), ([0, 3], [-4, 0], [0, -3], Says([0], "axes"), [0, 1, 2])),
     ),
+    *(
+        subject(
+            "strided_slice",
+            "4x4xf32",
+            begin=Bound(([2], [1], [0], [-1])),
+            end=Bound(([3], [2], [1], [0], [-1])),
+            slice_mode=mode,
+        )
+        for mode in ("end", "size")
+    ),
     subject(
         "slice_like",
         "4x5xf32 3x5xi8",

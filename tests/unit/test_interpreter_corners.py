@@ -303,7 +303,7 @@ def order(values: Array, ascending: bool) -> list[int]:
     return [i for key in sorted(groups, reverse=not ascending) for i in groups[key]]
 
 
-SPECIAL = [NAN, 1.0, -0.0, 0.0, INF, -INF, NAN, 1.0, 0.0, -0.0, -1.0, INF, 2.0, -INF]
+SPECIAL = [NAN, 1.0, -NAN, -0.0, 0.0, INF, -INF, NAN, 1.0, 0.0, -0.0, -1.0, INF, 2.0, -INF]
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -351,7 +351,7 @@ def test_search_among_equal_numbers_and_nan(right: bool):
 
 
 def test_unique_elements_with_nan_and_zeros():
-    x = np.array([2, NAN, -0.0, 2, 0.0, NAN, -1], np.float32)
+    x = np.array([2, NAN, -0.0, 2, 0.0, -NAN, -1], np.float32)
     for ordered, firsts in ((True, [6, 2, 0, 1]), (False, [0, 1, 2, 6])):
         values, first, inverse, count, counts = evaluate(
             lambda v, o=ordered: sort.UniqueOp(v, sorted=o, return_counts=True), x

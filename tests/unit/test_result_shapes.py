@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from graphs import value_type
-from operator_bounds import subject
+from operator_bounds import Subject, subject
 from operator_oracles import evaluate
+from window_bounds import shape
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
@@ -87,6 +88,20 @@ def strided_slice(rng: Random) -> Case:
         [x],
         x[tuple(slices)],
     )
+
+
+@case
+def slices_of_lists_of_unequal_length(rng: Random) -> Case:
+    x = tensor(rng, rank=3)
+    begin, end = (ints(rng, -6, 6, pick(rng, 0, 3)) for _ in range(2))
+    steps = rng.choice([-2, -1, 1, 2], pick(rng, 0, 3)).tolist()
+    slices: list[slice] = []
+    for i in range(max(map(len, (begin, end, steps)))):
+        step = steps[i] if i < len(steps) else 1
+        # As in Relay, a negative step without an end leaves out element 0.
+        last = end[i] if i < len(end) else None if step > 0 else 0
+        slices.append(slice(begin[i] if i < len(begin) else None, last, step))
+    return lambda v: transform.StridedSliceOp(v, begin, end, steps), [x], x[tuple(slices)]
 
 
 @case
@@ -493,52 +508,68 @@ def window_starts(
     return starts
 
 
+def convolved(operator: str, sizes: list[int], taps: list[int], **numbers_: list[int]) -> Subject:
+    """A convolution of an image of one channel."""
+    data, weight = (shape(1, 1, *lengths) for lengths in (sizes, taps))
+    return subject(f"nn.{operator}", f"{data} {weight}", **numbers_)
+
+
 def test_counts_of_windows():
     rng = np.random.default_rng(22)
     refused = 0
-    for _ in range(400):
-        size, taps = pick(rng, 1, 12), pick(rng, 1, 5)
-        stride, dilation = ints(rng, 1, 4, 2)
-        extent = (taps - 1) * dilation + 1
-        before, after = ints(rng, 0, extent - 1, 2)
-        beyond = bool(pick(rng, 0, 1))
-        expected = window_starts(size, extent, stride, before, after, beyond=False)
-        options = {"strides": [stride], "dilation": [dilation], "padding": [before, after]}
-        pool = subject("nn.max_pool1d", f"1x1x{size}xf32", pool_size=[taps], **options)
-        conv = subject("nn.conv1d", f"1x1x{size}xf32 1x1x{taps}xf32", **options)
-        if not expected:
+    for i in range(400):
+        axes = 1 + i % 3
+        sizes, taps = ints(rng, 3, 12, axes), ints(rng, 1, 5, axes)
+        strides, dilation = ints(rng, 1, 4, axes), ints(rng, 1, 4, axes)
+        extents = [(n - 1) * gap + 1 for n, gap in zip(taps, dilation, strict=True)]
+        before, after = ([pick(rng, 0, extent - 1) for extent in extents] for _ in range(2))
+        each = list(zip(sizes, extents, strides, before, after, strict=True))
+        counts = [len(window_starts(*numbers_, beyond=False)) for numbers_ in each]
+        options = {"strides": strides, "dilation": dilation, "padding": before + after}
+        pool = subject(f"nn.max_pool{axes}d", shape(1, 1, *sizes), pool_size=taps, **options)
+        conv = convolved(f"conv{axes}d", sizes, taps, **options)
+        if 0 in counts:
             refused += 1
+            extent = extents[counts.index(0)]
             for row in (pool, conv):
                 with pytest.raises(VerifyException, match=f"window covers {extent} elements"):
                     row.build()
             continue
-        assert shape_of(pool.build()) == shape_of(conv.build()) == (1, 1, len(expected))
-        if beyond:
-            expected = window_starts(size, extent, stride, before, after, beyond=True)
-            assert shape_of(pool.build(ceil_mode=True)) == (1, 1, len(expected)), pool
+        assert shape_of(pool.build()) == shape_of(conv.build()) == (1, 1, *counts)
+        counts = [len(window_starts(*numbers_, beyond=True)) for numbers_ in each]
+        assert shape_of(pool.build(ceil_mode=True)) == (1, 1, *counts), pool
     assert 20 < refused < 200
 
 
 def test_lengths_of_transposed_convolutions():
     rng = np.random.default_rng(23)
-    for _ in range(200):
-        size, taps = pick(rng, 1, 6), pick(rng, 1, 5)
-        stride, dilation = ints(rng, 1, 4, 2)
-        before, after, more = ints(rng, 0, 3, 3)
-        reached = {i * stride + j * dilation for i in range(size) for j in range(taps)}
-        length = max(reached) + 1 - before - after + more
-        row = subject(
-            "nn.conv1d_transpose",
-            f"1x1x{size}xf32 1x1x{taps}xf32",
-            strides=[stride],
-            dilation=[dilation],
-            padding=[before, after],
-            output_padding=[more],
+    for i in range(200):
+        axes = 1 + i % 3
+        sizes, taps = ints(rng, 1, 6, axes), ints(rng, 1, 5, axes)
+        strides, dilation = ints(rng, 1, 4, axes), ints(rng, 1, 4, axes)
+        before, after, more = (ints(rng, 0, 3, axes) for _ in range(3))
+        lengths = [
+            max(i * stride + j * gap for i in range(size) for j in range(count)) + 1
+            for size, count, stride, gap in zip(sizes, taps, strides, dilation, strict=True)
+        ]
+        lengths = [
+            length - first - last + extra
+            for length, first, last, extra in zip(lengths, before, after, more, strict=True)
+        ]
+        row = convolved(
+            f"conv{axes}d_transpose",
+            sizes,
+            taps,
+            strides=strides,
+            dilation=dilation,
+            padding=before + after,
+            output_padding=more,
         )
-        if length > 0:
-            assert shape_of(row.build()) == (1, 1, length)
+        if min(lengths) > 0:
+            assert shape_of(row.build()) == (1, 1, *lengths)
         else:
-            with pytest.raises(VerifyException, match=f"width of the result is {length}"):
+            wrong = next(length for length in lengths if length < 1)
+            with pytest.raises(VerifyException, match=f"of the result is {wrong}, expected"):
                 row.build()
 
 
