@@ -17,11 +17,9 @@ Source: Relay's AnnotateTarget, which puts operands that were annotated before i
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -33,6 +31,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.annotation import AnnotationPlan, OperandAnnotation, plan_annotation
 from xrelay.analysis.compilers import DEFAULT, Targets
 from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
@@ -95,7 +94,7 @@ def annotate(function: func.FuncOp, plan: AnnotationPlan) -> None:
 
 
 @dataclass(frozen=True)
-class AnnotateTargetPass(ModulePass):
+class AnnotateTargetPass(RelayPass):
     """
     Marks the regions of compilers.
 
@@ -114,7 +113,7 @@ class AnnotateTargetPass(ModulePass):
     without an entry are asked through `xrelay.analysis.compilers.REGISTRY`.
     """
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         if not self.targets or not all(self.targets) or DEFAULT in self.targets:
             raise PassFailedException(
                 f"'targets' is {', '.join(self.targets) or 'empty'}, expected names of compilers "

@@ -31,15 +31,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.matching import Match, match
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, wildcard
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
@@ -408,7 +407,7 @@ class Recognize(RewritePattern):
 
 
 @dataclass(frozen=True)
-class RecognizeOperatorsPass(ModulePass):
+class RecognizeOperatorsPass(RelayPass):
     """Finds the operators that exporters decompose."""
 
     name = "recognize-operators"
@@ -418,7 +417,7 @@ class RecognizeOperatorsPass(ModulePass):
     attention: bool = False
     """Also make composites of scaled dot-product attention."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         options = {"": True, "composites": self.composites, "attention": self.attention}
         rules = [rule for rule in RULES if options[rule.option]]
         PatternWalker(
