@@ -28,6 +28,7 @@ tried from the results to the inputs, the largest sub-graph first.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -294,8 +295,8 @@ _ERF = _op(
     _op(
         ErfOp,
         one_of(
-            _op(DivideOp, X, is_number(1.41421356)),
-            _op(MultiplyOp, X, is_number(0.70710678)),
+            _op(DivideOp, X, is_number(sqrt(2))),
+            _op(MultiplyOp, X, is_number(sqrt(0.5))),
         ),
     ),
     is_number(1),
@@ -309,7 +310,7 @@ _INNER = one_of(
         _op(AddOp, _op(MultiplyOp, _square(_x), is_number(0.044715)), is_number(1)),
     ),
 )
-_TANH = _op(AddOp, _op(TanhOp, _op(MultiplyOp, _INNER, is_number(0.79788456))), is_number(1))
+_TANH = _op(AddOp, _op(TanhOp, _op(MultiplyOp, _INNER, is_number(sqrt(2 / pi)))), is_number(1))
 
 
 def _gelu(factor: Pattern) -> Pattern:

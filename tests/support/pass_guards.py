@@ -62,7 +62,8 @@ class Guard:
     spec: str
     """The pass with its options, as on a command line."""
     name: str
-    changes: bool
+    changes: bool | None
+    """Whether the pass has to rewrite it; None where either is right."""
     build: Build
     units: float
     """How many units of the last place results may be off: rewrites round differently."""
@@ -82,7 +83,7 @@ class GuardTable:
     special: bool = True
     guards: list[Guard] = field(default_factory=list[Guard])
 
-    def add(self, changes: bool, name: str, build: Build, **options: Any) -> None:
+    def add(self, changes: bool | None, name: str, build: Build, **options: Any) -> None:
         values = {"spec": self.spec, "units": self.units, "special": self.special, **options}
         self.guards.append(Guard(name=name, changes=changes, build=build, **values))
 
@@ -93,6 +94,10 @@ class GuardTable:
     def keeps(self, name: str, build: Build, **options: Any) -> None:
         """A program that the pass leaves as it is."""
         self.add(False, name, build, **options)
+
+    def either(self, name: str, build: Build, **options: Any) -> None:
+        """A program that only has to keep its meaning."""
+        self.add(None, name, build, **options)
 
 
 def passes_of(spec: str) -> tuple[ModulePass, ...]:
@@ -143,9 +148,10 @@ def problem_of(guard: Guard) -> str | None:
     (step,) = passes_of(guard.spec)
     step.apply(Context(), module)
     module.verify()
-    if module.is_structurally_equivalent(before) == guard.changes:
-        return f"{'stays' if guard.changes else 'changes'}\n{module}"
-    if not guard.changes:
+    changes = not module.is_structurally_equivalent(before)
+    if guard.changes not in (None, changes):
+        return f"{'changes' if changes else 'stays'}\n{module}"
+    if not changes:
         return None
     for kind in KINDS if guard.special else KINDS[:-1]:
         rng = np.random.default_rng(len(kind))

@@ -3,14 +3,12 @@
 import guards_algebra
 import guards_layers
 import guards_products
+import guards_shapes
 import pytest
 from pass_guards import GuardTable, problem_of
 
-TABLES: tuple[GuardTable, ...] = (
-    *guards_algebra.TABLES,
-    *guards_layers.TABLES,
-    *guards_products.TABLES,
-)
+FILES = (guards_algebra, guards_layers, guards_products, guards_shapes)
+TABLES: tuple[GuardTable, ...] = tuple(table for file in FILES for table in file.TABLES)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.spec)
