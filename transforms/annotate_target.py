@@ -50,8 +50,10 @@ class AnnotateOperands(RewritePattern):
         operands = list(op.operands)
         for annotation in self.operands[op]:
             value = operands[annotation.index]
-            if isinstance(value.owner, CompilerBeginOp):
-                value = value.owner.data  # One for `default`, which is redone.
+            if isinstance(border := value.owner, CompilerBeginOp):
+                if annotation.end is None and border.compiler.data == annotation.begin:
+                    continue
+                value = border.data  # One for `default`, which is redone.
             for compiler, kind in (
                 (annotation.end, CompilerEndOp),
                 (annotation.begin, CompilerBeginOp),
@@ -63,11 +65,11 @@ class AnnotateOperands(RewritePattern):
                     rewriter.insert(border)
                     value = border.result
             operands[annotation.index] = value
-        before = op.operands[:]
+        replaced = op.operands[:]
         # All at once: each change of one operand is a pass over all of them.
         op.operands = operands
         rewriter.notify_op_modified(op)
-        erase_unused(before, rewriter)
+        erase_unused(replaced, rewriter)
 
 
 @dataclass(frozen=True)
