@@ -95,6 +95,7 @@ SHAPES = (
     ((1, 6), (2, 3)),
     ((4, 3), (2, 6)),
 )
+SHAPES += ((2, 6), (6, 2)), ((4, 3), (3, 4))
 SHAPES += (((2, 2, 3), (4, 3)), ((3, 2), (3, 1, 2, 1)), ((2, 2, 2), (2, 4)), ((1, 1), ()))
 for old, new in SHAPES:
     for count in range(len(new) + 1):
@@ -375,6 +376,7 @@ BLOCKS.keeps(
     "another layout",
     layers((1, 6, 6, 8), conv(3, 3, 8, 8, data_layout="NHWC", kernel_layout="HWIO")),
 )
+BLOCKS.keeps("groups that blocks do not divide", layers(WIDE, conv(12, 4, 3, 3, groups=2)))
 BLOCKS.keeps("no image", layers((0, 8, 6, 6), BEFORE))
 BLOCKS.keeps("no convolution", layers(WIDE, unary(ReluOp)))
 
@@ -425,6 +427,9 @@ for dtype in ("float16", "float64", "int8", "uint64", "bool"):
         f"constants {dtype}", lambda g, d=dtype: g.show(AddOp(g.c([1, 0], d), g.c([1, 1], d)))
     )
 FOLD.changes("as many bytes", lambda g: g.show(AddOp(g.w(16), g.w())))
+FOLD.changes(
+    "few bytes, more than the operands have", lambda g: g.show(AddOp(g.w(4, 1), g.w(1, 4)))
+)
 FOLD.changes("as large as an operand", lambda g: g.show(AddOp(g.w(4, 5), g.w())))
 FOLD.keeps("too many bytes", lambda g: g.show(AddOp(g.w(4, 1), g.w(1, 5))))
 FOLD.keeps("a value that is asked", lambda g: g.show(AddOp(g.w(2), g.x(2))))
