@@ -16,13 +16,12 @@ Source: Relay's DeadCodeElimination. Its `inline_once` has no counterpart where 
 
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
-from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
 
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.analysis.symbols import Symbols
 from xrelay.analysis.walking import walk
@@ -70,12 +69,12 @@ def _inside(op: Operation | None) -> list[Operation]:
 
 
 @dataclass(frozen=True)
-class DeadCodeEliminationPass(ModulePass):
+class DeadCodeEliminationPass(RelayPass):
     """Erases what has no effect."""
 
     name = "dead-code-elimination"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         purity, is_kept = Purity(op), Within(keeps_body)
         for region in op.regions:
             self.sweep(region, purity, is_kept)

@@ -20,18 +20,15 @@ computed.
 Source: Relay's FoldConstant.
 """
 
-from abc import ABC
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -41,9 +38,9 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.names import described
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
@@ -248,7 +245,7 @@ def _constants(value: Any) -> list[Operation]:
 
 
 @dataclass(frozen=True)
-class FoldingPass(ModulePass, ABC):
+class FoldingPass(RelayPass):
     """A pass that computes constants."""
 
     max_bytes: int = 1 << 20
@@ -267,8 +264,7 @@ class FoldConstantPass(FoldingPass):
     fold_qnn: bool = True
     """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)  # What becomes a field of a tuple may not be the operand of that tuple.
+    def rewrite(self, op: ModuleOp) -> None:
         patterns: list[RewritePattern] = [
             FoldOperator(self.max_bytes, self.fold_qnn, Limits(max_bytes=self.limit)),
             FoldBranch(),
