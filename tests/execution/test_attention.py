@@ -2,7 +2,7 @@
 Attention as one kernel, on numbers that are none or all too large, and where it is no kernel.
 
 Random cases, on every target with several threads, are those of tests/support/attention_cases.py,
-which test_strategies.py and test_memory_safety.py run.
+which test_strategies.py runs.
 """
 
 from collections.abc import Callable

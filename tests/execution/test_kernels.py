@@ -1064,20 +1064,22 @@ ONE_DTYPE = [name for name in CASES if not re.search(r"-(u?int|float16|float64|b
 
 def places() -> Iterator[ParameterSet]:
     """
-    The cases with targets, which take turns; f16 is always among those of the target that has no
-    instructions for it. Extensive: cases of f32 for the other targets.
+    The cases with targets, which take turns, and threads; f16 is always among those of the target that
+    has no instructions for it. What threads share does not depend on the dtype: two of them compute the
+    cases of f32 and of no dtype. Extensive: these for the other targets, and with one thread.
     """
     for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS)):
+        threads = 2 if name in ONE_DTYPE else 1
         if i % len(TARGETS) == j or ("float16" in name and j == 0):
-            yield pytest.param(name, target)
+            yield pytest.param(name, target, threads)
         elif name in ONE_DTYPE:
-            yield pytest.param(name, target, marks=pytest.mark.extensive)
+            yield pytest.param(name, target, 1 + j % 2, marks=pytest.mark.extensive)
 
 
-@pytest.mark.parametrize(("name", "target"), list(places()), indirect=["target"])
-def test_agrees_with_the_interpreter(name: str, target: str, graph: Graph):
+@pytest.mark.parametrize(("name", "target", "threads"), list(places()), indirect=["target"])
+def test_agrees_with_the_interpreter(name: str, target: str, threads: int, graph: Graph):
     CASES[name](graph)
-    graph.check(target)
+    graph.check(target, threads)
 
 
 def test_inputs_lie_in_memory_as_they_like(graph: Graph):
