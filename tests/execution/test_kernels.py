@@ -24,6 +24,7 @@ import random_cases
 import vision_cases
 from _pytest.mark import ParameterSet
 from graphs import Graph
+from kernel_cases import extensive_repeats
 from tensor_cases import COVERED as TENSOR_OPERATORS
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -1066,12 +1067,13 @@ def places() -> Iterator[ParameterSet]:
     """
     The cases with targets, which take turns, and threads; f16 is always among those of the target that
     has no instructions for it. What threads share does not depend on the dtype: two of them compute the
-    cases of f32 and of no dtype. Extensive: these for the other targets, and with one thread.
+    cases of f32 and of no dtype. Extensive: these for the other targets, and with one thread; and
+    dtypes that are like others.
     """
     for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS)):
         threads = 2 if name in ONE_DTYPE else 1
         if i % len(TARGETS) == j or ("float16" in name and j == 0):
-            yield pytest.param(name, target, threads)
+            yield pytest.param(name, target, threads, marks=extensive_repeats(name, CASES))
         elif name in ONE_DTYPE:
             yield pytest.param(name, target, 1 + j % 2, marks=pytest.mark.extensive)
 
