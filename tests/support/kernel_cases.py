@@ -23,7 +23,7 @@ SHAPES = ((), (0,), (1,), (7,), (17,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
 LIKE = {"int16": ("int8", "int32"), "uint16": ("uint8",), "uint32": ("int32", "uint64")}
 """Integers whose kernels differ from those of others by nothing but the name of the type: the code
 generator asks for signs, and for widths below 32 bits, of 32 and of 64."""
-ABOUT_WIDTHS = re.compile("cast|layout|reinterpret|transpos")
+ABOUT_WIDTHS = re.compile("cast|layout|reinterpret|reverse|transpos")
 """Cases of what depends on the width all the same: conversions, and lanes that change places."""
 
 

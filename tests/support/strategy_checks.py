@@ -107,10 +107,8 @@ class Trial:
         """
         lines: list[str] = []
         for case, place, wanted, found in self.spoiled(number):
-            spread, finite = (
-                np.argwhere(np.isfinite(found) != np.isfinite(wanted)),
-                np.isfinite(wanted),
-            )
+            finite = np.isfinite(wanted)
+            spread = np.argwhere(np.isfinite(found) != finite)
             if len(spread):
                 at = tuple(spread[0])
                 lines.append(
