@@ -50,7 +50,7 @@ from xrelay.places import Places, verify_failure
 from xrelay.program_parser import ProgramParser
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
-from xrelay.runtime.executor import aligned_bytes
+from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
@@ -395,6 +395,8 @@ def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
         elif data.size:
             # A splat may keep the bytes of one element only.
             place.reshape(-1, data.size)[:] = data
+        end = constant.offset + constant.size
+        constants[end : -(-end // ALIGNMENT) * ALIGNMENT] = 0  # What was in memory is not saved.
     return constants
 
 

@@ -9,19 +9,15 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from math import gcd
+from math import copysign, gcd
 from typing import TypeAlias, TypeGuard, TypeVar
 
 from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import (
-    AnyDenseElement,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
     VectorType,
     i32,
@@ -30,6 +26,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.dialects.shapes import is_integer_type
+from xrelay.lowering.attributes import (
+    Number,
+    access,
+    float_number,
+    lane_mask,
+    predicate_attribute,
+    step,
+    whole_number,
+)
 from xrelay.lowering.elements import Element, nearest_float
 from xrelay.lowering.target import Target
 
@@ -47,9 +52,6 @@ Index: TypeAlias = int | SSAValue | Sum
 An i64 that is known when the kernel is built, or computed when it runs. What is known is kept
 apart as long as possible: it ends as the constant offset of an address.
 """
-
-Number: TypeAlias = IntegerAttr[IntegerType] | FloatAttr | DenseIntOrFPElementsAttr[AnyDenseElement]
-"""The attribute of a constant: a scalar, or a vector."""
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -139,19 +141,10 @@ class KernelBuilder:
     def constant(self, type_: Attribute, value: float, lanes: int = 1) -> SSAValue:
         """A number of a scalar type, in every lane."""
         if is_integer_type(type_):
-            whole = IntegerAttr(int(value), type_, truncate_bits=True)
-            if lanes == 1:
-                return self.attribute(whole)
-            vector_type = VectorType(type_, [lanes])
-            numbers = [whole.value.data] * lanes
-            return self.attribute(DenseIntOrFPElementsAttr.from_list(vector_type, numbers))
+            return self.attribute(whole_number(type_, int(value), lanes))
         assert isinstance(type_, Float16Type | Float32Type | Float64Type)
         number = nearest_float(value, type_.size)
-        if lanes == 1:
-            return self.attribute(FloatAttr(number, type_))
-        return self.attribute(
-            DenseIntOrFPElementsAttr.from_list(VectorType(type_, [lanes]), [number] * lanes)
-        )
+        return self.attribute(float_number(type_, number, lanes, copysign(1.0, number)))
 
     def index(self, value: Index) -> SSAValue:
         """An index as a value."""
@@ -408,7 +401,7 @@ class KernelBuilder:
     def _step(self, operands: tuple[SSAValue, ...], fixed: int, storage: Attribute) -> SSAValue:
         def build() -> SSAValue:
             op = llvm.GEPOp.create(
-                operands=operands, result_types=[POINTER], properties=_step(storage, fixed)
+                operands=operands, result_types=[POINTER], properties=step(storage, fixed)
             )
             return self.insert(op).result
 
@@ -419,7 +412,7 @@ class KernelBuilder:
         address = self.address(pointer, offset, element.storage)
         type_ = with_lanes(element.storage, lanes)
         op = llvm.LoadOp.create(
-            operands=[address], result_types=[type_], properties=_access(element.bytes)
+            operands=[address], result_types=[type_], properties=access(element.bytes)
         )
         value = self.insert(op).dereferenced_value
         if element.is_bool:
@@ -434,7 +427,7 @@ class KernelBuilder:
                 llvm.ZExtOp(value, with_lanes(element.storage, lanes_of(value)))
             ).res
         address = self.address(pointer, offset, element.storage)
-        op = llvm.StoreOp.create(operands=[value, address], properties=_access(element.bytes))
+        op = llvm.StoreOp.create(operands=[value, address], properties=access(element.bytes))
         self.insert(op)
 
     def prefetch(self, address: SSAValue) -> None:
@@ -462,14 +455,12 @@ class KernelBuilder:
     def shuffle(self, value: SSAValue, mask: Sequence[int]) -> SSAValue:
         """The named lanes of a vector, as a vector."""
         result = VectorType(scalar_type(value), [len(mask)])
-        indices = DenseArrayBase.from_list(i32, list(mask))
-        return self.insert(llvm.ShuffleVectorOp(value, value, indices, result)).res
+        return self.insert(llvm.ShuffleVectorOp(value, value, lane_mask(*mask), result)).res
 
     def merge(self, first: SSAValue, second: SSAValue, mask: Sequence[int]) -> SSAValue:
         """The named lanes of two vectors, those of `second` counted after those of `first`."""
         result = VectorType(scalar_type(first), [len(mask)])
-        indices = DenseArrayBase.from_list(i32, list(mask))
-        return self.insert(llvm.ShuffleVectorOp(first, second, indices, result)).res
+        return self.insert(llvm.ShuffleVectorOp(first, second, lane_mask(*mask), result)).res
 
     def lane(self, value: SSAValue, i: int) -> SSAValue:
         """One lane of a vector, as a scalar."""
@@ -491,7 +482,7 @@ class KernelBuilder:
 
     def bitcast(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """The same bits as another type."""
-        return self.insert(llvm.BitcastOp(value, type_)).result
+        return self.insert(llvm.BitcastOp.create(operands=[value], result_types=[type_])).result
 
     # -- calls --------------------------------------------------------------------------------
 
@@ -506,8 +497,7 @@ class KernelBuilder:
 
     def compare_integers(self, lhs: SSAValue, predicate: str, rhs: SSAValue) -> SSAValue:
         """Integer comparison ("eq", "ne", "slt", "ult", …), lane by lane."""
-        flag = llvm.ICmpPredicateFlag(predicate).to_int()
-        return self.insert(llvm.ICmpOp(lhs, rhs, IntegerAttr(flag, i64))).res
+        return self.insert(llvm.ICmpOp(lhs, rhs, predicate_attribute(predicate))).res
 
     def compare_floats(self, lhs: SSAValue, predicate: str, rhs: SSAValue) -> SSAValue:
         """
@@ -597,25 +587,6 @@ def _joined(base: SSAValue | None, constant: int) -> Index:
     if base is None:
         return constant
     return Sum(base, constant) if constant else base
-
-
-# Properties of the operations that kernels are full of, made once.
-
-
-@cache
-def _access(alignment: int) -> dict[str, Attribute]:
-    """Those of a load or store."""
-    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
-
-
-@cache
-def _step(storage: Attribute, offset: int) -> dict[str, Attribute]:
-    """Those of an address `offset` elements away."""
-    return {
-        "rawConstantIndices": DenseArrayBase.from_list(i32, [offset]),
-        "elem_type": storage,
-        "noWrapFlags": IntegerAttr(0, i32),
-    }
 
 
 def mangle(type_: Attribute) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func, llvm, scf
-from xdsl.dialects.builtin import BoolAttr, FunctionType, IntegerAttr, UnitAttr, i8, i64
+from xdsl.dialects.builtin import BoolAttr, FunctionType, UnitAttr, i8, i64
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.analysis.memory_plan import ALIGNMENT
 from xrelay.dialects.model_names import model_names
+from xrelay.lowering.attributes import access, step, whole_number
+from xrelay.lowering.builder import POINTER
 from xrelay.lowering.context import BARRIER, NEXT_TASK
 from xrelay.lowering.kernel import Kernel
 from xrelay.lowering.storage import Storage
@@ -155,7 +157,7 @@ class _EntryWriter:
         return op.results[0]
 
     def number(self, value: int) -> SSAValue:
-        return self.emit(llvm.ConstantOp(IntegerAttr(value, i64), i64))
+        return self.emit(llvm.ConstantOp(whole_number(i64, value), i64))
 
     def address(self, place: Storage) -> SSAValue:
         """The address of a tensor."""
@@ -166,9 +168,11 @@ class _EntryWriter:
         match place.place:
             case "input" | "output":
                 table = inputs if place.place == "input" else outputs
-                pointer = LLVMPointerType()
-                slot = self.emit(llvm.GEPOp(table, [place.number], pointer))
-                known = self.emit(llvm.LoadOp(slot, pointer, alignment=8))
+                slot = self.step([table], place.number, POINTER)
+                load = llvm.LoadOp.create(
+                    operands=[slot], result_types=[POINTER], properties=access(8)
+                )
+                known = self.emit(load)
                 if place.before:
                     known = self.offset(known, place.before)
             case "constant":
@@ -180,8 +184,15 @@ class _EntryWriter:
 
     def offset(self, base: SSAValue, offset: int) -> SSAValue:
         # GEP takes 32-bit literals only, and weights can be larger.
-        index = self.number(offset)
-        return self.emit(llvm.GEPOp(base, [llvm.GEP_USE_SSA_VAL], i8, [index]))
+        return self.step([base, self.number(offset)], llvm.GEP_USE_SSA_VAL, i8)
+
+    def step(self, operands: Sequence[SSAValue], offset: int, storage: Attribute) -> SSAValue:
+        """The address some elements after another."""
+        return self.emit(
+            llvm.GEPOp.create(
+                operands=operands, result_types=[POINTER], properties=step(storage, offset)
+            )
+        )
 
     def copy(self, source: Storage, place: Storage, size: int) -> None:
         """A copy of bytes, of which every thread makes a part."""
@@ -195,10 +206,7 @@ class _EntryWriter:
                 for part in [self.emit(arith.MuliOp(i, units)) for i in (thread, after)]
             )
             stop = self.emit(arith.MinUIOp(stop, count))
-            addresses = [
-                self.emit(llvm.GEPOp(each, [llvm.GEP_USE_SSA_VAL], i8, [start]))
-                for each in addresses
-            ]
+            addresses = [self.step([each, start], llvm.GEP_USE_SSA_VAL, i8) for each in addresses]
             count = self.emit(arith.SubiOp(stop, start))
         volatile = self.emit(
             llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)

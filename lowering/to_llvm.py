@@ -7,13 +7,10 @@ and vector operations their llvm counterparts, and llvm operations move over as 
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, func, llvm, math, scf, vector
 from xdsl.dialects.builtin import (
-    I32,
-    DenseArrayBase,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -23,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.lowering.attributes import lane_mask, predicate_attribute
 from xrelay.lowering.builder import lanes_of, mangle
 
 Operands: TypeAlias = Sequence[SSAValue]
@@ -151,8 +149,7 @@ class FunctionConverter:
         before = self.blocks[-1]
         header = self.start_block([value.type for value in (start, *carried)])
         before.add_op(llvm.BrOp(header, start, *carried))
-        below = llvm.ICmpPredicateFlag("slt").to_int()
-        test = self.emit(llvm.ICmpOp(header.args[0], stop, IntegerAttr(below, i64)))
+        test = self.emit(llvm.ICmpOp(header.args[0], stop, predicate_attribute("slt")))
         body = self.start_block()
         self.values.update(zip(op.body.block.args, header.args, strict=True))
         results = self.convert_block(op.body.block)
@@ -223,12 +220,6 @@ def _intrinsic(name: str) -> Converter:
     return convert
 
 
-@cache
-def _mask(lane: int, lanes: int) -> DenseArrayBase[I32]:
-    """The shuffle that repeats a lane."""
-    return DenseArrayBase.from_list(i32, [lane] * lanes)
-
-
 def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
     assert isinstance(op, arith.ConstantOp)
     return c.emit(llvm.ConstantOp(op.value, op.result.type))
@@ -259,7 +250,7 @@ def _broadcast(c: FunctionConverter, op: Operation, operands: Operands) -> SSAVa
         llvm.ShuffleVectorOp.create(
             operands=[first, first],
             result_types=[type_],
-            properties={"mask": _mask(0, lanes)},
+            properties={"mask": lane_mask(*[0] * lanes)},
         )
     )
 

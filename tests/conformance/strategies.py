@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 from strategy_cases import draws, implementations
-from strategy_checks import outcomes
+from strategy_checks import Trial
 from vector_functions import targets_here
 
 from xrelay.lowering.target import TARGETS
@@ -31,7 +31,7 @@ def check(implementation: str, target: str, count: int, seed: int) -> int:
     worst, failed = 0.0, 0
     for number in range(0, count, TOGETHER):
         drawn = list(islice(cases, min(TOGETHER, count - number)))
-        found = outcomes(drawn, target, 2 + number // TOGETHER % 2, seed + number)
+        found = Trial(drawn, target, seed + number).outcomes(2 + number // TOGETHER % 2)
         for case, outcome in zip(drawn, found, strict=True):
             worst = max(worst, outcome.error / case.bound if case.bound else outcome.error)
             if outcome.problem:

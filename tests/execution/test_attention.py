@@ -2,7 +2,7 @@
 Attention as one kernel, on numbers that are none or all too large, and where it is no kernel.
 
 Random cases, on every target with several threads, are those of tests/support/attention_cases.py,
-which test_strategies.py and test_memory_safety.py run.
+which test_strategies.py runs.
 """
 
 from collections.abc import Callable
@@ -108,13 +108,15 @@ def test_special_scores(target: str, keys: int) -> None:
 def test_special_operands(target: str, keys: int) -> None:
     """What is not finite in a query, a key or a value goes as far as it must, and no further."""
     attention = Attention(1, 2, 9, keys, 17, 64 if keys == LONG else 31)
+    graph = Graph()
+    arrays = attention.arrays(graph)
+    graph.returns(attention.build_with(graph, *arrays, None))
+    code, inputs = RawCode(graph.code(target, 2)), [array.copy() for array in graph.inputs]
     for number, special in product(range(3), (inf, -inf, nan)):
-        graph = Graph(number)
-        arrays = attention.arrays(graph)
-        arrays[number][0, -1, 0, 3] = special
-        graph.returns(attention.build_with(graph, *arrays, None))
+        graph.inputs = [array.copy() for array in inputs]
+        graph.inputs[number][0, -1, 3] = special  # Of the first head.
         ((_, expected),) = graph.expected()
-        (found,) = run(graph, target)
+        (found,) = code.run(graph.inputs, 2)
         assert 0 < np.isfinite(expected).mean() < 1
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 

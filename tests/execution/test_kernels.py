@@ -24,6 +24,7 @@ import random_cases
 import vision_cases
 from _pytest.mark import ParameterSet
 from graphs import Graph
+from kernel_cases import extensive_repeats
 from tensor_cases import COVERED as TENSOR_OPERATORS
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -1064,20 +1065,23 @@ ONE_DTYPE = [name for name in CASES if not re.search(r"-(u?int|float16|float64|b
 
 def places() -> Iterator[ParameterSet]:
     """
-    The cases with targets, which take turns; f16 is always among those of the target that has no
-    instructions for it. Extensive: cases of f32 for the other targets.
+    The cases with targets, which take turns, and threads; f16 is always among those of the target that
+    has no instructions for it. What threads share does not depend on the dtype: two of them compute the
+    cases of f32 and of no dtype. Extensive: these for the other targets, and with one thread; and
+    dtypes that are like others.
     """
     for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS)):
+        threads = 2 if name in ONE_DTYPE else 1
         if i % len(TARGETS) == j or ("float16" in name and j == 0):
-            yield pytest.param(name, target)
+            yield pytest.param(name, target, threads, marks=extensive_repeats(name, CASES))
         elif name in ONE_DTYPE:
-            yield pytest.param(name, target, marks=pytest.mark.extensive)
+            yield pytest.param(name, target, 1 + j % 2, marks=pytest.mark.extensive)
 
 
-@pytest.mark.parametrize(("name", "target"), list(places()), indirect=["target"])
-def test_agrees_with_the_interpreter(name: str, target: str, graph: Graph):
+@pytest.mark.parametrize(("name", "target", "threads"), list(places()), indirect=["target"])
+def test_agrees_with_the_interpreter(name: str, target: str, threads: int, graph: Graph):
     CASES[name](graph)
-    graph.check(target)
+    graph.check(target, threads)
 
 
 def test_inputs_lie_in_memory_as_they_like(graph: Graph):

@@ -22,6 +22,8 @@ from xrelay.runtime.errors import ModelError
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 
 REAL_TESTS = tuple(f"test_{name}_cpu" for name in LIGHT_MODELS)
+FEW = ("test_shufflenet_cpu", "test_squeezenet_cpu")
+"""What the runner adds to test_light_models.py, which runs all nine, does not depend on the network."""
 
 NODE_TESTS = tuple(
     f"test_{name}_cpu"
@@ -222,7 +224,13 @@ def test_the_real_models_are_the_nine_light_ones(cases: dict[str, type[TestCase]
     assert len(names) == 9
 
 
-@pytest.mark.parametrize("name", REAL_TESTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in FEW else [pytest.mark.extensive])
+        for name in REAL_TESTS
+    ],
+)
 def test_real_model(cases: dict[str, type[TestCase]], name: str) -> None:
     run_case(cases["OnnxBackendRealModelTest"](name))
 

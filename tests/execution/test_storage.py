@@ -376,3 +376,18 @@ def test_fields_from_elsewhere_get_their_halo_from_a_kernel(graph: Graph, target
     whole = concatenated(graph, [pooled(graph, 2, lanes), given], 1)
     graph.returns(convolved(graph, whole, 3 * lanes, 3, lanes), 0)
     assert "fused_concatenate" in names(check(graph, target))
+
+
+def test_nothing_lies_between_constants(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved is the same each time, and nothing that was in memory before."""
+
+    def used_memory(size: int, what: str) -> np.ndarray:
+        return np.full(size, 0xA5, np.uint8)
+
+    monkeypatch.setattr("xrelay.compiler.aligned_bytes", used_memory)
+    for array in (np.arange(5, dtype=np.float32), np.ones(3, np.int8)):
+        x = graph.input(array)
+        graph.show(binary.AddOp(x, graph.constant(array)))
+    constants = graph.code("x86-64").constants
+    assert constants.size == 128
+    assert 0xA5 not in constants

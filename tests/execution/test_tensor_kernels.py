@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 from _pytest.mark import ParameterSet
 from graphs import Graph
-from kernel_cases import Case
+from kernel_cases import Case, extensive_repeats
 from tensor_cases import TABLES
 from vector_functions import targets_here
 
@@ -23,11 +23,11 @@ ONE_DTYPE = [name for name in CASES if not re.search(r"-(u?int|float64|bool)", n
 def places() -> Iterator[ParameterSet]:
     """
     The cases with targets and threads, which take turns. Extensive: cases of f32 for the other
-    targets, and with another number of threads.
+    targets, and with another number of threads; and dtypes that are like others.
     """
     for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS)):
         if i % len(TARGETS) == j:
-            yield pytest.param(name, target, 1 + i % 2)
+            yield pytest.param(name, target, 1 + i % 2, marks=extensive_repeats(name, CASES))
         elif name in ONE_DTYPE:
             yield pytest.param(name, target, 1 + (i + j) % 2, marks=pytest.mark.extensive)
     for i, name in enumerate(CASES):

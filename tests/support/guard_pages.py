@@ -4,7 +4,7 @@ Compiled code between pages that fault on access.
 Inputs, outputs, constants and workspace lie between such pages: once flush with the page after
 them (as far as the alignment allows that the code may count on), once flush with the page before.
 What remains between buffer and page holds sentinels that must stay as they are. A fault ends the
-process: run it in one of its own.
+process; pytest's faulthandler, or xdist, then says which test it was.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ from raw_calls import RawCode
 from xrelay.interpreters.arrays import Array
 from xrelay.runtime.executor import ALIGNMENT
 
+LIBC = ctypes.CDLL(None, use_errno=True)
 PAGE = mmap.PAGESIZE
 SENTINEL = 0xA5
 
@@ -25,13 +26,12 @@ class Guarded:
     """Memory for `size` bytes between pages that may not be touched."""
 
     def __init__(self, size: int, alignment: int, *, at_end: bool):
-        self.libc = ctypes.CDLL(None, use_errno=True)
         inside = max(1, -(-size // PAGE)) * PAGE
         self.map = mmap.mmap(-1, inside + 2 * PAGE)
         base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
         self.inside = np.frombuffer(self.map, np.uint8)[PAGE : PAGE + inside]
         for page in (base, base + PAGE + inside):
-            assert not self.libc.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(PAGE), 0)
+            assert not LIBC.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(PAGE), 0)
         self.start = (inside - size) // alignment * alignment if at_end else 0
         self.end = self.start + size
         self.bytes = self.inside[self.start : self.end]

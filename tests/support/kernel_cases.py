@@ -3,10 +3,12 @@ Tables of cases of compiled kernels: functions that fill a graph with uses of op
 `tests/execution`, which compares what is compiled with the NumPy interpreter.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import pytest
 from graphs import Graph
 from xdsl.ir import Operation
 
@@ -18,6 +20,23 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 SHAPES = ((), (0,), (1,), (7,), (17,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
+LIKE = {"int16": ("int8", "int32"), "uint16": ("uint8",), "uint32": ("int32", "uint64")}
+"""Integers whose kernels differ from those of others by nothing but the name of the type: the code
+generator asks for signs, and for widths below 32 bits, of 32 and of 64."""
+ABOUT_WIDTHS = re.compile("cast|layout|reinterpret|reverse|transpos")
+"""Cases of what depends on the width all the same: conversions, and lanes that change places."""
+
+
+def repeats_another(name: str, cases: Collection[str]) -> bool:
+    """Whether a case does for a dtype what others in `cases` do for ones that are no different."""
+    family, _, dtype = name.rpartition("-")
+    others = [f"{family}-{other}" for other in LIKE.get(dtype, ())]
+    return bool(others) and not ABOUT_WIDTHS.search(family) and all(map(cases.__contains__, others))
+
+
+def extensive_repeats(name: str, cases: Collection[str]) -> list[pytest.MarkDecorator]:
+    """The marks of a case: those that repeat others are extensive."""
+    return [pytest.mark.extensive] if repeats_another(name, cases) else []
 
 
 @dataclass(eq=False)

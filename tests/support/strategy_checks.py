@@ -6,16 +6,22 @@ bits: what a thread computes does not depend on how many there are.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf, nan
+from typing import TypeAlias
 
 import numpy as np
 from graphs import Graph
+from guard_pages import guarded_run
 from raw_calls import RawCode
 from strategy_cases import Case, Convolution, others
 
 from xrelay.interpreters.arrays import Array
 from xrelay.tools.verify import largest_difference
+
+Place: TypeAlias = tuple[int, ...]
+"""The index of an element."""
 
 
 @dataclass(frozen=True)
@@ -40,39 +46,94 @@ def forced_code(
     return RawCode(code)
 
 
-def outcomes(cases: Sequence[Case], target: str, threads: int, seed: int = 0) -> list[Outcome]:
-    """Compiles cases of one implementation together, runs them, and judges each."""
-    graph = Graph(seed)
-    for case in cases:
-        graph.returns(case.build(graph))
-    expected = [array for _, array in graph.expected()]
-    implementation = cases[0].implementation
-    alone = forced_code(graph, implementation, len(cases), target, 1).run(graph.inputs, 1)
-    team = forced_code(graph, implementation, len(cases), target, threads)
-    together = [team.run(graph.inputs, size) for size in range(1, threads + 1)]
-    result: list[Outcome] = []
-    for i, (case, wanted) in enumerate(zip(cases, expected, strict=True)):
-        error = largest_difference(alone[i], wanted)
-        problem = None
-        if not error <= case.bound:
-            problem = f"the error is {error:.2g}, at most {case.bound:.2g} is right"
-        for size, found in enumerate(together, 1):
-            if found[i].tobytes() != alone[i].tobytes():
-                problem = f"other bits by a team of {size}, compiled for {threads}"
-        result.append(Outcome(error, problem and f"{target} {case}: {problem}"))
-    return result
+class Trial:
+    """Cases of one implementation in one graph, which is compiled for a target."""
+
+    def __init__(self, cases: Sequence[Case], target: str, seed: int = 0):
+        self.cases, self.target = cases, target
+        self.graph = Graph(seed)
+        self.firsts: list[int] = []
+        """The number of each case's first input."""
+        for case in cases:
+            self.firsts.append(len(self.graph.inputs))
+            self.graph.returns(case.build(self.graph))
+        self.alone = self.code(1)
+
+    def code(self, threads: int) -> RawCode:
+        """The code for some threads."""
+        implementation = self.cases[0].implementation
+        return forced_code(self.graph, implementation, len(self.cases), self.target, threads)
+
+    def outcomes(self, threads: int) -> list[Outcome]:
+        """Judges each case; all runs have guarded memory."""
+        inputs = self.graph.inputs
+        expected = [array for _, array in self.graph.expected()]
+        alone = guarded_run(self.alone, inputs, 1, at_end=True)
+        team = self.code(threads)
+        together = [
+            guarded_run(team, inputs, size, at_end=size % 2 == 0) for size in range(1, threads + 1)
+        ]
+        result: list[Outcome] = []
+        for i, (case, wanted) in enumerate(zip(self.cases, expected, strict=True)):
+            error = largest_difference(alone[i], wanted)
+            problem = None
+            if not error <= case.bound:
+                problem = f"the error is {error:.2g}, at most {case.bound:.2g} is right"
+            for size, found in enumerate(together, 1):
+                if found[i].tobytes() != alone[i].tobytes():
+                    problem = f"other bits by a team of {size}, compiled for {threads}"
+            result.append(Outcome(error, problem and f"{self.target} {case}: {problem}"))
+        return result
+
+    def spoiled(self, number: int) -> Iterator[tuple[Case, Place, Array, Array]]:
+        """
+        For each case, an element of whose input `number` is not finite: its place, what the
+        interpreter says, and what the code computes.
+        """
+        self.graph.inputs = [array.copy() for array in self.graph.inputs]
+        places = [
+            spoil(self.graph, first + number, (inf, nan)[i % 2])
+            for i, first in enumerate(self.firsts)
+        ]
+        expected = [array for _, array in self.graph.expected()]
+        found = guarded_run(self.alone, self.graph.inputs, 1, at_end=False)
+        return zip(self.cases, places, expected, found, strict=True)
+
+    def leaks(self, number: int = 0) -> str:
+        """
+        What is wrong, a line each, with cases one element of whose input `number` is not finite: the
+        elements of the result that are not finite must be those that the interpreter says, and the
+        others right.
+        """
+        lines: list[str] = []
+        for case, place, wanted, found in self.spoiled(number):
+            finite = np.isfinite(wanted)
+            spread = np.argwhere(np.isfinite(found) != finite)
+            if len(spread):
+                at = tuple(spread[0])
+                lines.append(
+                    f"{self.target} {case}: {place} of input {number} is not finite and makes "
+                    f"element {list(map(int, at))} {found[at]}, not {wanted[at]}"
+                )
+            elif not largest_difference(found[finite], wanted[finite]) <= case.bound:
+                lines.append(f"{self.target} {case}: errors beside {place} of input {number}")
+        return "\n".join(lines)
 
 
 def problems(cases: Sequence[Case], target: str, threads: int, seed: int = 0) -> str:
     """What is wrong with some cases, a line each."""
-    found = outcomes(cases, target, threads, seed)
+    return listed(Trial(cases, target, seed).outcomes(threads))
+
+
+def listed(found: Sequence[Outcome]) -> str:
+    """What is wrong, a line each."""
     return "\n".join(outcome.problem for outcome in found if outcome.problem)
 
 
 # -- elements that are not finite ------------------------------------------------------------------
 
 
-def spoil(graph: Graph, number: int, value: float) -> tuple[int, ...]:
+def spoil(graph: Graph, number: int, value: float) -> Place:
     """Gives a finite element of an input, drawn by the graph's numbers, a value that is not."""
     array = graph.inputs[number]
     places = np.argwhere(np.isfinite(array))
@@ -81,50 +142,29 @@ def spoil(graph: Graph, number: int, value: float) -> tuple[int, ...]:
     return place
 
 
-def leak(case: Case, number: int, value: float, target: str, seed: int) -> str | None:
+def winograd_leaks(convs: Sequence[Convolution], tile: int, target: str) -> str:
     """
-    What is wrong with a case one element of whose input `number` is `value`: the elements of the
-    result that are not finite must be those that the interpreter says, and the others right.
+    What is wrong, a line each, with convolutions by Winograd's algorithm one element of whose input
+    is not finite: tiles of `tile` x `tile` results that do not read it must be right.
     """
-    graph = Graph(seed)
-    graph.returns(case.build(graph))
-    place = spoil(graph, number, value)
-    ((_, wanted),) = graph.expected()
-    (found,) = forced_code(graph, case.implementation, 1, target, 1).run(graph.inputs, 1)
-    spread = np.argwhere(np.isfinite(found) != np.isfinite(wanted))
-    if len(spread):
-        return (
-            f"{target} {case}: {value} at {place} of input {number} makes element "
-            f"{spread[0].tolist()} {found[tuple(spread[0])]}, not {wanted[tuple(spread[0])]}"
+    cases = [Case(f"winograd-{tile}", str(conv), 2e-5, conv.build) for conv in convs]
+    lines: list[str] = []
+    spoiled = Trial(cases, target, tile).spoiled(0)
+    for conv, (case, place, wanted, found) in zip(convs, spoiled, strict=True):
+        (top, left, _, _) = conv.window.pads
+        rows, columns = (
+            _tiles_that_read(place[2 + axis], (top, left)[axis], tile, wanted.shape[2 + axis])
+            for axis in (0, 1)
         )
-    finite = np.isfinite(wanted)
-    error = largest_difference(found[finite], wanted[finite])
-    return None if error <= case.bound else f"{target} {case}: the error is {error:.2g}"
-
-
-def winograd_leak(conv: Convolution, tile: int, value: float, target: str, seed: int) -> str | None:
-    """
-    What is wrong with a convolution by Winograd's algorithm one element of whose input is
-    `value`: tiles of `tile` x `tile` results that do not read it must be right.
-    """
-    assert conv.data_lanes is not None
-    graph = Graph(seed)
-    graph.returns(conv.build(graph))
-    place = spoil(graph, 0, value)
-    ((_, wanted),) = graph.expected()
-    (found,) = forced_code(graph, f"winograd-{tile}", 1, target, 1).run(graph.inputs, 1)
-    (top, left, _, _) = conv.window.pads
-    rows, columns = (
-        _tiles_that_read(place[2 + axis], (top, left)[axis], tile, wanted.shape[2 + axis])
-        for axis in (0, 1)
-    )
-    clean = np.ones(wanted.shape, bool)
-    clean[place[0]] = ~(rows[:, None] & columns[None, :])
-    error = largest_difference(found[clean], wanted[clean])
-    what = f"{target} {conv} winograd-{tile}: {value} at {place}"
-    if not np.isfinite(found[clean]).all():
-        return f"{what} spoils other tiles"
-    return None if error <= 2e-5 else f"{what}, and the error elsewhere is {error:.2g}"
+        clean = np.ones(wanted.shape, bool)
+        clean[place[0]] = ~(rows[:, None] & columns[None, :])
+        error = largest_difference(found[clean], wanted[clean])
+        what = f"{target} {case}: {place} is not finite"
+        if not np.isfinite(found[clean]).all():
+            lines.append(f"{what} and spoils other tiles")
+        elif not error <= case.bound:
+            lines.append(f"{what}, and the error elsewhere is {error:.2g}")
+    return "\n".join(lines)
 
 
 def _tiles_that_read(place: int, pad: int, tile: int, positions: int) -> Array:

@@ -1,0 +1,82 @@
+"""
+The attributes that kernels are full of, made once each.
+
+xDSL checks an attribute when it is made, which takes longer than to make the operation that has it.
+Attributes never change: one object serves all operations.
+"""
+
+from functools import cache, lru_cache
+from typing import TypeAlias
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    I32,
+    AnyDenseElement,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+Number: TypeAlias = IntegerAttr[IntegerType] | FloatAttr | DenseIntOrFPElementsAttr[AnyDenseElement]
+"""The attribute of a constant: a scalar, or a vector."""
+
+MOST = 10_000
+"""Numbers that are kept; programs have few that occur often."""
+
+
+@lru_cache(MOST)
+def whole_number(type_: IntegerType, value: int, lanes: int = 1) -> Number:
+    """An integer of some type, without the bits that this does not have, in every lane."""
+    whole = IntegerAttr(value, type_, truncate_bits=True)
+    if lanes == 1:
+        return whole
+    numbers = [whole.value.data] * lanes
+    return DenseIntOrFPElementsAttr.from_list(VectorType(type_, [lanes]), numbers)
+
+
+@lru_cache(MOST)
+def float_number(
+    type_: Float16Type | Float32Type | Float64Type, value: float, lanes: int, sign: float
+) -> Number:
+    """A number that the type has, in every lane. `sign` is its sign: -0.0 equals 0.0."""
+    del sign
+    if lanes == 1:
+        return FloatAttr(value, type_)
+    return DenseIntOrFPElementsAttr.from_list(VectorType(type_, [lanes]), [value] * lanes)
+
+
+@cache
+def predicate_attribute(name: str) -> IntegerAttr[IntegerType]:
+    """A comparison of integers: "eq", "ne", "slt", "ult", …"""
+    return IntegerAttr(llvm.ICmpPredicateFlag(name).to_int(), i64)
+
+
+@lru_cache(MOST)
+def lane_mask(*lanes: int) -> DenseArrayBase[I32]:
+    """The lanes that a shuffle takes."""
+    return DenseArrayBase.from_list(i32, list(lanes))
+
+
+@cache
+def access(alignment: int) -> dict[str, Attribute]:
+    """The properties of a load or store."""
+    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
+
+
+@lru_cache(MOST)
+def step(storage: Attribute, offset: int) -> dict[str, Attribute]:
+    """The properties of an address `offset` elements away, or as many as an operand says."""
+    return {
+        "rawConstantIndices": lane_mask(offset),
+        "elem_type": storage,
+        "noWrapFlags": IntegerAttr(0, i32),
+    }
