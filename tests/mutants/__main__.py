@@ -11,7 +11,7 @@ from rich.console import Console
 
 import tests.mutants
 from tests.mutants import mutant
-from tests.mutants.coverage import Coverage, Known, test_files
+from tests.mutants.coverage import Coverage, Known, files_of_tests
 from tests.mutants.engine import Engine, Pool, Verdict, record
 from tests.mutants.mutant import Mutant
 from tests.mutants.project import Project
@@ -107,7 +107,7 @@ def noted(
     project: Project, coverage: Coverage, options: argparse.Namespace, console: Console
 ) -> Known:
     """What the tests of the options run, which is noted where that is not known."""
-    files = test_files(project.root, options.tests)
+    files = files_of_tests(project.root, options.tests)
     wanted = files if options.refresh else coverage.stale(project.root, files)
     done: list[str] = []
     with shown("what tests run", len(wanted), console) as progress, Pool(options.jobs) as pool:

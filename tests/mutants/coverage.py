@@ -178,7 +178,7 @@ def file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def test_files(root: Path, chosen: Sequence[str]) -> list[str]:
+def files_of_tests(root: Path, chosen: Sequence[str]) -> list[str]:
     """The test files below some folders, or which some names are; raises LookupError for others."""
     found: set[Path] = set()
     for name in chosen:

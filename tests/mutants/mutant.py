@@ -80,36 +80,43 @@ def mutants(source: Source) -> list[list[Mutant]]:
 
 def nodes(node: ast.AST, parents: Parents) -> Iterator[tuple[ast.AST, Parents]]:
     """All nodes that mean something when the program runs, with what stands around them."""
+    if is_silent(node):
+        return
     if parents:
         yield node, parents
     for child in meaningful(node):
         yield from nodes(child, (*parents, node))
 
 
+def is_silent(node: ast.AST) -> bool:
+    """Whether a node is about types, or for people who look: no test can ask for it."""
+    match node:
+        case ast.FunctionDef(name="__repr__") | ast.Assert() | ast.JoinedStr():
+            return True
+        case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Compare(left=ast.Name("__name__"))):
+            return True
+        case ast.Assign(targets=[ast.Name(name)], value=value):
+            return name in TABLES_OF_NAMES or is_type(value)
+        case ast.Call():
+            return called(node).endswith(SILENT)
+        case _:
+            return False
+
+
 def meaningful(node: ast.AST) -> Iterable[ast.AST]:
     """
-    The children of a node that mean something when the program runs: no annotations, decorators,
-    docstrings, messages of errors, assertions, and no integers in signs.
+    The children of a node that mean something when the program runs: no annotations, decorators, or what is raised,
+    and no integers apart from their signs.
     """
     match node:
-        case ast.FunctionDef(name="__repr__") | ast.Assert() | ast.Raise() | ast.JoinedStr():
+        case ast.Raise() | ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
             return ()
         case ast.FunctionDef(args=args, body=body):
             return (*args.defaults, *(each for each in args.kw_defaults if each), *body)
         case ast.ClassDef(body=body):
             return body
-        case ast.If(test=ast.Name("TYPE_CHECKING"), orelse=orelse):
-            return orelse
-        case ast.If(test=ast.Compare(left=ast.Name("__name__"))):
-            return ()
-        case ast.Assign(targets=[ast.Name(name)]) if name in TABLES_OF_NAMES:
-            return ()
-        case ast.Assign(value=value) if is_type(value):
-            return ()
         case ast.AnnAssign(value=value):
             return () if value is None else (value,)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
-            return ()
         case ast.Call():
             return meaningful_arguments(node)
         case _:
@@ -118,10 +125,7 @@ def meaningful(node: ast.AST) -> Iterable[ast.AST]:
 
 def meaningful_arguments(node: ast.Call) -> Iterable[ast.AST]:
     """The parts of a call that mean something when the program runs."""
-    name = called(node)
-    if name.endswith(SILENT):
-        return ()
-    if name == "cast":
+    if called(node) == "cast":
         return node.args[1:]
     # Lists of different length are a mistake of our own, which nothing shows on purpose.
     keywords = [each for each in node.keywords if each.arg != "strict"]

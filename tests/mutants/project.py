@@ -1,6 +1,7 @@
 """The tree that is tested: its files, the names of its modules, and what it needs of others."""
 
 import ast
+import gc
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -70,6 +71,8 @@ class Project:
                 # Extras that are not installed, and files of the tests.
                 with suppress(ImportError):
                     import_module(name)
+        # Nor do processes search all that for garbage.
+        gc.freeze()
         for name in own:
             assert name not in sys.modules, f"{name} is imported before it is changed"
 

@@ -52,7 +52,7 @@ class Recorder:
 
     def __post_init__(self) -> None:
         self.half = len(self.table) // 2
-        self.shared: dict[object, bytes] = {}
+        self.shared: dict[Any, bytes] = {}
         """The blocks that fixtures of more than one test ran."""
         self.imported = bytes(self.half)
         self.outcome = "passed"
@@ -85,7 +85,7 @@ class Recorder:
             self.table[: self.half] = before
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Notes one test."""
         self.outcome = "passed"
         self.tell((item.nodeid, PATIENCE))
@@ -93,11 +93,11 @@ class Recorder:
         start = self.spent()
         result = yield
         seconds = self.spent() - start
+        names = getattr(item, "fixturenames", ())
         used = [
-            self.shared[each]
-            for found in item._fixtureinfo.name2fixturedefs.values()
-            for each in found
-            if each in self.shared
+            ran
+            for fixture, ran in self.shared.items()
+            if fixture.argname in names and item.nodeid.startswith(fixture.baseid)
         ]
         ran = either([self._take(), self.imported, *used])
         self.tests[item.nodeid] = Noted(self.outcome, seconds, packed(ran))

@@ -6,6 +6,7 @@ import tokenize
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import cast
 
@@ -42,15 +43,22 @@ class Source:
         self.path = path
         """Where it is, from the top of the tree."""
         self.data = data
-        self.tree = ast.parse(data)
-        self._lines = [0]
-        for line in data.splitlines(keepends=True):
-            self._lines.append(self._lines[-1] + len(line))
 
     @classmethod
     def read(cls, root: Path, path: str) -> "Source":
         """Reads a file of the tree."""
         return cls(path, (root / path).read_bytes())
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The parsed file."""
+        return ast.parse(self.data)
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        """Where each line begins, and the end."""
+        lengths = map(len, self.data.splitlines(keepends=True))
+        return list(accumulate(lengths, initial=0))
 
     def start(self, node: ast.AST) -> int:
         """Where a node begins."""
@@ -63,9 +71,9 @@ class Source:
         return self._lines[cast(int, located.end_lineno) - 1] + cast(int, located.end_col_offset)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and the column, both from 1, of an offset."""
+        """The line and the column, both from 1, of an offset. Columns count characters."""
         line = bisect_left(self._lines, offset + 1)
-        return line, offset - self._lines[line - 1] + 1
+        return line, len(self.text(self._lines[line - 1], offset)) + 1
 
     def text(self, start: int, end: int) -> str:
         """A piece of the file."""

@@ -77,7 +77,6 @@ class Order:
         self.ranks = {name: rank for rank, name in enumerate(tests)}
         self.tell = tell
         self.end = end
-        self.ending: Ending | None = None
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -88,23 +87,26 @@ class Order:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Limits the time of a test."""
         if spent() > self.end:
-            self.ending = Ending(BUDGET, nodeid)
-            pytest.exit("no time is left")
+            self.tell(Ending(BUDGET, nodeid))
         limit = SPARE + SLOWER * self.tests[nodeid]
         signal.setitimer(signal.ITIMER_PROF, limit)
         self.tell((nodeid, limit * BY_CLOCK))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keeps the first failure."""
-        self._failed(report)
+        """Tells of a failure."""
+        self._reported(report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keeps the first file that cannot be imported."""
-        self._failed(report)
+        """Tells of a file that cannot be imported."""
+        self._reported(report)
 
-    def _failed(self, report: pytest.TestReport | pytest.CollectReport) -> None:
-        if report.failed and self.ending is None:
-            self.ending = Ending(FAILED, report.nodeid, report.longreprtext[-4000:])
+    def pytest_runtest_logfinish(self) -> None:
+        """Gives time for what pytest does after a test."""
+        signal.setitimer(signal.ITIMER_PROF, IMPORTING)
+
+    def _reported(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.failed:
+            self.tell(Ending(FAILED, report.nodeid, report.longreprtext[-4000:]))
 
 
 def spent() -> float:
@@ -129,9 +131,7 @@ def run_stages(task: Task, tell: Callable[[object], None]) -> Ending:
         signal.setitimer(signal.ITIMER_PROF, IMPORTING)
         tell(("", IMPORTING * BY_CLOCK))
         files = dict.fromkeys(name.partition("::")[0] for name in tests)
-        code = pytest.main([*options(task.root), "-x", *files], [order])
-        if order.ending is not None:
-            return order.ending
+        code = pytest.main([*options(task.root), *files], [order])
         if code not in FINE:
             return Ending(FAILED, next(iter(files)), f"pytest ended with {code}")
     return Ending(PASSED)
@@ -188,13 +188,14 @@ class Child:
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
         os.environ["TMPDIR"] = str(self.place / "tmp")
         table = served.serve(task.codes, self.place / "site")
-        if task.record:
-            remote.send(run_recorded(task, table, remote.send))
-        else:
-            remote.send(run_stages(task, remote.send))
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        remote.close()
-        os._exit(0)
+
+        def tell(message: object) -> None:
+            remote.send(message)
+            if isinstance(message, Ending | Ran):
+                # What tests leave behind goes with the process, at once.
+                os._exit(0)
+
+        tell(run_recorded(task, table, tell) if task.record else run_stages(task, tell))
 
     def listen(self) -> Ending | Ran | None:
         """What it has to tell: a result when it is done, None while it works."""
