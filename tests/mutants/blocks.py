@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
+from typing import cast
 
 from tests.mutants.served import TABLE
 from tests.mutants.source import Source
@@ -102,15 +103,13 @@ class Noting(ast.NodeVisitor):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             self.visit(node)
             return
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                setattr(node, name, self._noted(value))
-            elif isinstance(value, ast.AST):
-                self._within(value)
-            elif isinstance(value, list):
-                for each in value:
-                    if isinstance(each, ast.AST):
-                        self._within(each)
+        for name in ("body", "orelse", "finalbody"):
+            body = cast(Sequence[ast.stmt] | ast.expr, getattr(node, name, ()))
+            if isinstance(body, Sequence) and body:
+                setattr(node, name, self._noted(body))
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.stmt):
+                self._within(child)
 
 
 def may_leave(statement: ast.stmt) -> bool:

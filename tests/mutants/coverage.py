@@ -143,19 +143,19 @@ class Known:
         number = self.numbers.get(block)
         if number is None:
             return np.zeros(len(self.tests), bool)
-        return (self.table[:, number // 8] >> (7 - number % 8) & 1).astype(bool)
+        return np.bitwise_and(self.table[:, number // 8], 128 >> number % 8) != 0
 
     def is_imported(self, block: str) -> bool:
         """Whether a block runs when modules are imported."""
         number = self.numbers.get(block)
-        return number is not None and bool(self.importing[number // 8] >> (7 - number % 8) & 1)
+        return number is not None and bool(self.importing[number // 8] & 128 >> number % 8)
 
     def runs_any(self, paths: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Whether each test runs anything of some files."""
         mask = np.zeros(self.table.shape[1] * 8, np.uint8)
         starts = tuple(f"{path}:" for path in paths)
         mask[[number for name, number in self.numbers.items() if name.startswith(starts)]] = 1
-        return (self.table & np.packbits(mask)).any(axis=1)
+        return np.asarray((self.table & np.packbits(mask)).any(axis=1))
 
 
 def digest(root: Path, file: str) -> str:

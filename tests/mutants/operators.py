@@ -65,7 +65,7 @@ UNORDERED = {
     "traits_def",
 }
 """The functions whose arguments nobody takes for one another, or that do not care."""
-LEAVING = {ast.Return: "return", ast.Continue: "continue", ast.Break: "break", ast.Raise: "raise"}
+LEAVING = (ast.Return, ast.Continue, ast.Break, ast.Raise)
 
 
 def compared(source: Source, node: ast.AST, parents: Parents) -> Iterator[Edit]:
@@ -158,10 +158,10 @@ def guards(source: Source, node: ast.AST, parents: Parents) -> Iterator[Edit]:
 
 def leaving(source: Source, node: ast.AST, parents: Parents) -> Iterator[Edit]:
     """An early `return`, `continue`, `break` or `raise` away; `continue` for `break`."""
-    if type(node) not in LEAVING or not isinstance(parents[-1], ast.If | ast.match_case):
+    if not isinstance(node, LEAVING) or not isinstance(parents[-1], ast.If | ast.match_case):
         return
     start, end = source.start(node), source.end(node)
-    yield Edit(f"drop-{LEAVING[type(node)]}", start, end, "pass")
+    yield Edit(f"drop-{type(node).__name__.lower()}", start, end, "pass")
     if isinstance(node, ast.Continue):
         yield Edit("continue-break", start, end, "break")
 

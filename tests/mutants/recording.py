@@ -1,12 +1,14 @@
 """What each test runs, as a plug-in of pytest notes it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 
+Wrapper = Generator[None, object, object]
+"""What stands around a step of pytest."""
 PATIENCE = 3600.0
 """The seconds by the clock that a test may take while it is watched."""
 
@@ -73,7 +75,7 @@ class Recorder:
             self.problems[report.nodeid] = report.longreprtext[-2000:]
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+    def pytest_fixture_setup(self, fixturedef: Any) -> Wrapper:
         """Keeps apart what fixtures run that other tests use as well."""
         if fixturedef.scope == "function":
             return (yield)
@@ -85,7 +87,7 @@ class Recorder:
             self.table[: self.half] = before
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Wrapper:
         """Notes one test."""
         self.outcome = "passed"
         self.tell((item.nodeid, PATIENCE))

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +33,7 @@ class Selector:
         """The name of the module of each file."""
         self._blocks: dict[str, list[Block]] = {}
         self._importers: dict[str, list[str]] | None = None
-        self._text = cache(lambda file: (root / file).read_text())
+        self._texts: dict[str, str] = {}
 
     def stages(self, mutant: Mutant) -> list[dict[str, float]]:
         """The tests that can notice a change, likely and cheap ones first, in groups."""
@@ -46,8 +45,9 @@ class Selector:
         words = re.compile(
             "|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in self.words(mutant))
         )
-        speaks = {test.file: bool(words.search(self._text(test.file))) for test in self.known.tests}
-        named = np.array([speaks[test.file] for test in self.known.tests], bool)
+        files = {test.file for test in self.known.tests}
+        speaking = {file for file in files if words.search(self.text(file))}
+        named = np.array([test.file in speaking for test in self.known.tests], bool)
         if block is None:
             able = self.known.runs_any(self.around(mutant.source.path)) | named
         else:
@@ -58,6 +58,12 @@ class Selector:
         cost = seconds * self.known.sizes * np.where(named, NAMED, 1)
         chosen = [int(number) for number in np.argsort(cost, kind="stable") if able[number]]
         return [self.known.tests[number] for number in chosen]
+
+    def text(self, file: str) -> str:
+        """What a file of tests says."""
+        if file not in self._texts:
+            self._texts[file] = (self.root / file).read_text()
+        return self._texts[file]
 
     def block(self, mutant: Mutant) -> Block | None:
         """The block that changes; None when that runs as the file is imported."""
