@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from pathlib import Path
 from types import CodeType
@@ -129,10 +129,12 @@ class Engine:
         ]
         codes = {str(self.project.root / mutant.source.path): self.code(mutant)}
         stages = [stage for stage in stages if stage]
-        ending = yield Task(self.project.root, stages, codes, budget=self.budget)
+        ending: Ending | Ran = Ending(PASSED)
+        if stages:
+            ending = yield Task(self.project.root, stages, codes, budget=self.budget)
         assert isinstance(ending, Ending)
         if ending.kind == PASSED:
-            ending = replace(ending, kind=SURVIVED)
+            ending = Ending(SURVIVED)
         self.tell(Verdict(mutant, ending, noticing(stages, ending), sum(map(len, stages))))
 
     def tell(self, verdict: Verdict) -> None:

@@ -14,6 +14,8 @@ from tests.mutants.source import Source
 
 FIRST_STAGE, GROWTH = 4.0, 4
 """The seconds of the first group of tests, and how much longer each further group is."""
+OPENING = 0.5
+"""The seconds that the first test of a file takes longer, as its file is imported."""
 NAMED = 0.1
 """How much more likely a test notices a change whose file speaks of what changes."""
 LEAST = 0.02
@@ -122,23 +124,18 @@ def defined(statement: ast.stmt) -> Iterator[str]:
 
 
 def staged(tests: Sequence[Test]) -> list[dict[str, float]]:
-    """Tests in groups that take longer and longer, in each group those of a file together."""
-    groups: list[list[Test]] = []
-    room = FIRST_STAGE
-    spent = 0.0
+    """
+    The seconds of tests, in groups that take longer and longer; in each group, the tests of a file together.
+    """
+    groups: list[dict[str, list[Test]]] = []
+    spent = room = 0.0
     for test in tests:
-        if not groups or spent > room:
+        if spent >= room:
             room = FIRST_STAGE * GROWTH ** len(groups)
-            groups.append([])
+            groups.append({})
             spent = 0.0
-        groups[-1].append(test)
-        spent += test.seconds
-    return [grouped(group) for group in groups]
-
-
-def grouped(tests: Sequence[Test]) -> dict[str, float]:
-    """The seconds of tests, those of a file together."""
-    files: dict[str, list[Test]] = {}
-    for test in tests:
-        files.setdefault(test.file, []).append(test)
-    return {test.name: test.seconds for group in files.values() for test in group}
+        spent += test.seconds if test.file in groups[-1] else test.seconds + OPENING
+        groups[-1].setdefault(test.file, []).append(test)
+    return [
+        {test.name: test.seconds for part in group.values() for test in part} for group in groups
+    ]

@@ -279,7 +279,7 @@ FILES = {
         def at_random(a): return a * 2
         """,
     "checks/test_sums.py": """
-        import subprocess, sys
+        import os, subprocess, sys
         import pytest
         from toy import sums
         seen = []
@@ -292,6 +292,10 @@ FILES = {
             code = "from toy.sums import *; print(in_a_process(3, 2))"
             assert subprocess.check_output([sys.executable, "-c", code]) == b"1\\n"
         def test_poorly(): assert (sums.poorly(1), sums.poorly(9)) == (1, 5)
+        def test_temporary(tmp_path):
+            folder = os.environ["XDG_CACHE_HOME"]
+            assert str(tmp_path).startswith(folder) and os.path.basename(folder) == "tmp"
+            assert sums.nobody is not None
         def test_down(): assert sums.down(2) == 0
         def test_abort(): sums.abort(7)
         def test_needs_the_first(): assert seen and sums.at_random(2)
@@ -420,8 +424,8 @@ def test_groups_of_tests_grow() -> None:
         Test(f"{number % 2}.py::{number}", f"{number % 2}.py", 1.0, b"") for number in range(40)
     ]
     groups = staged(known)
-    assert [len(group) for group in groups] == [5, 17, 18]
-    assert list(groups[0]) == ["0.py::0", "0.py::2", "0.py::4", "1.py::1", "1.py::3"]
+    assert [len(group) for group in groups] == [3, 15, 22]
+    assert list(groups[0]) == ["0.py::0", "0.py::2", "1.py::1"]
 
 
 def test_equivalents_are_mutants_of_the_tree() -> None:

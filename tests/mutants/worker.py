@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,8 +48,6 @@ class Ending:
     test: str = ""
     """The test or the file at which they did."""
     detail: str = ""
-    seconds: float = 0.0
-    """Processor time."""
 
 
 @dataclass
@@ -186,7 +185,10 @@ class Child:
         site = str(self.place / "site")
         paths = [site, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-        os.environ["TMPDIR"] = str(self.place / "tmp")
+        # What wrong code keeps must not be found by anybody else.
+        for name in ("TMPDIR", "XDG_CACHE_HOME", "HYPOTHESIS_STORAGE_DIRECTORY"):
+            os.environ[name] = str(self.place / "tmp")
+        tempfile.tempdir = None
         table = served.serve(task.codes, self.place / "site")
 
         def tell(message: object) -> None:
