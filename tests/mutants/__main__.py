@@ -137,6 +137,8 @@ def examine(
 
         def told(verdict: Verdict) -> None:
             report.add(verdict)
+            # A run that is killed leaves what it has found.
+            keep(report, options)
             if options.replay:
                 ending = verdict.ending
                 console.print(f"{verdict.mutant.identity}: {ending.kind} {ending.test}")
@@ -155,18 +157,22 @@ def examine(
 
 
 def tell(report: Report, options: argparse.Namespace, console: Console) -> int:
-    """Prints and writes what became of the mutants."""
+    """Prints what became of the mutants."""
     survivors = report.survivors()
     if not options.replay:
         console.print(survivors, markup=False)
     if report.verdicts:
         console.print(report.table())
+    return int(bool(survivors))
+
+
+def keep(report: Report, options: argparse.Namespace) -> None:
+    """Writes what is known of the mutants."""
     if options.survivors:
-        options.survivors.write_text(survivors)
+        options.survivors.write_text(report.survivors())
     if options.json:
         stated = ("count", "seed", "paths", "tests", "budget")
         report.write(options.json, {name: getattr(options, name) for name in stated})
-    return int(bool(survivors))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ create table if not exists tests (
 create table if not exists blocks (number integer primary key, name text unique);
 """
 LIT = "tests/filecheck"
-"""Where each file is a test."""
+"""Where each file is a test, if pytest collects it."""
 TOGETHER = 10
 """As many of these are noted in one process."""
 IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
@@ -194,7 +194,9 @@ def is_test_file(root: Path, path: Path) -> bool:
     """Whether pytest looks for tests in a file."""
     folder = path.relative_to(root).parent
     if folder.is_relative_to(LIT):
-        return path.suffix in (".mlir", ".relay") and folder.name not in ("inputs", "Output")
+        is_collected = (root / LIT / "conftest.py").is_file()
+        is_program = path.suffix in (".mlir", ".relay")
+        return is_collected and is_program and folder.name not in ("inputs", "Output")
     return path.match("test_*.py") and not folder.is_relative_to("tests/mutants")
 
 
