@@ -86,6 +86,8 @@ def integers(source: Source, node: ast.AST, parents: Parents) -> Iterator[Edit]:
         return
     start, end = source.start(node), source.end(node)
     yield Edit("int+1", start, end, str(value + 1))
+    if is_first_of_one(node, parents[-1]):
+        return
     yield Edit("int-1", start, end, str(value - 1))
     if value in (0, -1) and counts_axes(node, parents):
         yield Edit("other-end", start, end, str(-1 - value))
@@ -99,6 +101,15 @@ def integer(node: ast.AST) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     return None
+
+
+def is_first_of_one(node: ast.AST, parent: ast.AST) -> bool:
+    """Whether an integer stands for the first of what is mostly one: the last is the same."""
+    match parent:
+        case ast.Subscript(value=ast.Attribute(attr="results" | "regions"), slice=index):
+            return index is node and integer(node) == 0
+        case _:
+            return False
 
 
 def counts_axes(node: ast.AST, parents: Parents) -> bool:

@@ -58,6 +58,7 @@ def serve(codes: Mapping[str, CodeType], folder: Path) -> mmap.mmap:
             exec_module(self, module)
             return
         before = table[:half]
+        table[:half] = bytes(half)
         exec_module(self, module)
         ran = int.from_bytes(table[:half]) | int.from_bytes(table[half:])
         table[half:] = ran.to_bytes(half)

@@ -44,6 +44,7 @@ CHANGES = {
     "f(7)": ["drop-call: pass", "int+1: f(8)", "int-1: f(6)"],
     "x = -2": ["int+1: x = -1", "int-1: x = -3"],
     "x = y[0]": ["int+1: x = y[1]", "int-1: x = y[-1]", "other-end: x = y[-1]"],
+    "x = y.results[0]": ["int+1: x = y.results[1]"],
     "x = f(axis=-1)": [
         "int+1: x = f(axis=0)",
         "int-1: x = f(axis=-2)",
@@ -278,6 +279,10 @@ FILES = {
             os.abort()
         def at_random(a): return a * 2
         """,
+    "toy/later.py": """
+        def made(): return 4
+        FOUR = made()
+        """,
     "checks/test_sums.py": """
         import os, subprocess, sys
         import pytest
@@ -296,6 +301,10 @@ FILES = {
             folder = os.environ["XDG_CACHE_HOME"]
             assert str(tmp_path).startswith(folder) and os.path.basename(folder) == "tmp"
             assert sums.nobody is not None
+        def test_later():
+            assert sums.total([]) == 0
+            from toy import later
+            assert later.FOUR == 4
         def test_down(): assert sums.down(2) == 0
         def test_abort(): sums.abort(7)
         def test_needs_the_first(): assert seen and sums.at_random(2)
@@ -304,6 +313,7 @@ FILES = {
 }
 
 VERDICTS = {
+    "toy/later.py:1:20:int+1": ("failed", "test_later"),
     "toy/sums.py:2:9:int+1": ("failed", "test_limit"),
     "toy/sums.py:6:16:arithmetic": ("failed", "test_total"),
     "toy/sums.py:8:34:arithmetic": ("failed", "test_process"),
@@ -357,6 +367,8 @@ def test_verdicts(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     assert recorded(toy) == [], "what has not changed is noted once"
     known = toy.coverage.known(files_of(toy))
     assert known.broken == ["checks/test_sums.py::test_broken"]
+    assert known.is_imported("toy/later.py:made:0")
+    assert not known.is_imported("toy/sums.py:total:0"), "although a test imports after it"
 
     report = Report()
     listed = Equivalent("toy/sums.py", " if a < 8: return", "if a <= 8: return", "8 is not used")
@@ -377,7 +389,7 @@ def test_verdicts(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "toy/sums.py:11:10:compare: survived, 1 tests run it\n--- " in report.survivors()
     assert "-    if a > 5: return 5\n+    if a >= 5: return 5" in report.survivors()
     cells = [list(column.cells) for column in report.table().columns]
-    assert [column[0] for column in cells] == ["toy", "9", "5", "1", "3", "0", "1", "62 %"]
+    assert [column[0] for column in cells] == ["toy", "10", "6", "1", "3", "0", "1", "67 %"]
     report.write(root / "build" / "report.json", {})
 
 
