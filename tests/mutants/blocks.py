@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import cast
+from zlib import crc32
 
 from tests.mutants.served import TABLE
 from tests.mutants.source import Source
@@ -24,15 +25,19 @@ LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 class Block:
     """Statements that run one after the other."""
 
-    name: str
-    """File, function, and which block of the function: as long as the function is the same."""
+    file: str
+    function: str
+    text: str
+    """A digest of the function's text: another one has other blocks."""
+    number: int
+    """Which block of the function it is."""
     start: int
     end: int
 
     @property
-    def function(self) -> str:
-        """The part of the name that does not depend on the function's body."""
-        return self.name.rpartition(":")[0]
+    def name(self) -> str:
+        """What it is called as long as the function is the same, wherever in the file that stands."""
+        return f"{self.file}:{self.function}:{self.text}:{self.number}"
 
 
 class Noting(ast.NodeVisitor):
@@ -43,6 +48,7 @@ class Noting(ast.NodeVisitor):
         self.number = number
         self.blocks: list[Block] = []
         self._scopes: list[str] = []
+        self._texts: list[str] = []
         self._counts = Counter[str]()
         """How many functions of a name there were, and how many blocks of a function."""
 
@@ -52,9 +58,9 @@ class Noting(ast.NodeVisitor):
         for part in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
             if part is not None:
                 self.visit(part)
-        self._enter(node.name)
+        self._enter(node.name, node)
         node.body = self._noted(node.body)
-        self._scopes.pop()
+        self._leave()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Looks for functions in a class."""
@@ -64,25 +70,33 @@ class Noting(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         """Notes a function without statements."""
-        self._enter("<lambda>")
+        self._enter("<lambda>", node)
         number = self._begin(node.body, node.body)
         self.visit(node.body)
         store = ast.parse(f"{TABLE}.__setitem__({number}, 1)", mode="eval").body
         node.body = ast.copy_location(ast.BoolOp(ast.Or(), [store, node.body]), node.body)
-        self._scopes.pop()
+        self._leave()
 
-    def _enter(self, name: str) -> None:
+    def _enter(self, name: str, node: ast.AST) -> None:
+        text = self.source.data[self.source.start(node) : self.source.end(node)]
+        self._texts.append(f"{crc32(text):08x}")
         path = ".".join((*self._scopes, name))
         self._counts[path] += 1
         count = self._counts[path]
         self._scopes.append(name if count == 1 else f"{name}#{count}")
 
+    def _leave(self) -> None:
+        self._scopes.pop()
+        self._texts.pop()
+
     def _begin(self, first: ast.AST, last: ast.AST) -> int:
-        function = f"{self.source.path}:{'.'.join(self._scopes)}"
-        name = f"{function}:{self._counts[function]}"
-        self._counts[function] += 1
-        self.blocks.append(Block(name, self.source.start(first), self.source.end(last)))
-        return self.number(name)
+        function = ".".join(self._scopes)
+        place = self.source.start(first), self.source.end(last)
+        count = self._counts[f"{function}:"]
+        self._counts[f"{function}:"] += 1
+        block = Block(self.source.path, function, self._texts[-1], count, *place)
+        self.blocks.append(block)
+        return self.number(block.name)
 
     def _noted(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Statements with stores between them."""

@@ -139,10 +139,8 @@ class Known:
         return table
 
     def runs(self, block: str) -> npt.NDArray[np.bool_]:
-        """Whether each test runs a block."""
-        number = self.numbers.get(block)
-        if number is None:
-            return np.zeros(len(self.tests), bool)
+        """Whether each test runs a block that was seen."""
+        number = self.numbers[block]
         return np.bitwise_and(self.table[:, number // 8], 128 >> number % 8) != 0
 
     def is_imported(self, block: str) -> bool:
@@ -150,10 +148,10 @@ class Known:
         number = self.numbers.get(block)
         return number is not None and bool(self.importing[number // 8] & 128 >> number % 8)
 
-    def runs_any(self, paths: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Whether each test runs anything of some files."""
+    def runs_any(self, *places: str) -> npt.NDArray[np.bool_]:
+        """Whether each test runs anything of some files, or of functions: `file:function`."""
         mask = np.zeros(self.table.shape[1] * 8, np.uint8)
-        starts = tuple(f"{path}:" for path in paths)
+        starts = tuple(f"{place}:" for place in places)
         mask[[number for name, number in self.numbers.items() if name.startswith(starts)]] = 1
         return np.asarray((self.table & np.packbits(mask)).any(axis=1))
 

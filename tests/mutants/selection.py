@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.mutants.blocks import Block, block_at, blocks
 from tests.mutants.coverage import Known, Test
@@ -50,16 +51,23 @@ class Selector:
         files = {test.file for test in self.known.tests}
         speaking = {file for file in files if words.search(self.text(file))}
         named = np.array([test.file in speaking for test in self.known.tests], bool)
-        if block is None:
-            able = self.known.runs_any(self.around(mutant.source.path)) | named
-        else:
-            able = self.known.runs(block.name)
-            if self.known.is_imported(block.name):
-                able |= self.known.runs_any(self.around(mutant.source.path)) | named
+        able = np.zeros(len(named), bool) if block is None else self.running(block)
+        if block is None or self.known.is_imported(block.name):
+            able |= self.known.runs_any(*self.around(mutant.source.path)) | named
         seconds = np.array([test.seconds for test in self.known.tests]) + LEAST
         cost = seconds * self.known.sizes * np.where(named, NAMED, 1)
         chosen = [int(number) for number in np.argsort(cost, kind="stable") if able[number]]
         return [self.known.tests[number] for number in chosen]
+
+    def running(self, block: Block) -> npt.NDArray[np.bool_]:
+        """
+        Whether each test runs a block. Where the function has changed since that was noted, whether it ran the
+        function as it was; where that is new, the file.
+        """
+        if block.name in self.known.numbers:
+            return self.known.runs(block.name)
+        able = self.known.runs_any(f"{block.file}:{block.function}")
+        return able if able.any() else self.known.runs_any(block.file)
 
     def text(self, file: str) -> str:
         """What a file of tests says."""

@@ -210,6 +210,12 @@ x = 4
 """
 
 
+def short(name: str) -> str:
+    """The name of a block without file and digest."""
+    _, function, _, number = name.split(":")
+    return f"{function}:{number}"
+
+
 def test_code_notes_which_blocks_run() -> None:
     source = source_of(BRANCHES)
     numbers: dict[str, int] = {}
@@ -221,7 +227,7 @@ def test_code_notes_which_blocks_run() -> None:
     def ran(function: Callable[..., object], *arguments: object) -> set[str]:
         table = names[served.TABLE] = bytearray(len(numbers))
         function(*arguments)
-        return {name.partition(":")[2] for name, number in numbers.items() if table[number]}
+        return {short(name) for name, number in numbers.items() if table[number]}
 
     assert ran(names["f"], 1) == {"f:0", "f:1"}
     assert ran(names["f"], 0) == {"f:0", "f:2", "f.<lambda>:0", "f:3"}
@@ -244,7 +250,15 @@ def test_code_notes_which_blocks_run() -> None:
 )
 def test_the_block_of_a_place(text: str, name: str | None) -> None:
     found = block_at(blocks(source_of(BRANCHES)), BRANCHES.index(text))
-    assert name == (found and found.name.partition(":")[2])
+    assert name == (found and short(found.name))
+
+
+def test_a_block_has_its_name_as_long_as_the_function_is_the_same() -> None:
+    names = [block.name for block in blocks(source_of(BRANCHES))]
+    assert [block.name for block in blocks(source_of(f"y = 1\n{BRANCHES}"))] == names
+    others = [block.name for block in blocks(source_of(BRANCHES.replace("return 3", "return 4")))]
+    assert [short(name) for name in others] == [short(name) for name in names]
+    assert {short(name) for name in set(others) & set(names)} == {"f.<lambda>:0", "A.f:0"}
 
 
 # -- a tree of its own --------------------------------------------------------------------------
@@ -367,8 +381,8 @@ def test_verdicts(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     assert recorded(toy) == [], "what has not changed is noted once"
     known = toy.coverage.known(files_of(toy))
     assert known.broken == ["checks/test_sums.py::test_broken"]
-    assert known.is_imported("toy/later.py:made:0")
-    assert not known.is_imported("toy/sums.py:total:0"), "although a test imports after it"
+    imported = {name.rpartition(":")[0] for name in known.numbers if known.is_imported(name)}
+    assert {name.rpartition(":")[0] for name in imported} == {"toy/later.py:made"}
 
     report = Report()
     listed = Equivalent("toy/sums.py", " if a < 8: return", "if a <= 8: return", "8 is not used")
@@ -413,6 +427,29 @@ def test_likely_and_cheap_tests_are_first(toy: Toy) -> None:
     assert {name.partition("::")[2] for name in total} == {"test_first", "test_total"}
     (limit,) = selector.stages(find(toy.project.root, "toy/sums.py:2:9:int+1"))
     assert len(limit) == len(known.tests), "what is computed on import can be seen anywhere"
+
+
+def test_tests_of_functions_that_have_changed(toy: Toy) -> None:
+    recorded(toy)
+    known = toy.coverage.known(files_of(toy))
+    text = toy.project.sources[-1].data.decode()
+
+    def running(changed: str) -> set[str]:
+        (mutant,) = (
+            mutant
+            for place in mutants(Source("toy/sums.py", changed.encode()))
+            for mutant in place
+            if mutant.edit.operator == "arithmetic" and "+ 7" in mutant.lines[0]
+        )
+        selector = Selector(toy.project.root, known, toy.project.sources, toy.project.modules)
+        return {test.name.partition("::")[2] for test in selector.ordered(mutant)}
+
+    assert running(text.replace("return result", "return result + 7")) == {
+        "test_first",
+        "test_total",
+        "test_later",
+    }
+    assert len(running(f"{text}\ndef new(a): return a + 7\n")) == len(known.tests) - 2
 
 
 # -- lists of tests and of mutants ------------------------------------------------------------------
