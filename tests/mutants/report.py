@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -49,7 +50,8 @@ class Report:
 
     def table(self) -> Table:
         """The counts of each folder and of all."""
-        result = Table("folder", title="mutants")
+        # As wide as a terminal is at least.
+        result = Table("folder", title="mutants", box=SIMPLE, padding=(0, 1, 0, 0))
         for heading in ("mutants", *KINDS, "share"):
             result.add_column(heading, justify="right")
         folders = sorted({each.mutant.folder for each in self.verdicts})
