@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lit unit lint types conformance fuzz bench bench-fusion constraints clean help
+.PHONY: demo test lit unit lint types conformance fuzz mutants bench bench-fusion constraints clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -15,6 +15,7 @@ help:
 	@echo "make types   pyright"
 	@echo "make conformance  many more random programs and cases of every strategy; models between guard pages; recorded passes of TVM"
 	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
+	@echo "make mutants  whether the tests notice mistakes that are made on purpose"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
 	@echo "make constraints  newer versions in constraints.txt"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
@@ -54,6 +55,12 @@ FUZZ ?= --seconds 600
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+# Options of mutation testing: `make mutants MUTANTS="--count 300 --seed 7 --paths analysis,transforms"`.
+MUTANTS ?= --count 60 --seed 0 --budget 300 --json build/mutants/report.json
+
+mutants: $(VENV)/installed-test
+	$(BIN)/python -m tests.mutants $(MUTANTS)
 
 # Options of the benchmark: `make bench BENCH="--models resnet50 --threads 1"`.
 BENCH ?= --markdown docs/performance.md --chart docs/performance.svg --json build/bench.json
