@@ -134,6 +134,10 @@ class Family:
     def __init__(self, records: Collection[Record]):
         self.records = records
         self._modules: dict[tuple[str, bool], ModuleOp] = {}
+        self._valid: set[str] = set()
+        """The texts whose modules verify."""
+        self._printed: dict[str, ModuleOp] = {}
+        """The modules of what was printed: a typed text and an untyped one often print as one."""
         self._roundtrips: dict[str, str | None] = {}
 
     def pass_difference(self, record: Record) -> str | None:
@@ -186,17 +190,25 @@ class Family:
         if found is None and not check_types:
             found = self._modules.get((text, False))
         if found is None:
-            found = read_relay_text(text, check_types=check_types)
-            found.verify()
-            self._modules[text, check_types] = found
+            found = self._modules[text, check_types] = read_relay_text(
+                text, check_types=check_types
+            )
         return found
+
+    def _verified(self, text: str) -> ModuleOp:
+        """The module of a text, verified."""
+        module = self._module(text)
+        if text not in self._valid:
+            module.verify()
+            self._valid.add(text)
+        return module
 
     def _passed(self, record: Record) -> ModuleOp:
         """What the pass makes of `before`."""
-        return _applied(record, self._module(record.before).clone())
+        return _applied(record, self._verified(record.before).clone())
 
     def _chained(self, chain: Sequence[Record]) -> ModuleOp:
-        module = self._module(chain[0].before).clone()
+        module = self._verified(chain[0].before).clone()
         for record in chain:
             _applied(record, module)
         return module
@@ -206,7 +218,9 @@ class Family:
         typed = record.name == "InferType"
         expected = self._module(record.after, check_types=typed)
         found = difference(module, expected)
-        if typed and found is not None:
+        if found is None:
+            self._valid.add(record.after)  # `module` was verified.
+        elif typed:
             # The types that the original states have been checked; ours may know more dimensions.
             expected = expected.clone()
             InferTypePass().apply(Context(), expected)
@@ -214,16 +228,17 @@ class Family:
         return found
 
     def _roundtrip(self, text: str) -> str | None:
-        module = self._module(text)
+        module = self._verified(text)
         texts = {print_relay_text(module, tvm_compatible=c): c for c in (True, False)}
         for printed, tvm_compatible in texts.items():
-            # A module without a difference from a verified one need not be verified.
-            again = read_relay_text(printed, "printed")
+            again = self._printed.get(printed)
+            if again is None:
+                again = self._printed[printed] = read_relay_text(printed, "printed")
+                if print_relay_text(again, tvm_compatible=tvm_compatible) != printed:
+                    return "printing again gives another text"
             found = difference(module, again)
             if found is not None:
                 return found
-            if print_relay_text(again, tvm_compatible=tvm_compatible) != printed:
-                return "printing again gives another text"
         return None
 
 

@@ -118,8 +118,12 @@ def families(found: Iterable[Record]) -> list[list[Record]]:
     return list({id(family): family for family in family_of.values()}.values())
 
 
+PER_TEXT = 500
+"""As how many characters each text counts, however short it is."""
+
+
 def parts(found: Iterable[Record], characters: int) -> list[list[list[Record]]]:
-    """Families in groups that take about the same time: so many characters, or one family."""
+    """Families in groups that take about as long as so many characters do, or one family."""
     made: list[list[list[Record]]] = []
     room = 0
     for family in families(found):
@@ -127,5 +131,6 @@ def parts(found: Iterable[Record], characters: int) -> list[list[list[Record]]]:
             made.append([])
             room = characters
         made[-1].append(family)
-        room -= sum(map(len, {text for record in family for text in (record.before, record.after)}))
+        texts = {text for record in family for text in (record.before, record.after)}
+        room -= sum(map(len, texts)) + PER_TEXT * len(texts)
     return made
