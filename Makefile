@@ -40,7 +40,7 @@ types: $(VENV)/installed-test
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # Recorded passes of TVM, for golden.py: `make conformance GOLDEN="records/*.jsonl.xz"`.
-GOLDEN ?= tests/conformance/data/golden.jsonl.xz
+GOLDEN ?= tests/conformance/data/*.jsonl.xz
 
 conformance: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -m extensive tests/execution
@@ -48,7 +48,7 @@ conformance: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/strategies.py
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2
-	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --jobs 2
+	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --known --jobs 2
 
 # Options of the fuzzers: `make fuzz FUZZ="--fuzzer mlir,files --seconds 3600 --seed 7"`.
 FUZZ ?= --seconds 600

@@ -26,9 +26,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.dependencies import keeps_place
+from xrelay.analysis.dependencies import Dependencies, keeps_place
 from xrelay.analysis.names import described
-from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.functional import ApplyOp
 
@@ -258,6 +257,6 @@ def compiler_regions(function: func.FuncOp) -> CompilerRegionSet:
     operands only.
     """
     creator = _Creator(function)
-    for op in in_evaluation_order(function):
+    for op in Dependencies.of_function(function).visited():
         creator.visit(op)
     return creator.finished()

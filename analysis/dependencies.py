@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, SymbolTable, is_side_effect_free
 
 from xrelay.analysis.scopes import has_flag, in_evaluation_order
+from xrelay.dialects.functional import LetOp
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,32 @@ class Dependencies:
             for region in op.regions:
                 for block in region.blocks:
                     found.update(dict.fromkeys(block.ops))
+        return list(found)
+
+    def visited(self) -> list[Operation]:
+        """
+        The operations of the function in the order in which Relay visits expressions, wherever in
+        their blocks they stand: from `let`s, effects and the result on, each after what it needs.
+        Those that nothing needs come last.
+        """
+        effects = Effects()
+        every = list(in_evaluation_order(self.function))
+        roots = [
+            op
+            for block in self.function.body.blocks
+            for op in block.ops
+            if isinstance(op, LetOp) or op is block.last_op or effects.keeps_place(op)
+        ]
+        found: dict[Operation, None] = {}
+        entered: set[Operation] = set()
+        pending = [*roots, *every][::-1]
+        while pending:
+            op = pending[-1]
+            if op in entered:
+                found[pending.pop()] = None
+            else:
+                entered.add(op)
+                pending.extend(other for other in self.direct(op)[::-1] if other not in entered)
         return list(found)
 
 

@@ -22,7 +22,6 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, source_of
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.names import described
-from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 
@@ -74,7 +73,7 @@ class _Walk:
     """How many operations were visited."""
 
     def run(self) -> Partition:
-        for op in in_evaluation_order(self.partition.function):
+        for op in self.dependencies.visited():
             self.visit(op)
         return self.partition
 

@@ -40,7 +40,6 @@ from xrelay.analysis.compiler_regions import (
 )
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.names import described
-from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 
 
@@ -137,7 +136,7 @@ class _Merger:
         for region in self.regions.regions:
             node = _Node(str(region), region, _home(region))
             self.nodes.update(dict.fromkeys(region.ops, node))
-        order = list(in_evaluation_order(self.regions.function))
+        order = dependencies.visited()
         for op in order:
             if op not in self.nodes:
                 self.nodes[op] = _Node(described(op))

@@ -1,6 +1,7 @@
 """Shape and attribute arithmetic that type inference of the relay operators shares."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from math import prod
 from typing import TypeGuard
@@ -84,14 +85,20 @@ def integer_vector(value: SSAValue, what: str) -> int:
     return type_.get_shape()[0]
 
 
+@lru_cache(maxsize=1 << 12)
+def tensor_of(element: Attribute, shape: tuple[int, ...]) -> TensorType[Attribute]:
+    """A tensor type, made once: programs have few of them, and many values of each."""
+    return TensorType(element, shape)
+
+
 def with_shape(type_: TensorType[Attribute], shape: Shape) -> TensorType[Attribute]:
     """`type_` with another shape."""
-    return TensorType(type_.element_type, shape)
+    return tensor_of(type_.element_type, tuple(shape))
 
 
 def with_dtype(type_: TensorType[Attribute], dtype: Attribute) -> TensorType[Attribute]:
     """`type_` with another element type."""
-    return TensorType(dtype, type_.get_shape())
+    return tensor_of(dtype, type_.get_shape())
 
 
 def is_dynamic(type_: Attribute) -> bool:

@@ -87,6 +87,7 @@ class Schema:
         """Optional properties that are null objects in TVM, which wants them stated. An element
         type is no object."""
         self._known: dict[tuple[str, Any], Attribute] = {}
+        self._accepted: dict[tuple[str, Attribute], bool] = {}
 
     def takes(self, index: int, type_: Attribute) -> bool:
         """Whether the operand at `index` can be of a type."""
@@ -99,7 +100,11 @@ class Schema:
 
     def accepts(self, name: str, sample: Attribute) -> bool:
         """Whether a property can have a value."""
-        return _satisfies(sample, self.properties[name].constr)
+        known = self._accepted.get((name, sample))
+        if known is None:
+            known = _satisfies(sample, self.properties[name].constr)
+            self._accepted[name, sample] = known
+        return known
 
     @property
     def arity(self) -> str:

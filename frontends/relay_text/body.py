@@ -201,8 +201,10 @@ class BodyImporter:
             return
         match expr:
             case Constant():
-                type_ = cast(TensorType[Attribute], expr.result_type)
-                self._emit(expr, ConstantOp(expr.value, type_))
+                op = ConstantOp.create(
+                    properties={"value": expr.value}, result_types=[expr.result_type]
+                )
+                self._emit(expr, op)
                 return
             case Variable():
                 raise self.error(
@@ -233,7 +235,8 @@ class BodyImporter:
     def _let(self, binding: tuple[Bindings, Variable, Expr]) -> None:
         bindings, variable, value = binding
         unit = self.units[-1]
-        op = LetOp(unit.values[value])
+        bound = unit.values[value]
+        op = LetOp.create(operands=[bound], result_types=[bound.type])
         unit.blocks[unit.scopes.of[bindings]].add_op(op)
         if isinstance(variable.annotation, Attribute) and not Instance().match(
             op.result.type, variable.annotation

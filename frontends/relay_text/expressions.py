@@ -86,12 +86,12 @@ class ExpressionParser:
     """The state of parsing one text, and its expressions."""
 
     def __init__(self, source: Source, *, check_types: bool = False):
-        tokens = tokenize(source)
+        tokens = tokenize(source, stated=check_types)
         self.cursor = Cursor(tokens)
         self.metadata = Metadata(source, tokens.metadata)
         self.types = TypeParser(self.cursor)
         self.attributes = AttributeParser(self.cursor)
-        self.stated = tokens.stated if check_types else {}
+        self.stated = tokens.stated
         self.locals: Scope[Variable] = Scope()
         self.graph: Scope[tuple[Expr, int]] = Scope()
         """Graph bindings, and within how many function literals they were made."""

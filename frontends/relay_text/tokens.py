@@ -27,21 +27,26 @@ class Kind(IntEnum):
 
 
 _NAME = r"[^\W\d]\w*"
-_TOKEN = re.compile(
-    rf"""
-      (?P<SPACE>\s+|//[^\r\n]*)
-    | (?P<COMMENT>/\*)
+_SPACE = r"\s+|//[^\r\n]*"
+_PLAIN_COMMENT = r"/\*[^*/]*\*/"
+"""A comment with none inside, which most are."""
+_TOKEN = rf"""
+      (?P<NAME>{_NAME}(?:\.{_NAME})*)
     | (?P<GRAPH>%\d+(?!\w))
     | (?P<LOCAL>%\w+(?:[-+]+{_NAME})*)
     | (?P<GLOBAL>@(?:[\w?]+(?:\.[\w?]+)*|"(?:[^"\\\n]|\\.)*"))
-    | (?P<FIELD>\.\d+)
     | (?P<NUMBER>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?:(?:uint|int|bf|f|i|u)\d*)?)
-    | (?P<NAME>{_NAME}(?:\.{_NAME})*)
+    | (?P<FIELD>\.\d+)
     | (?P<STRING>"(?:[^"\\\n]|\\.)*")
+    | (?P<COMMENT>/\*)
     | (?P<PUNCTUATION>->|=>|==|!=|<=|>=|[-+*/<>=(){{}}\[\],:;.?_])
-    """,
-    re.VERBOSE,
-)
+    """
+_SKIPPED = re.compile(f"(?:{_SPACE}|{_PLAIN_COMMENT})*+")
+_NEXT = re.compile(rf"(?:{_SPACE}|{_PLAIN_COMMENT})*+(?:{_TOKEN})", re.VERBOSE)
+"""The next token, and what stands before it."""
+_NEXT_OR_COMMENT = re.compile(rf"(?:{_SPACE})*+(?:{_TOKEN})", re.VERBOSE)
+_KINDS = tuple(Kind.__members__.get(name) for name in ("", *_NEXT.groupindex))
+"""The kinds of the groups; None for a comment."""
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _PRAGMA = re.compile(r'#\[\s*(\w+)\s*(?:=\s*"([^"\n]*)"\s*)?\]')
 _VERSION = "0.0.5"
@@ -62,9 +67,9 @@ class Tokens:
     """The text of the type in the comment `/* ty=… */` behind a token, by the token's index."""
 
 
-def tokenize(source: Source) -> Tokens:
+def tokenize(source: Source, *, stated: bool = False) -> Tokens:
     """
-    The tokens of a text, up to its metadata section.
+    The tokens of a text, up to its metadata section; `stated` asks for the types in comments.
 
     Raises RelayTextError for characters that begin no token, comments and strings that do not
     end, and versions of the format other than 0.0.5.
@@ -72,17 +77,21 @@ def tokenize(source: Source) -> Tokens:
     text = source.text
     tokens = Tokens(source)
     kinds, texts, positions = tokens.kinds, tokens.texts, tokens.positions
-    names = {kind.name: kind for kind in Kind}
-    position, length = 0, len(text)
-    match = _TOKEN.match
-    while position < length:
+    match = (_NEXT_OR_COMMENT if stated else _NEXT).match
+    position = 0
+    while True:
         found = match(text, position)
         if found is None:
+            skipped = _SKIPPED.match(text, position)
+            assert skipped is not None, "it matches nothing, too"
+            position = skipped.end()
+            if position == len(text):
+                break
             pragma = _PRAGMA.match(text, position)
             if pragma is None:
                 raise source.error(position, _unreadable(text, position))
             if pragma[1] == "metadata":
-                tokens.metadata = pragma.end(), length
+                tokens.metadata = pragma.end(), len(text)
                 break
             if pragma[1] != "version" or pragma[2] != _VERSION:
                 raise source.error(
@@ -90,19 +99,20 @@ def tokenize(source: Source) -> Tokens:
                 )
             position = pragma.end()
             continue
-        group = found.lastgroup
-        end = found.end()
-        if group == "COMMENT":
-            end = _comment_end(source, position)
-            stated = _STATED_TYPE.fullmatch(text, position, end)
-            if stated is not None:
-                tokens.stated[len(kinds) - 1] = stated.span(1)
-        elif group != "SPACE":
-            assert group is not None
-            kinds.append(names[group])
-            texts.append(found[0])
-            positions.append(position)
-        position = end
+        group = found.lastindex
+        assert group is not None
+        kind = _KINDS[group]
+        if kind is None:
+            begin = found.start(group)
+            position = _comment_end(source, begin)
+            type_ = _STATED_TYPE.fullmatch(text, begin, position) if stated else None
+            if type_ is not None:
+                tokens.stated[len(kinds) - 1] = type_.span(1)
+            continue
+        kinds.append(kind)
+        texts.append(found[group])
+        positions.append(found.start(group))
+        position = found.end()
     kinds.append(Kind.END)
     texts.append("")
     positions.append(position)

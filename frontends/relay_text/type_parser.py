@@ -1,9 +1,10 @@
 """The types in Relay text."""
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute
 
 from xrelay.dialects.functional import ForallType, TypeVarType
+from xrelay.dialects.shapes import tensor_of
 from xrelay.frontends.relay_text.cursor import Cursor
 from xrelay.frontends.relay_text.steps import Step
 from xrelay.frontends.relay_text.tokens import Kind
@@ -20,7 +21,6 @@ class TypeParser:
         self.cursor = cursor
         self.scopes: list[tuple[str, ...]] = []
         """The type parameters of the functions and type definitions around this place."""
-        self._tensors: dict[tuple[tuple[int, ...], str], TensorType[Attribute]] = {}
         self.used_types: dict[tuple[str, int], int] = {}
         """The data types that the text names, with the numbers of arguments, and where first."""
 
@@ -68,7 +68,7 @@ class TypeParser:
             return TypeVarType(name)
         element = element_type_named(name)
         if element is not None:
-            return self._tensor_type((), name, element)
+            return tensor_of(element, ())
         args: list[Type] = []
         if cursor.accept("["):
             args = yield self._list("]")
@@ -121,13 +121,7 @@ class TypeParser:
         if element is None:
             raise cursor.error(f"found '{name}', expected an element type", position)
         cursor.expect("]")
-        return self._tensor_type(tuple(shape), name, element)
-
-    def _tensor_type(self, shape: tuple[int, ...], name: str, element: TypeAttribute) -> Type:
-        known = self._tensors.get((shape, name))
-        if known is None:
-            known = self._tensors[shape, name] = TensorType(element, shape)
-        return known
+        return tensor_of(element, tuple(shape))
 
     def _dimension(self) -> int:
         cursor = self.cursor

@@ -1,46 +1,43 @@
-"""Records of TVM's passes, of which `make conformance` checks more."""
+"""The checker of TVM's records, and the comparison of modules that it uses."""
 
 import json
 import lzma
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-CONFORMANCE = Path(__file__).parents[1] / "conformance"
-sys.path.insert(0, str(CONFORMANCE))
-import golden
+import recorded_passes
 from isomorphism import difference
+from recorded_passes import Family
+from records import DATA, families, records
 
+from tests.conformance import golden
 from xrelay.frontends.relay_text import read_relay_text
 
-LINES = list(golden.records(CONFORMANCE / "data" / "golden.jsonl.xz"))
+FUSED = DATA / "FuseOps.tests.jsonl.xz"
 
 
-def test_records_print_and_read_again():
-    check = golden.Check(roundtrip=True, only=frozenset())
-    outcomes = check.outcomes(LINES[::6])
-    assert len(outcomes) > 80
-    assert [(o.name, o.source, o.problem) for o in outcomes if o.problem] == []
-
-
-def test_passes_agree_with_records():
-    check = golden.Check(roundtrip=False, only=frozenset())
-    outcomes = [o for o in check.outcomes(LINES[::3]) if not o.missing]
-    assert len({o.name for o in outcomes}) > 10
-    assert [(o.name, o.source, o.problem) for o in outcomes if o.problem] == []
+def lines(path: Path, count: int) -> str:
+    """The first lines of a file of records."""
+    with lzma.open(path, "rt") as file:
+        return "".join(file.readline() for _ in range(count))
 
 
 def test_checker_notices_another_depth():
-    (line, *_) = [
-        line for line in LINES if '"pass": "FuseOps"' in line.text and '"max_depth": 3' in line.text
-    ]
-    check = golden.Check(roundtrip=False, only=frozenset())
-    assert check.outcomes([line])[0].problem is None
-    other = line.text.replace('"max_depth": 3', '"max_depth": 256')
-    changed = check.outcomes([line._replace(text=other)])
-    assert changed[0].problem is not None
+    found = next(record for record in records(FUSED) if record.options["max_depth"] == 10)
+    assert Family([found]).pass_difference(found) is None
+    changed = replace(found, options=found.options | {"max_depth": 256})
+    assert Family([changed]).pass_difference(changed) is not None
+
+
+def test_families_share_texts():
+    one, two, three, *_ = records(FUSED)
+    apart = replace(three, before="a", after="b")
+    joined = replace(three, before=one.before, after=two.after)
+    assert families([one, two, apart]) == [[one], [two], [apart]]
+    assert [len(family) for family in families([one, two, apart, joined])] == [3, 1]
 
 
 ONE = "def @main(%x: float32) { let %y = exp(%x); %0 = exp(%y); (%0, %0) }"
@@ -64,30 +61,58 @@ def test_isomorphism(other: str, problem: str | None):
     assert problem is None or problem in (found or "")
 
 
+def run(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, list[str]]:
+    """The exit code of the checker and what it printed."""
+    monkeypatch.setattr(sys, "argv", ["golden.py", str(path), *arguments])
+    return golden.main(), capsys.readouterr().out.splitlines()
+
+
 def test_exit_codes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    texts = [line.text for line in LINES]
-    fused = next(text for text in texts if '"pass": "FuseOps"' in text)
-    absent = next(text for text in texts if '"pass": "PartialEvaluate"' in text)
+    fused, absent = lines(FUSED, 1), lines(DATA / "PartialEvaluate.tests.jsonl.xz", 1)
     path = tmp_path / "records.jsonl"
-    path.write_text(f"\n{fused}  \n{absent}\n")
-
-    def run(*arguments: str) -> tuple[int, list[str]]:
-        monkeypatch.setattr(sys, "argv", ["golden.py", str(path), *arguments])
-        return golden.main(), capsys.readouterr().out.splitlines()
-
-    assert run() == (
+    path.write_text(f"\n{fused.rstrip()}  \n{absent}\n")
+    assert run(path, monkeypatch, capsys) == (
         0,
         ["FuseOps: 1 of 1 agree", "PartialEvaluate: no such pass yet (1 records)", "1 of 1 agree"],
     )
-    assert run("--pass", "PartialEvaluate")[0] == 1
-    assert run("--pass", "FuseOps") == (0, ["FuseOps: 1 of 1 agree", "1 of 1 agree"])
-    assert run("--roundtrip")[1][-1] == "2 of 2 agree"
+    assert run(path, monkeypatch, capsys, "--pass", "PartialEvaluate")[0] == 1
+    assert run(path, monkeypatch, capsys, "--pass", "FuseOps") == (
+        0,
+        ["FuseOps: 1 of 1 agree", "1 of 1 agree"],
+    )
+    assert run(path, monkeypatch, capsys, "--roundtrip")[1][-1] == "2 of 2 agree"
     path.write_text(absent)
     monkeypatch.setattr(sys, "argv", ["golden.py", str(path)])
     assert golden.main() == 1
     assert "'PartialEvaluate'" in capsys.readouterr().err
+
+
+def test_known_differences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    known, path = tmp_path / "known.txt", tmp_path / "records.jsonl"
+    known.write_text("# Why.\nother.jsonl:7 net:x\n")
+    monkeypatch.setattr(recorded_passes, "KNOWN", known)
+    monkeypatch.setattr(golden, "KNOWN", known)
+    path.write_bytes(changed(**{"pass": "DefuseOps", "after": ONE.replace("exp", "log")}))
+    assert run(path, monkeypatch, capsys, "--known")[0] == 1
+    assert run(path, monkeypatch, capsys, "--known", "--update")[0] == 0
+    assert known.read_text() == "# Why.\nother.jsonl:7 net:x\nrecords.jsonl:1 random:1\n"
+    assert run(path, monkeypatch, capsys)[0] == 1
+    code, printed = run(path, monkeypatch, capsys, "--known")
+    assert (code, printed[1:]) == (0, ["DefuseOps: 0 of 1 agree", "0 of 1 agree"])
+    path.write_bytes(changed(**{"pass": "DefuseOps"}))
+    code, printed = run(path, monkeypatch, capsys, "--known")
+    assert (code, printed[0]) == (
+        1,
+        "records.jsonl:1 random:1: agrees now, remove it from known.txt",
+    )
+    assert run(path, monkeypatch, capsys, "--known", "--update")[0] == 0
+    assert known.read_text() == "# Why.\nother.jsonl:7 net:x\n"
 
 
 RECORD = {"pass": "InferType", "source": "random:1", "options": {}, "before": ONE, "after": ONE}
@@ -162,6 +187,7 @@ def test_a_flipped_byte_is_noticed(
         (["a.jsonl", "--pass", "bogus"], "there are no records of 'bogus' in the files"),
         (["a.jsonl", "--jobs", "0"], "--jobs is 0, expected at least 1"),
         (["a.jsonl", "--jobs", "-1"], "--jobs is -1, expected at least 1"),
+        (["a.jsonl", "--update", "--roundtrip"], "--update needs the passes of all records"),
         (["."], "'.' is a directory"),
         (["absent.jsonl"], "there is no file 'absent.jsonl'"),
     ],

@@ -104,18 +104,18 @@ func.func @main(%data: tensor<1x32xf32>) -> tensor<1x32xf32> {
 // PARTITIONED-NEXT:     %0 = func.call @tvmgen_default_t_main_0(%data) : (tensor<1x32xf32>) -> tuple<tensor<1x32xf32>, tensor<1x32xf32>>
 // PARTITIONED-NEXT:     %add0 = relay.tuple_get_item %0[0] : (tuple<tensor<1x32xf32>, tensor<1x32xf32>>) -> tensor<1x32xf32>
 // PARTITIONED-NEXT:     %then = relay.tuple_get_item %0[1] : (tuple<tensor<1x32xf32>, tensor<1x32xf32>>) -> tensor<1x32xf32>
-// PARTITIONED-NEXT:     %sub0 = relay.subtract %add0, %data : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
 // PARTITIONED-NEXT:     %sum0 = relay.sum %add0 : (tensor<1x32xf32>) -> tensor<f32>
+// PARTITIONED-NEXT:     %sub0 = relay.subtract %add0, %data : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
 // PARTITIONED-NEXT:     %sum1 = relay.sum %sub0 : (tensor<1x32xf32>) -> tensor<f32>
 // PARTITIONED-NEXT:     %eq = relay.equal %sum0, %sum1 : (tensor<f32>, tensor<f32>) -> tensor<i1>
 // PARTITIONED-NEXT:     %cond = tensor.extract %eq[] : tensor<i1>
 // PARTITIONED-NEXT:     %if = scf.if %cond -> (tensor<1x32xf32>) {
 // PARTITIONED-NEXT:       scf.yield %then : tensor<1x32xf32>
 // PARTITIONED-NEXT:     } else {
-// PARTITIONED-NEXT:       %else = func.call @tvmgen_default_t_main_2(%sub0) : (tensor<1x32xf32>) -> tensor<1x32xf32>
+// PARTITIONED-NEXT:       %else = func.call @tvmgen_default_t_main_3(%sub0) : (tensor<1x32xf32>) -> tensor<1x32xf32>
 // PARTITIONED-NEXT:       scf.yield %else : tensor<1x32xf32>
 // PARTITIONED-NEXT:     }
-// PARTITIONED-NEXT:     %out = func.call @tvmgen_default_t_main_4(%if, %add0) : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+// PARTITIONED-NEXT:     %out = func.call @tvmgen_default_t_main_2(%add0, %if) : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
 // PARTITIONED-NEXT:     func.return %out : tensor<1x32xf32>
 // PARTITIONED-NEXT:   }
 // PARTITIONED-NEXT:   func.func private @tvmgen_default_t_main_0(%t_0_i0: tensor<1x32xf32>) -> tuple<tensor<1x32xf32>, tensor<1x32xf32>> attributes {Compiler = "t", Inline = 1 : i32, Primitive = 1 : i32, global_symbol = "tvmgen_default_t_main_0"} {
@@ -124,13 +124,13 @@ func.func @main(%data: tensor<1x32xf32>) -> tensor<1x32xf32> {
 // PARTITIONED-NEXT:     %0 = relay.tuple %add0, %then : (tensor<1x32xf32>, tensor<1x32xf32>) -> tuple<tensor<1x32xf32>, tensor<1x32xf32>>
 // PARTITIONED-NEXT:     func.return %0 : tuple<tensor<1x32xf32>, tensor<1x32xf32>>
 // PARTITIONED-NEXT:   }
-// PARTITIONED-NEXT:   func.func private @tvmgen_default_t_main_2(%t_2_i0: tensor<1x32xf32>) -> tensor<1x32xf32> attributes {Compiler = "t", Inline = 1 : i32, Primitive = 1 : i32, global_symbol = "tvmgen_default_t_main_2"} {
-// PARTITIONED-NEXT:     %else = relay.sigmoid %t_2_i0 : (tensor<1x32xf32>) -> tensor<1x32xf32>
+// PARTITIONED-NEXT:   func.func private @tvmgen_default_t_main_3(%t_3_i0: tensor<1x32xf32>) -> tensor<1x32xf32> attributes {Compiler = "t", Inline = 1 : i32, Primitive = 1 : i32, global_symbol = "tvmgen_default_t_main_3"} {
+// PARTITIONED-NEXT:     %else = relay.sigmoid %t_3_i0 : (tensor<1x32xf32>) -> tensor<1x32xf32>
 // PARTITIONED-NEXT:     func.return %else : tensor<1x32xf32>
 // PARTITIONED-NEXT:   }
-// PARTITIONED-NEXT:   func.func private @tvmgen_default_t_main_4(%t_4_i1: tensor<1x32xf32>, %t_4_i0: tensor<1x32xf32>) -> tensor<1x32xf32> attributes {Compiler = "t", Inline = 1 : i32, Primitive = 1 : i32, global_symbol = "tvmgen_default_t_main_4"} {
-// PARTITIONED-NEXT:     %erf = relay.erf %t_4_i1 : (tensor<1x32xf32>) -> tensor<1x32xf32>
-// PARTITIONED-NEXT:     %out = relay.add %t_4_i0, %erf : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+// PARTITIONED-NEXT:   func.func private @tvmgen_default_t_main_2(%t_2_i0: tensor<1x32xf32>, %t_2_i1: tensor<1x32xf32>) -> tensor<1x32xf32> attributes {Compiler = "t", Inline = 1 : i32, Primitive = 1 : i32, global_symbol = "tvmgen_default_t_main_2"} {
+// PARTITIONED-NEXT:     %erf = relay.erf %t_2_i1 : (tensor<1x32xf32>) -> tensor<1x32xf32>
+// PARTITIONED-NEXT:     %out = relay.add %t_2_i0, %erf : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
 // PARTITIONED-NEXT:     func.return %out : tensor<1x32xf32>
 // PARTITIONED-NEXT:   }
 // PARTITIONED-NEXT: }

@@ -111,7 +111,7 @@ func.func @keep_without_regions(%x: tensor<f32>) -> tensor<f32> {
 // CHECK-NEXT:       %e0 = func.call @tvmgen_default_a_loop_0(%v) : (tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:       scf.yield %e0 : tensor<f32>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %e1 = func.call @tvmgen_default_b_loop_2(%x, %go) : (tensor<f32>, i1) -> tensor<f32>
+// CHECK-NEXT:     %e1 = func.call @tvmgen_default_b_loop_1(%go, %x) : (i1, tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:     func.return %0, %e1 : tensor<f32>, tensor<f32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func @keep_without_regions(%x: tensor<f32>) -> tensor<f32> {
@@ -145,12 +145,12 @@ func.func @keep_without_regions(%x: tensor<f32>) -> tensor<f32> {
 // CHECK-NEXT:     %0 = relay.exp %a_0_i0 : (tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:     func.return %0 : tensor<f32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @tvmgen_default_b_loop_2(%b_2_i1: tensor<f32>, %b_2_i0: i1) -> tensor<f32> attributes {Compiler = "b", Inline = 1 : i32, Primitive = 1 : i32, global_symbol = "tvmgen_default_b_loop_2"} {
-// CHECK-NEXT:     %0 = scf.if %b_2_i0 -> (tensor<f32>) {
-// CHECK-NEXT:       %1 = relay.exp %b_2_i1 : (tensor<f32>) -> tensor<f32>
+// CHECK-NEXT:   func.func private @tvmgen_default_b_loop_1(%b_1_i0: i1, %b_1_i1: tensor<f32>) -> tensor<f32> attributes {Compiler = "b", Inline = 1 : i32, Primitive = 1 : i32, global_symbol = "tvmgen_default_b_loop_1"} {
+// CHECK-NEXT:     %0 = scf.if %b_1_i0 -> (tensor<f32>) {
+// CHECK-NEXT:       %1 = relay.exp %b_1_i1 : (tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:       scf.yield %1 : tensor<f32>
 // CHECK-NEXT:     } else {
-// CHECK-NEXT:       scf.yield %b_2_i1 : tensor<f32>
+// CHECK-NEXT:       scf.yield %b_1_i1 : tensor<f32>
 // CHECK-NEXT:     }
 // CHECK-NEXT:     func.return %0 : tensor<f32>
 // CHECK-NEXT:   }

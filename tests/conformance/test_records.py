@@ -1,0 +1,99 @@
+"""All records of TVM's passes: passes, chains of passes, and the round trip of their texts."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from recorded_passes import PASSES, Family, exceptions, known_differences, without_collection
+from records import Record, all_records, families, parts
+
+RECORDS = all_records()
+REASONS = exceptions()
+KNOWN = known_differences()
+PART = 800_000
+"""What `parts` counts in a test: two or three seconds."""
+
+ABSENT = {
+    "AnnotateUsedMemory": 10,
+    "CanonicalizeOps": 310,
+    "CapturePostDfsIndexInSpans": 16,
+    "ConvertLayout": 72,
+    "EtaExpand": 2,
+    "FakeQuantizationToInteger": 144,
+    "FastMath": 297,
+    "FlattenAtrousConv": 11,
+    "LambdaLift": 3,
+    "ManifestLifetimes": 3,
+    "PartialEvaluate": 16,
+    "SplitArgs": 2,
+    "ToANormalForm": 314,
+    "ToBasicBlockNormalForm": 284,
+    "ToMixedPrecision": 18,
+}
+"""The passes that the project does not have, and of how many records: their texts are read only."""
+
+REMOVE = "agrees now: remove it from known.txt (golden.py --known --update does)"
+
+
+def excused(record: Record) -> bool:
+    """Whether the project does not follow the original here, for a reason."""
+    return (record.name, record.source) in REASONS
+
+
+def findings(family: Family) -> list[str]:
+    """What is not as it should be with some records that share texts."""
+    found: list[str] = []
+    agreeing: list[Record] = []
+    for record in family.records:
+        if record.name not in PASSES:
+            continue
+        problem, known = family.pass_difference(record), record.place in KNOWN
+        if problem is None:
+            agreeing.append(record)
+        if problem is None and known:
+            found.append(f"{record.place}: {REMOVE}")
+        if problem is not None and not known and not excused(record):
+            found.append(f"{record.place}: {problem}")
+    for chain in family.chains(agreeing):
+        problem = family.chain_difference(chain)
+        if problem is not None:
+            places = " -> ".join(record.place for record in chain)
+            found.append(f"{places}: {problem}")
+    for record in family.records:
+        problem = family.roundtrip_difference(record)
+        if problem is not None and not excused(record):
+            found.append(f"{record.place}: round trip: {problem}")
+    return found
+
+
+PARTS = parts(RECORDS, PART)
+FIRST = [part[0][0] for part in PARTS]
+NAMES = [f"{number}-{record.path.name}:{record.line}" for number, record in enumerate(FIRST)]
+"""The file and the line of the first record of each part."""
+
+
+@pytest.mark.parametrize("part", PARTS, ids=NAMES)
+def test_records(part: Sequence[Sequence[Record]]):
+    with without_collection():
+        found = [finding for members in part for finding in findings(Family(members))]
+    assert found == []
+
+
+def test_what_is_not_checked_is_said():
+    assert Counter(record.name for record in RECORDS if record.name not in PASSES) == ABSENT
+
+
+def test_lists_name_records():
+    assert KNOWN - {record.place for record in RECORDS} == set()
+    assert REASONS.keys() - {(record.name, record.source) for record in RECORDS} == set()
+
+
+def test_chains_are_found():
+    ways: list[str] = []
+    for members in families(RECORDS):
+        there = [record for record in members if record.name in PASSES]
+        chains = Family(members).chains(there)
+        ways.extend(" ".join(record.name for record in chain) for chain in chains)
+    partitioned = [w for w in ways if "AnnotateTarget MergeCompilerRegions PartitionGraph" in w]
+    assert len(partitioned) > 400
+    assert sum("FuseOps DefuseOps" in way for way in ways) > 100
