@@ -1,8 +1,9 @@
-"""What all tests share: they compile anew, and leave nothing in the user's cache."""
+"""What all tests share: they compile anew, leave nothing in the user's cache, and belong to tiers."""
 
 from collections.abc import Iterator
 
 import pytest
+from tiers import in_random_order, quick_tests, slow_first
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -11,3 +12,27 @@ def no_cache() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XRELAY_CACHE_SIZE", "0")
         yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--random-order`."""
+    parser.addoption(
+        "--random-order",
+        metavar="SEED",
+        help="shuffle the files, and the tests in each: no test may depend on another",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Says which order it is, so that one can have it again."""
+    seed = config.getoption("random_order")
+    return [] if seed is None else [f"random order: {seed}"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks the tests of `make quick`, before pytest selects by marks, and puts all in order."""
+    for item in quick_tests(items):
+        item.add_marker("quick")
+    seed = config.getoption("random_order")
+    items[:] = slow_first(items) if seed is None else in_random_order(items, seed)
