@@ -4,17 +4,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lit unit lint types conformance fuzz bench bench-fusion constraints clean help
+.PHONY: demo quick test lit unit lint types conformance fuzz bench bench-fusion constraints clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
-	@echo "make test    install the test extras, then run lit, pytest, ruff and pyright"
-	@echo "make lit     the FileCheck tests only"
-	@echo "make unit    the pytest tests only"
+	@echo "make quick   at each edit: ruff, all FileCheck tests, and something of each other test"
+	@echo "make test    before each commit: ruff, pyright and pytest"
+	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, random cases"
+	@echo "             of every strategy, models between guard pages, recorded passes of TVM"
+	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
-	@echo "make conformance  random cases of every strategy; models between guard pages; recorded passes of TVM"
-	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
+	@echo "make unit    the tests of make test without ruff and pyright"
+	@echo "make lit     the FileCheck tests alone, as xDSL runs its own: a process for each command"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
 	@echo "make constraints  newer versions in constraints.txt"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
@@ -22,14 +24,23 @@ help:
 demo: $(VENV)/installed
 	$(BIN)/python -m xrelay.tools.demo
 
-test: lint types lit unit
+# Options of pytest: `make unit PYTEST="--random-order 7 tests/unit"`.
+PYTEST ?=
+# Hashes are the same in every run; `make lit` and a test look at other ones.
+RUN_TESTS := PYTHONHASHSEED=0 $(BIN)/python -m pytest -q --numprocesses auto --dist worksteal --durations 25 -rs
 
-lit: $(VENV)/installed-test
-	PYTHONHASHSEED=0 $(BIN)/lit --quiet tests/filecheck
-	PYTHONHASHSEED=1 $(BIN)/lit --quiet tests/filecheck
+quick: lint
+	$(RUN_TESTS) -m quick $(PYTEST)
+
+# pyright takes a minute of one core, and the tests need all cores for most of their time.
+test: $(VENV)/installed-test
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types unit
 
 unit: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal
+	$(RUN_TESTS) $(PYTEST)
+
+lit: $(VENV)/installed-test
+	PYTHONHASHSEED=1 $(BIN)/lit --quiet tests/filecheck
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
@@ -41,8 +52,11 @@ types: $(VENV)/installed-test
 # Recorded passes of TVM, for golden.py: `make conformance GOLDEN="records/*.jsonl.xz"`.
 GOLDEN ?= tests/conformance/data/golden.jsonl.xz
 
-conformance: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -m extensive tests/execution
+# The order of the tests of `make conformance`: `make conformance ORDER=7`.
+ORDER ?= $(shell date +%s)
+
+conformance: lit
+	$(RUN_TESTS) -m "" --random-order $(ORDER)
 	$(BIN)/python tests/conformance/strategies.py
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2

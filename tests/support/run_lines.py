@@ -13,8 +13,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import filecheck.main
@@ -226,12 +228,12 @@ def run_file(path: Path, temporary: Path) -> list[Done]:
 
 
 def run_pipeline(pipeline: Iterable[Step]) -> list[Done]:
-    """Runs a pipeline. Returns how its commands ended. Raises RunLineFailed if one of them failed."""
+    """Runs a pipeline. Returns how its commands ended. Raises RunLineFailed at the first that fails."""
     ended: list[Done] = []
     for each in pipeline:
         ended.append(each.run(ended[-1].out if ended else b""))
-    if any(done.code for done in ended):
-        raise RunLineFailed("\n".join(map(str, ended)))
+        if ended[-1].code:
+            raise RunLineFailed("\n".join(map(str, ended)))
     return ended
 
 
@@ -241,3 +243,21 @@ def run_by_lit(path: Path) -> None:
     done = subprocess.run([lit, "-v", path], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RunLineFailed(done.stdout + done.stderr)
+
+
+# -- what does not depend on the order of hashes ------------------------------------------------
+
+
+def digests(paths: Iterable[Path]) -> list[str]:
+    """A digest of all that the commands of each file print."""
+    found: list[str] = []
+    for path in paths:
+        with TemporaryDirectory() as folder:
+            ended = run_file(path, Path(folder, path.name))
+        text = b"\0".join(done.out + done.err.encode() for done in ended)
+        found.append(f"{sha256(text).hexdigest()} {path}")
+    return found
+
+
+if __name__ == "__main__":
+    print("\n".join(digests(map(Path, sys.argv[1:]))))
