@@ -182,17 +182,14 @@ def test_weights_do_not_depend_on_the_hash_seed():
         "model = light_model('squeezenet'); "
         "print(sha256(model.SerializeToString(deterministic=True)).hexdigest())"
     )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }
-    assert digests == {digest(light_model("squeezenet"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == digest(light_model("squeezenet"))
 
 
 def test_unknown_name():
