@@ -13,22 +13,32 @@ from zlib import crc32
 
 from pytest import Item
 
-OF_A_FAMILY = 8
-"""One of this many cases of a parametrised test is in `make quick`, and at least one."""
+QUICK_SHARES = {"execution": 16}
+"""Of the tests of a file in these folders, one of so many is in `make quick`: they compile programs."""
+QUICK_SHARE = 8
+"""Elsewhere, of the cases of a test function one of so many is."""
+
+
+def family(item: Item) -> tuple[str, int]:
+    """What a test is drawn with for `make quick`, and how many there are for one that is drawn."""
+    folder = item.path.parent.name
+    if folder in QUICK_SHARES:
+        return str(item.path), QUICK_SHARES[folder]
+    return item.nodeid.partition("[")[0], QUICK_SHARE
 
 
 def quick_tests(items: list[Item]) -> Iterator[Item]:
     """
-    Something of everything: of each test function some of its cases, drawn by their names, so that they stay the same
-    when other cases come and go. Not what is marked as `slow` or `extensive`.
+    Something of everything: of each family a share, and at least one. They are drawn by their names, so that they stay
+    the same when other tests come and go. What is marked as `slow` or `extensive` is not among them.
     """
-    families: dict[str, list[Item]] = defaultdict(list)
+    families: dict[tuple[str, int], list[Item]] = defaultdict(list)
     for item in items:
         if not any(item.get_closest_marker(name) for name in ("slow", "extensive")):
-            families[item.nodeid.partition("[")[0]].append(item)
-    for family in families.values():
-        drawn = sorted(family, key=lambda item: (crc32(item.nodeid.encode()), item.nodeid))
-        yield from drawn[: -(-len(family) // OF_A_FAMILY)]
+            families[family(item)].append(item)
+    for (_, share), members in families.items():
+        members.sort(key=lambda item: (crc32(item.nodeid.encode()), item.nodeid))
+        yield from members[: -(-len(members) // share)]
 
 
 def slow_first(items: list[Item]) -> list[Item]:

@@ -196,6 +196,7 @@ for model in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_code_is_the_same_on_every_run(folder: Path, model_of: MakeModel) -> None:
     nodes = [
         *(helper.make_node(op, ["x"], [op]) for op in ("Exp", "Tanh", "Neg", "Sqrt", "Abs")),

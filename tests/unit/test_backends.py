@@ -115,6 +115,7 @@ def run(backends: Sequence[str | Backend], **options: Any) -> tuple[PartitionedM
 # Contracts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

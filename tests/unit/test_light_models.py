@@ -176,6 +176,7 @@ def test_seeded_models(name: str):
     assert {kind: found[kind] for kind in OPERATIONS[name]} == OPERATIONS[name]
 
 
+@pytest.mark.slow
 def test_weights_do_not_depend_on_the_hash_seed():
     program = (
         "from hashlib import sha256; from xrelay.tools.light_models import light_model; "

@@ -166,6 +166,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_wheel_holds_the_package_only(wheel: Path) -> None:
     names = [Path(name) for name in ZipFile(wheel).namelist()]
     metadata = f"xrelay-{version('xrelay')}.dist-info"
@@ -196,6 +197,7 @@ def run_installed(installed: Path, folder: Path, *command: object) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
     [
@@ -226,6 +228,7 @@ def test_wheel_passes_lit_tests_with_the_stock_tool(
     assert report.count("PASS: ") == len(tests) >= 2
 
 
+@pytest.mark.slow
 def test_installed_commands_work(installed: Path, tmp_path: Path) -> None:
     assert {"xrelay", "xrelay-opt"} <= {path.name for path in (installed / "bin").iterdir()}
     shown = run_installed(installed, tmp_path, installed / "bin" / "xrelay", "--version")

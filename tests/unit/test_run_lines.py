@@ -152,6 +152,7 @@ ORDERED = (
 """Passes that look at sets, of which an order could come into the program."""
 
 
+@pytest.mark.slow
 def test_output_does_not_depend_on_the_hash_seed() -> None:
     """What the passes print here, they print where strings have other hashes."""
     folder = ROOT / "tests" / "filecheck" / "transforms"

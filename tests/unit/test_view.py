@@ -376,6 +376,7 @@ for suffix in (".html", ".svg", ".dot"):
 """
 
 
+@pytest.mark.slow
 def test_same_output_each_time(
     cmd: Command, folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
