@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
-	@echo "make quick   at each edit: ruff, all FileCheck tests, and something of each other test"
+	@echo "make quick   at each edit: ruff, all FileCheck tests, and a share of all others"
 	@echo "make test    before each commit: ruff, pyright and pytest"
 	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, random cases"
 	@echo "             of every strategy, models between guard pages, recorded passes of TVM"
@@ -33,8 +33,8 @@ quick: lint
 	$(RUN_TESTS) -m quick $(PYTEST)
 
 # pyright takes a minute of one core, and the tests need all cores for most of their time.
-test: $(VENV)/installed-test
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types unit
+test: lint
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target types unit
 
 unit: $(VENV)/installed-test
 	$(RUN_TESTS) $(PYTEST)

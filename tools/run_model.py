@@ -49,7 +49,7 @@ def notes_shown() -> Generator[None]:
 
 
 def _run_model(args: argparse.Namespace) -> int:
-    """Runs the command."""
+    """Gets the model, runs it, and shows what is asked for. Returns the exit code."""
     if args.seed < 0:
         raise CommandFailed(f"--seed is {args.seed}, expected at least 0", BAD_INPUT)
     folder = None if args.output_dir is None else Path(args.output_dir)

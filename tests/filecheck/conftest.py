@@ -32,7 +32,7 @@ class RunLines(pytest.Item):
         with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             for name, value in settings().environment.items():
                 patch.setenv(name, value)
-            patch.chdir(folder)
+            patch.chdir(self.path.parent)
             run_file(self.path, Path(folder, self.path.name))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

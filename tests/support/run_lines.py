@@ -130,7 +130,7 @@ def state_of_process() -> dict[str, Any]:
 
 # -- RUN lines ----------------------------------------------------------------------------------
 
-KEYWORD = re.compile(r"(RUN|REQUIRES|UNSUPPORTED|XFAIL|ALLOW_RETRIES|DEFINE|REDEFINE|END)[:.](.*)")
+KEYWORD = re.compile(r"((?:RUN|REQUIRES|UNSUPPORTED|XFAIL|ALLOW_RETRIES|(?:RE)?DEFINE):|END\.)(.*)")
 """What lit looks for in a file, and what follows it on its line."""
 
 
@@ -174,7 +174,7 @@ def whole_lines(path: Path) -> list[str]:
     """The text of each RUN line of a file, with the lines that continue it. Raises NeedsLit."""
     found: list[str] = []
     for keyword, rest in KEYWORD.findall(path.read_text("utf-8")):
-        if keyword != "RUN":
+        if keyword != "RUN:":
             raise NeedsLit(keyword)
         if found and found[-1].endswith("\\"):
             found[-1] = found[-1][:-1] + rest.strip()

@@ -221,7 +221,7 @@ def test_wheel_passes_lit_tests_with_the_stock_tool(
 
     suite = tmp_path / "suite"
     source = ROOT / "tests" / "filecheck"
-    shutil.copytree(source, suite, ignore=shutil.ignore_patterns("Output", "conftest.py"))
+    shutil.copytree(source, suite, ignore=shutil.ignore_patterns("Output"))
     tests = [path for name in names for path in suite.glob(name)]
     lit = Path(sys.executable).with_name("lit")
     report = run_installed(installed, tmp_path, lit, "-v", *tests)
