@@ -112,7 +112,7 @@ def standard_input(content: bytes) -> Iterator[None]:
 
 def state_of_process() -> dict[str, Any]:
     """What the next command in the process, or a test, would notice if this one left it changed."""
-    root = logging.getLogger()
+    loggers = [logging.getLogger(), logging.getLogger("xrelay")]
     return {
         "environment": dict(os.environ),
         "folder": os.getcwd(),
@@ -120,7 +120,7 @@ def state_of_process() -> dict[str, Any]:
         "search path": sys.path[:],
         "limit of calls": sys.getrecursionlimit(),
         "signal handlers": [signal.getsignal(each) for each in signal.valid_signals()],
-        "logging": (root.level, root.handlers[:]),
+        "logging": [(each.level, each.handlers[:]) for each in loggers],
         "warnings": warnings.filters[:],
         "errors of NumPy": np.geterr(),
         "checks of attributes": Attribute.__post_init__,

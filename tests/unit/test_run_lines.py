@@ -167,3 +167,17 @@ def test_output_does_not_depend_on_the_hash_seed() -> None:
         check=True,
     )
     assert done.stdout.splitlines() == run_lines.digests(paths)
+
+
+@pytest.mark.slow
+def test_pytest_collects_what_lit_runs() -> None:
+    suite = ROOT / "tests" / "filecheck"
+    lit = [Path(sys.executable).with_name("lit"), "--show-tests", suite]
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", suite]
+    shown, collected = (
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for command in (lit, collect)
+    )
+    wanted = re.findall(r"^ *xrelay :: (\S+)$", shown, re.MULTILINE)
+    assert len(wanted) > 100
+    assert sorted(re.findall(r"^tests/filecheck/(.*)::", collected, re.MULTILINE)) == sorted(wanted)
