@@ -44,6 +44,7 @@ def nested(depth: int) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["lets", "calls", "parentheses", "branches", "functions", "curried functions"]
 )
@@ -119,6 +120,7 @@ def test_tuples_nest_too_deeply_for_code(tmp_path: Path):
         xrelay.compile(tuples(tmp_path, 300), cache=False)
 
 
+@pytest.mark.slow
 def test_branches_nest_deeply_in_the_compiler(tmp_path: Path):
     path = tmp_path / "branches.relay"
     path.write_text(main("if (%c) {" * 1100 + "%x" + "} else { %x }" * 1100))
