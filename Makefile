@@ -10,8 +10,8 @@ help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
 	@echo "make quick   at each edit: ruff, all FileCheck tests, and a share of all others"
 	@echo "make test    before each commit: ruff, pyright and pytest"
-	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, random cases"
-	@echo "             of every strategy, models between guard pages, recorded passes of TVM"
+	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, many more random"
+	@echo "             programs and cases of every strategy, models between guard pages, recorded passes of TVM"
 	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
@@ -57,6 +57,7 @@ ORDER ?= $(shell date +%s)
 
 conformance: lit
 	$(RUN_TESTS) -m "" --random-order $(ORDER)
+	$(RUN_TESTS) --hypothesis-profile extensive tests/properties
 	$(BIN)/python tests/conformance/strategies.py
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2

@@ -6,7 +6,10 @@ Two ways are tried, and the one that needs less is taken:
 
 - in the order of the steps; a buffer gets the smallest hole that holds it, or the end of the block.
   Freed holes are joined with their neighbours, and found by bisection.
-- the largest buffer first; each gets the smallest gap between those that live at the same time.
+- the largest buffer first; each gets the smallest gap between those that live at the same time. That takes
+  time in the pairs that do, and is left out where these are too many.
+
+Buffers of no bytes lie at the start, and take no place.
 
 Reference: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, calls
 the second one greedy by size.
@@ -18,6 +21,8 @@ from dataclasses import dataclass, field
 
 ALIGNMENT = 64
 """Bytes that the constants, the workspace and every buffer in them are aligned to."""
+MOST_PAIRS = 1 << 20
+"""With more pairs of buffers that live at the same time, placing the largest first takes too long."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +81,35 @@ class _Holes:
 
 def plan_memory(lifetimes: Sequence[Lifetime]) -> MemoryPlan:
     """Offsets, multiples of ALIGNMENT, at which no two buffers that live together overlap."""
-    sizes = [-(-max(lifetime.size, 1) // ALIGNMENT) * ALIGNMENT for lifetime in lifetimes]
-    plans = (_in_order(lifetimes, sizes), _largest_first(lifetimes, sizes))
-    return min(plans, key=lambda plan: plan.size)
+    numbers = [number for number, lifetime in enumerate(lifetimes) if lifetime.size]
+    needed = [lifetimes[number] for number in numbers]
+    sizes = [-(-lifetime.size // ALIGNMENT) * ALIGNMENT for lifetime in needed]
+    plans = [_in_order(needed, sizes)]
+    together = _living_together(needed)
+    if together is not None:
+        plans.append(_largest_first(needed, sizes, together))
+    best = min(plans, key=lambda plan: plan.size)
+    offsets = [0] * len(lifetimes)
+    for number, offset in zip(numbers, best.offsets, strict=True):
+        offsets[number] = offset
+    return MemoryPlan(tuple(offsets), best.size)
+
+
+def _living_together(lifetimes: Sequence[Lifetime]) -> list[list[int]] | None:
+    """For each buffer the others that live at the same time; None for more than MOST_PAIRS pairs."""
+    together: list[list[int]] = [[] for _ in lifetimes]
+    alive: list[int] = []
+    pairs = 0
+    for i in sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].first):
+        alive = [j for j in alive if lifetimes[j].last >= lifetimes[i].first]
+        pairs += len(alive)
+        if pairs > MOST_PAIRS:
+            return None
+        for j in alive:
+            together[j].append(i)
+        together[i].extend(alive)
+        alive.append(i)
+    return together
 
 
 def _in_order(lifetimes: Sequence[Lifetime], sizes: Sequence[int]) -> MemoryPlan:
@@ -104,17 +135,14 @@ def _in_order(lifetimes: Sequence[Lifetime], sizes: Sequence[int]) -> MemoryPlan
     return MemoryPlan(tuple(offsets), top)
 
 
-def _largest_first(lifetimes: Sequence[Lifetime], sizes: Sequence[int]) -> MemoryPlan:
+def _largest_first(
+    lifetimes: Sequence[Lifetime], sizes: Sequence[int], together: Sequence[Sequence[int]]
+) -> MemoryPlan:
     offsets = [0] * len(lifetimes)
-    placed: list[int] = []
+    placed = [False] * len(lifetimes)
     top = 0
     for i in sorted(range(len(lifetimes)), key=lambda i: (-sizes[i], lifetimes[i].first)):
-        own = lifetimes[i]
-        taken = sorted(
-            (offsets[j], offsets[j] + sizes[j])
-            for j in placed
-            if lifetimes[j].first <= own.last and own.first <= lifetimes[j].last
-        )
+        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in together[i] if placed[j])
         end = 0
         gaps: list[tuple[int, int]] = []
         for start, stop in taken:
@@ -122,6 +150,6 @@ def _largest_first(lifetimes: Sequence[Lifetime], sizes: Sequence[int]) -> Memor
                 gaps.append((start - end, end))
             end = max(end, stop)
         offsets[i] = min(gaps)[1] if gaps else end
-        placed.append(i)
+        placed[i] = True
         top = max(top, offsets[i] + sizes[i])
     return MemoryPlan(tuple(offsets), top)

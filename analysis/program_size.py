@@ -1,15 +1,33 @@
 """How large a module is, and how large it becomes when its functions are inlined."""
 
+from typing import NamedTuple
+
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 
 from xrelay.analysis.call_graph import CallGraph, symbols_in
 from xrelay.analysis.walking import walk
 from xrelay.dialects.core import ConstantOp, stored_bytes
 
 
-def operation_total(module: ModuleOp) -> int:
-    """The operations of a module."""
-    return sum(1 for _ in walk(module))
+class ProgramSize(NamedTuple):
+    """What a module takes as it stands."""
+
+    operations: int
+    """Its operations, the module among them."""
+    constant_bytes: int
+    """The bytes that its constants keep; those that share them count once."""
+
+
+def program_size(module: ModuleOp) -> ProgramSize:
+    """The size of a module, in one walk."""
+    operations = 0
+    values: dict[int, Attribute] = {}
+    for op in walk(module):
+        operations += 1
+        if isinstance(op, ConstantOp):
+            values[id(op.value)] = op.value
+    return ProgramSize(operations, sum(map(stored_bytes, values.values())))
 
 
 def expanded_total(module: ModuleOp) -> int:
@@ -27,9 +45,3 @@ def expanded_total(module: ModuleOp) -> int:
             total += 1 + sum(totals.get(symbol, 0) for symbol in symbols)
         totals[name] = total
     return max(totals.values(), default=0)
-
-
-def constant_bytes(module: ModuleOp) -> int:
-    """The bytes that the constants of a module keep; those that share them count once."""
-    values = {id(op.value): op.value for op in walk(module) if isinstance(op, ConstantOp)}
-    return sum(map(stored_bytes, values.values()))

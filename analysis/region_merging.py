@@ -96,6 +96,8 @@ class _Node:
     """The regions that are part of this one."""
     above: int = 0
     """The regions from which a path leads here."""
+    parts: list["_Node"] = field(default_factory=list["_Node"])
+    """The regions that this one has taken in, whose `into` is this one."""
     into: "_Node | None" = None
     state: int = 0
 
@@ -106,6 +108,16 @@ def _found(node: _Node) -> _Node:
             node.into = node.into.into
         node = node.into
     return node
+
+
+def _regions(node: _Node) -> Iterator[CompilerRegion]:
+    """The regions that a node is made of."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        if node.region is not None:
+            yield node.region
+        pending.extend(node.parts)
 
 
 @dataclass
@@ -186,16 +198,16 @@ class _Merger:
         needs = list(dict.fromkeys(_found(other) for other in node.needs))
         for other in needs:
             node.above |= other.above
-        parts: list[_Node] = []
         if node.region is not None:
             for other in needs:
                 if other.region is not None and self.merges(node, other, needs):
-                    parts.append(other)
-            if not parts:
+                    other.into = node
+                    node.parts.append(other)
+            if not node.parts:
                 node.bits = 1 << self.count
                 self.count += 1
+        parts = node.parts
         for part in parts:
-            part.into = node
             node.bits |= part.bits
             node.waiting += part.waiting
             node.users += part.users
@@ -238,17 +250,19 @@ class _Merger:
 
     def speculation_refusal(self, node: _Node, other: _Node) -> str:
         """Why the inner region `node` cannot be computed where the outer one `other` is."""
-        region = node.region
-        assert region is not None
         if not self.speculate:
             return "one is in a branch, and speculation is not allowed"
         if not encloses(other.home, node.home):
             return "they are in different blocks"
-        for op in region.ops:
+        regions = list(_regions(node))
+        for op in (op for region in regions for op in region.ops):
             if keeps_place(op):
                 return f"one is in a branch, and {described(op)} has effects"
-        for begin in region.inputs:
-            if not encloses(block_of(source_of(begin.data)), other.home):
+        for begin in (begin for region in regions for begin in region.inputs):
+            source = source_of(begin.data)
+            if isinstance(source, OpResult) and _found(self.nodes[source.op]) is node:
+                continue
+            if not encloses(block_of(source), other.home):
                 return f"one is in a branch, where the operand of {described(begin)} is computed"
         return ""
 

@@ -1,17 +1,20 @@
 """
 The checks of a program, without recursion and in time linear in its operations: xDSL's verifier calls itself for
-every region, and climbs from each operand to the function around it.
+every region, climbs from each operand to the function around it, and looks for functions one by one.
 """
 
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from xdsl.dialects import func
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
 from xrelay.analysis.dominance import check_dominance, check_resolved
 from xrelay.analysis.scopes import Within
+from xrelay.analysis.symbols import Symbols
 from xrelay.analysis.walking import walk
+from xrelay.dialects.functional import GlobalVarOp
 
 
 def verify_program(op: Operation) -> None:
@@ -32,13 +35,15 @@ def verify(op: Operation) -> None:
 
     Raises VerifyException.
     """
+    symbols = Symbols()
     for each in walk(op, region_first=True):
-        verify_alone(each)
+        verify_alone(each, symbols)
 
 
-def verify_alone(op: Operation) -> None:
+def verify_alone(op: Operation, symbols: Symbols) -> None:
     """
-    What xDSL's verifier checks of `op` and of its blocks, but not of the operations in these.
+    What xDSL's verifier checks of `op` and of its blocks, but not of the operations in these. `symbols` are
+    those of the program.
 
     Raises VerifyException.
     """
@@ -48,6 +53,9 @@ def verify_alone(op: Operation) -> None:
                 block.verify()
     if op.regions and op.has_trait(IsolatedFromAbove, value_if_unregistered=False):
         with _remembered_ancestors(op):
+            op.verify(verify_nested_ops=False)
+    elif isinstance(op, func.CallOp | GlobalVarOp):
+        with symbols.known_to(op):
             op.verify(verify_nested_ops=False)
     else:
         op.verify(verify_nested_ops=False)

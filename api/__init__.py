@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from xrelay.cached import compile_model as compile
+    from xrelay.compile_model import compile_model as compile
     from xrelay.frontends.onnx import OnnxImportError
     from xrelay.options import CompileError
     from xrelay.runtime.errors import ModelError
@@ -35,7 +35,7 @@ _HOMES = {
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),
-    "compile": ("xrelay.cached", "compile_model"),
+    "compile": ("xrelay.compile_model", "compile_model"),
     "load": ("xrelay.runtime.model", "load"),
 }
 

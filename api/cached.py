@@ -1,6 +1,6 @@
 """
-`xrelay.compile`: from the cache when the same model was compiled before, else by the compiler,
-which is imported only then. A load from the cache imports neither xDSL's IR nor onnx.
+Compiled models in the cache: where a model belongs, and whether it is there. A load from the cache imports neither
+xDSL's IR nor onnx.
 
 What the name of an entry depends on: the bytes of the model, its name and the shapes it is given;
 the options and the description of the processor; the sources of this compiler and the versions of
@@ -13,21 +13,16 @@ import hashlib
 import logging
 import mmap
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache as memoized
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, cast
 
-from xrelay.collector import collector_paused
-from xrelay.deep import with_room_for
-from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.target import NATIVE, Target, named_target, native_target
-from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
-from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
+from xrelay.lowering.target import Target, named_target, native_target
+from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.cache import ObjectCache, object_cache
 from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
@@ -45,9 +40,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
-    from xrelay.backends.base import Backend
     from xrelay.runtime.code import ModelCode
-    from xrelay.runtime.partitioned import PartitionedModel
 
 logger = logging.getLogger("xrelay.cache")
 
@@ -65,103 +58,6 @@ _PACKAGES = (
 )
 """The packages whose sources decide what machine code a model becomes, beside `xrelay` itself."""
 _LIBRARIES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")
-
-
-class CompileArguments(TypedDict, total=False):
-    """The arguments of `xrelay.compile` with and without backends, for its two signatures."""
-
-    shapes: Shapes | None
-    threads: int
-    target: str
-    cache: bool
-    profile: bool
-    winograd: bool
-    tuning: str | Path | TuningRecords
-    max_nodes: int
-    max_bytes: int
-    progress: Progress
-
-
-@overload
-def compile_model(
-    model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
-) -> Model: ...
-
-
-@overload
-def compile_model(
-    model: str | Path | ModelProto | ModuleOp,
-    *,
-    backends: Sequence[str | Backend],
-    fallback: bool = False,
-    **arguments: Unpack[CompileArguments],
-) -> Model | PartitionedModel: ...
-
-
-def compile_model(
-    model: str | Path | ModelProto | ModuleOp,
-    *,
-    backends: Sequence[str | Backend] = (),
-    fallback: bool = False,
-    shapes: Shapes | None = None,
-    threads: int = 1,
-    target: str = NATIVE,
-    cache: bool = True,
-    profile: bool = False,
-    winograd: bool = True,
-    tuning: str | Path | TuningRecords = NO_RECORDS,
-    max_nodes: int = DEFAULT_LIMITS.max_nodes,
-    max_bytes: int = DEFAULT_LIMITS.max_bytes,
-    progress: Progress = silent,
-) -> Model | PartitionedModel:
-    """
-    Compiles a model into machine code in this process.
-
-    `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
-    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
-    together; the results are the same bits for any number. `target` names a CPU: "native",
-    "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
-    there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
-    that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
-    `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
-
-    `backends` names engines that run what they support of the model, the preferred one first;
-    xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
-
-    Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
-    mend.
-    """
-    if not isinstance(tuning, TuningRecords):
-        tuning = read_records(path_argument("tuning", tuning, OptionError))
-    limits = Limits(max_nodes, max_bytes)
-    options = CompileOptions(threads, target, profile, winograd, tuning, limits)
-    flag_argument("cache", cache, OptionError)
-    flag_argument("fallback", fallback, OptionError)
-    check_callable("progress", progress, OptionError)
-    given = cast(object, shapes)
-    if given is not None and not isinstance(given, Mapping):
-        raise OptionError(
-            f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
-        )
-    if not isinstance(cast(object, backends), Sequence) or backends:
-        from xrelay.partitioned import compile_partitioned
-
-        return with_room_for(
-            model,
-            lambda: compile_partitioned(
-                model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
-            ),
-        )
-    place = cache_place(model, shapes, options) if cache else None
-
-    @collector_paused()
-    def compiled() -> ModelCode:
-        from xrelay.compiler import compile_code, read_model
-
-        progress("read the model")
-        return compile_code(*read_model(model, shapes, options.limits), options, progress)
-
-    return load_or_compile(place, lambda: with_room_for(model, compiled), progress)
 
 
 def load_or_compile(

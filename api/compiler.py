@@ -16,19 +16,20 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TupleType, i1
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
+from xrelay.analysis.program_size import expanded_total, program_size
 from xrelay.analysis.verification import verify_program
 from xrelay.analysis.walking import walk
 from xrelay.collector import collector_paused
 from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
+from xrelay.dialects.shapes import tuple_depth
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
 from xrelay.lowering.fuse_composites import FuseCompositesPass
@@ -54,6 +55,7 @@ from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
+from xrelay.transforms.copying import copied
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
@@ -96,9 +98,10 @@ def read_model(
 
 def require_limits(module: ModuleOp, limits: Limits) -> None:
     """Raises CompileError for a module that is too large."""
+    size = program_size(module)
     for excess, what in (
-        (limits.nodes_excess(operation_total(module)), "the program has"),
-        (limits.bytes_excess(constant_bytes(module)), "the constants of the program have"),
+        (limits.nodes_excess(size.operations), "the program has"),
+        (limits.bytes_excess(size.constant_bytes), "the constants of the program have"),
     ):
         if excess is not None:
             raise CompileError(f"{what} {excess}")
@@ -113,7 +116,7 @@ def _module_of(
             verify_program(model)
         except VerifyException as error:
             raise CompileError(verify_failure(model, error)) from error
-        return model.clone(), "model"
+        return copied(model), "model"
     if isinstance(model, str | Path):
         path = Path(model)
         reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
@@ -219,10 +222,10 @@ def parse_program(
     check_strings(text, name)
     try:
         return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
-    except (ParseError, DiagnosticException):
+    except (ParseError, DiagnosticException, RecursionError):
         raise
     except Exception as error:
-        # Assertions of the parser, too many nested regions, …
+        # Assertions of the parser, …
         raise CompileError(f"cannot parse '{name}': {error}") from error
 
 
@@ -412,29 +415,21 @@ def step_spec(step: Step) -> StepSpec:
 
 CALLS_PER_TUPLE = 8
 """Calls that go into each other for every level of a type of tuples in tuples, at most."""
-MOST_TUPLES = 256
-"""Levels of tuples in tuples that are compiled. Every level asks anew which tensors there are in the type."""
 
 
 def check_tuples(module: ModuleOp) -> None:
-    """Raises CompileError for a value whose type nests deeper than code is generated for."""
-    most = min(MOST_TUPLES, sys.getrecursionlimit() // CALLS_PER_TUPLE)
+    """Raises CompileError for a value whose type nests deeper than calls may, which look into types."""
+    most = sys.getrecursionlimit() // CALLS_PER_TUPLE
     for function in walk(module):
         if not isinstance(function, func.FuncOp):
             continue
-        types = (*function.function_type.inputs.data, *function.function_type.outputs.data)
+        stated = (*function.function_type.inputs.data, *function.function_type.outputs.data)
         results = (result.type for op in walk(function) for result in op.results)
-        # By identity: comparing types recurses as well.
-        level = {id(each): each for each in chain(types, results) if isinstance(each, TupleType)}
-        for _ in range(most):
-            fields = (field for each in level.values() for field in each.types.data)
-            level = {id(each): each for each in fields if isinstance(each, TupleType)}
-            if not level:
-                break
-        else:
+        depth = tuple_depth(chain(stated, results))
+        if depth > most:
             raise CompileError(
-                f"function '{function.sym_name.data}' has tuples in tuples, more than {most} levels "
-                "deep, which take too long to compile"
+                f"function '{function.sym_name.data}' has tuples in tuples, {depth} levels deep, the limit "
+                f"is {most}"
             )
 
 

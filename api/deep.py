@@ -14,8 +14,10 @@ from xrelay.options import CompileError
 T = TypeVar("T")
 STACK_BYTES = 1 << 29
 """The stack of the thread. Memory is only taken for what is used of it."""
-MOST_CALLS = 100_000
-"""How many calls may be inside each other: xDSL's printer takes eight for each nested region."""
+MOST_CALLS = 200_000
+"""How many calls may be inside each other: xDSL takes about a dozen for each nested region."""
+FLAT_SUFFIXES = frozenset({".onnx", ".so"})
+"""Of files that are read without recursion."""
 
 
 class TooDeepError(CompileError):
@@ -24,17 +26,20 @@ class TooDeepError(CompileError):
 
 def with_room_for(model: object, function: Callable[[], T]) -> T:
     """
-    What `function` returns. If `model` is the path of a file in TVM's text format, in which regions and types nest as
-    deep as expressions do, calls may nest as well: see `with_deep_stack`.
+    What `function` returns. If `model` is the path of a text, in which regions and types nest as deep as anyone
+    likes, or a module, calls may nest as well: see `with_deep_stack`.
 
     Raises TooDeepError where that is not enough.
     """
+    is_flat = isinstance(model, str | Path) and Path(model).suffix in FLAT_SUFFIXES
     try:
-        if isinstance(model, str | Path) and Path(model).suffix == ".relay":
-            return with_deep_stack(function)
-        return function()
+        if is_flat or type(model).__name__ == "ModelProto":
+            return function()
+        return with_deep_stack(function)
     except RecursionError as error:
-        raise TooDeepError("the program nests too deeply for xDSL") from error
+        raise TooDeepError(
+            f"the program nests too deeply: xDSL needs more than {MOST_CALLS} calls inside each other"
+        ) from error
 
 
 def with_deep_stack(function: Callable[[], T]) -> T:

@@ -18,7 +18,7 @@ from onnx.backend.base import Backend, BackendRep, Device, DeviceType
 from onnx.defs import onnx_opset_version
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.cached import compile_model
+from xrelay.compile_model import compile_model
 from xrelay.options import OptionError
 from xrelay.runtime.arguments import count_given, kind_of, number_argument
 from xrelay.runtime.errors import ModelError

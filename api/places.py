@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
 
 from xrelay.analysis.dominance import DominanceError
+from xrelay.analysis.symbols import Symbols
 from xrelay.analysis.verification import verify_alone
 from xrelay.analysis.walking import walk
 
@@ -28,10 +29,11 @@ def invalid_operation(
     """
     if isinstance(error, DominanceError):
         return error.operation, error
+    symbols = Symbols()
     # The verifier's own order.
     for op in walk(module, region_first=True):
         try:
-            verify_alone(op)
+            verify_alone(op, symbols)
         except DiagnosticException as found:
             return op, found
     return None, error

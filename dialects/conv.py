@@ -204,11 +204,17 @@ class LaidOutConvolutionOp(ConvolutionOp, ABC):
     def filter_shape(self, weight: Sequence[int]) -> list[int]:
         """The shape [O, C / groups, …] of a weight whose axes in this order have some lengths."""
         first, second, *kernel = weight
-        if second > 1 and self.channels is not None and first == self.groups.value.data:
-            channels = first * second
-            if self.channels.value.data == channels:
-                return [channels, 1, *kernel]
-        return list(weight)
+        groups = self.group_count()
+        channels = 0 if self.channels is None else self.channels.value.data
+        if (
+            channels <= groups
+            or channels % groups
+            or not same_dimension(first, groups)
+            or not same_dimension(second, channels // groups)
+        ):
+            return list(weight)
+        # An axis of unknown length may be that of C channels or that of C * M filters.
+        return [channels, DYNAMIC_INDEX if first == DYNAMIC_INDEX else 1, *kernel]
 
     @property
     def weight_shape(self) -> list[int]:
@@ -218,7 +224,7 @@ class LaidOutConvolutionOp(ConvolutionOp, ABC):
     @property
     def multiplies_depth(self) -> bool:
         """Whether `weight` is [C, M, …]."""
-        return self._stated_weight() != self.weight_shape
+        return self.weight_shape[1] == 1 != self._stated_weight()[1]
 
     @property
     def is_plain(self) -> bool:

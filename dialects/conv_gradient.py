@@ -107,11 +107,13 @@ class Conv2DBackwardWeightOp(RelayOp):
     @property
     def layouts(self) -> tuple[Layout, Layout, Layout]:
         """The layouts of `grad`, `data` and the result."""
-        images = string(self.kernel_layout.data.translate(str.maketrans("OIoi", "NCnc")))
+        named = self.KERNEL_LAYOUT if "O" in self.kernel_layout.data else IMAGE
+        stated = layout_of(self.kernel_layout, "kernel_layout", named, splits=named[1])
+        images = str(stated).translate(str.maketrans("OIoi", "NCnc"))
         kernels = self.out_layout if self.out_layout.data else string(self.KERNEL_LAYOUT)
         return (
             layout_of(self.data_layout, "data_layout", IMAGE, splits="C"),
-            layout_of(images, "kernel_layout", IMAGE, splits="C"),
+            Layout.parse(images, "kernel_layout"),
             layout_of(kernels, "out_layout", self.KERNEL_LAYOUT, splits="OI"),
         )
 

@@ -32,7 +32,7 @@ from xrelay.dialects.base import (
 )
 from xrelay.dialects.device import VirtualDeviceAttr
 from xrelay.dialects.functional import AdtType
-from xrelay.dialects.shapes import element_type, int_array, is_integer_type
+from xrelay.dialects.shapes import element_type, int_array, is_integer_type, shape_text
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 STORAGE = "Storage"
@@ -78,6 +78,7 @@ class AllocStorageOp(RelayOp):
     def infer_type(self) -> Attribute:
         _require_scalar_integer(self.size.type, "size")
         _require_scalar_integer(self.alignment.type, "alignment")
+        element_type(self.dtype, "dtype")
         return AdtType(STORAGE, [])
 
 
@@ -129,12 +130,15 @@ class AllocTensorOp(RelayOp):
         lengths = self.shape.type.get_shape()
         if len(lengths) != 1 or lengths[0] == DYNAMIC_INDEX:
             raise VerifyException(f"'shape' is {self.shape.type}, expected a list of known length")
-        dims = [DYNAMIC_INDEX] * lengths[0]
+        stated, dims = "shape", [DYNAMIC_INDEX] * lengths[0]
         if self.assert_shape is not None and self.assert_shape.get_values():
-            dims = list(self.assert_shape.get_values())
+            stated, dims = "assert_shape", list(self.assert_shape.get_values())
         elif self.const_shape is not None:
             values = self.const_shape.get_values()
+            stated = "const_shape"
             dims = [value for value in values if isinstance(value, int)]
+        if any(dim < 0 and dim != DYNAMIC_INDEX for dim in dims):
+            raise VerifyException(f"'{stated}' is {shape_text(dims)}, expected no negative number")
         if len(dims) != lengths[0]:
             raise VerifyException(f"'shape' has {lengths[0]} numbers, the stated shape {len(dims)}")
         return TensorType(element_type(self.dtype, "dtype"), dims)

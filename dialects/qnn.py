@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     Float32Type,
     Float64Type,
     IntegerAttr,
@@ -42,8 +41,8 @@ from xrelay.dialects.quantization import (
 from xrelay.dialects.shapes import (
     integer,
     is_float,
+    joined_shape,
     normalize_axis,
-    same_dimension,
     string,
     tensor_type,
     tuple_fields,
@@ -113,21 +112,10 @@ class QnnConcatenateOp(RelayOp):
         _require_scalars(self.input_zero_points.type, "input_zero_points", i32, len(fields))
         require_scalar(self.output_scale.type, "'output_scale'", f32)
         require_scalar(self.output_zero_point.type, "'output_zero_point'", i32)
-        axis = self.normalized_axis
-        shape = list(fields[0].get_shape())
         for i, field in enumerate(fields[1:], 1):
-            others = field.get_shape()
-            if field.element_type != dtype or len(others) != len(shape):
+            if field.element_type != dtype or field.get_num_dims() != fields[0].get_num_dims():
                 raise VerifyException(f"field {i} of 'data' is {field}, field 0 is {fields[0]}")
-            for d, dim in enumerate(others):
-                if d == axis:
-                    unknown = DYNAMIC_INDEX in (dim, shape[d])
-                    shape[d] = DYNAMIC_INDEX if unknown else dim + shape[d]
-                elif not same_dimension(dim, shape[d]):
-                    raise VerifyException(
-                        f"field {i} of 'data' has length {dim} in dimension {d}, others {shape[d]}"
-                    )
-        return with_shape(fields[0], shape)
+        return with_shape(fields[0], joined_shape(fields, self.normalized_axis))
 
 
 def _require_scalars(type_: TupleType, name: str, dtype: Attribute, count: int) -> None:

@@ -1,6 +1,7 @@
 """Shape and attribute arithmetic that type inference of the relay operators shares."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import prod
 from typing import TypeGuard
 
@@ -187,6 +188,27 @@ def broadcast_shapes(lhs: Shape, rhs: Shape, names: tuple[str, str] = ("lhs", "r
     return result
 
 
+def joined_shape(fields: Sequence[TensorType[Attribute]], axis: int | None = None) -> list[int]:
+    """
+    The shape of tensors of one rank, the fields of 'data', one after the other along `axis`. Their
+    other dimensions, all of them without an axis, agree.
+
+    Raises VerifyException naming the field that does not agree with those before.
+    """
+    shape = list(fields[0].get_shape())
+    for i, field in enumerate(fields[1:], 1):
+        for d, (dim, known) in enumerate(zip(field.get_shape(), shape, strict=True)):
+            if d == axis:
+                shape[d] = DYNAMIC_INDEX if DYNAMIC_INDEX in (dim, known) else dim + known
+            elif not same_dimension(dim, known):
+                raise VerifyException(
+                    f"field {i} of 'data' has length {dim} in dimension {d}, others {known}"
+                )
+            elif known == DYNAMIC_INDEX:
+                shape[d] = dim
+    return shape
+
+
 def shape_text(shape: Shape) -> str:
     """A shape as messages print it: `[1, ?, 4]`."""
     return "[" + ", ".join("?" if d == DYNAMIC_INDEX else str(d) for d in shape) + "]"
@@ -257,13 +279,54 @@ def static_tensor(type_: Attribute) -> TensorType[Attribute]:
 
 def leaf_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:
     """The tensors in a type, tuples flattened from the left."""
-    if isinstance(type_, TupleType):
-        return tuple(leaf for field in type_.types.data for leaf in leaf_types(field))
-    return (static_tensor(type_),)
+    if not isinstance(type_, TupleType):
+        return (static_tensor(type_),)
+    known = vars(type_).get(_STATIC_LEAVES)
+    if known is None:
+        known = vars(type_)[_STATIC_LEAVES] = tuple(map(static_tensor, flattened(type_)))
+    return known
 
 
 def leaf_count(type_: Attribute) -> int:
     """How many tensors are in a type, tuples flattened."""
-    if isinstance(type_, TupleType):
-        return sum(leaf_count(field) for field in type_.types.data)
-    return 1
+    return len(flattened(type_))
+
+
+_LEAVES, _STATIC_LEAVES = "xrelay.leaves", "xrelay.static_leaves"
+"""
+What a tuple type is asked again and again is kept with it: as a key of a table it would be compared, and
+hashed, field by field down to the last.
+"""
+
+
+def flattened(type_: Attribute) -> tuple[Attribute, ...]:
+    """What is in a type, tuples flattened from the left: worked out once for each tuple within."""
+    if not isinstance(type_, TupleType):
+        return (type_,)
+    pending = [type_]
+    while _LEAVES not in vars(type_):
+        fields = pending[-1].types.data
+        tuples = [field for field in fields if isinstance(field, TupleType)]
+        missing = [field for field in tuples if _LEAVES not in vars(field)]
+        pending.extend(missing)
+        if not missing:
+            vars(pending.pop())[_LEAVES] = tuple(chain.from_iterable(map(_known_leaves, fields)))
+    return _known_leaves(type_)
+
+
+def _known_leaves(type_: Attribute) -> tuple[Attribute, ...]:
+    return vars(type_)[_LEAVES] if isinstance(type_, TupleType) else (type_,)
+
+
+def tuple_depth(types: Iterable[Attribute]) -> int:
+    """How many tuples are in each other at most, in types that may share what is in them; 0 for none."""
+    depths: dict[int, int] = {}
+    """By identity: comparing types recurses as deep."""
+    pending = [type_ for type_ in types if isinstance(type_, TupleType)]
+    while pending:
+        tuples = [field for field in pending[-1].types.data if isinstance(field, TupleType)]
+        missing = [field for field in tuples if id(field) not in depths]
+        pending.extend(missing)
+        if not missing:
+            depths[id(pending.pop())] = 1 + max((depths[id(field)] for field in tuples), default=0)
+    return max(depths.values(), default=0)

@@ -66,10 +66,9 @@ def resolve_slices(
             last = first + last if last >= 0 else dim
         if dim == DYNAMIC_INDEX:
             whole = first == 0 and step == 1
-            known = step == 1 and mode == SLICE_BY_SIZE and 0 <= first <= last
-            result[axis] = Slice(
-                0 if whole else first, step, last - first if known else DYNAMIC_INDEX
-            )
+            # However long the axis is: nothing is taken of it.
+            empty = step > 0 and 0 <= last <= first
+            result[axis] = Slice(0 if whole else first, step, 0 if empty else DYNAMIC_INDEX)
         else:
             start, stop, step = slice(first, last, step).indices(dim)
             result[axis] = Slice(start, step, len(range(start, stop, step)))

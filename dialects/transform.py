@@ -41,6 +41,7 @@ from xrelay.dialects.shapes import (
     int_array,
     integer,
     is_integer_type,
+    joined_shape,
     normalize_axes,
     normalize_axis,
     same_dimension,
@@ -367,19 +368,7 @@ class ConcatenateOp(TupleOperandOp):
 
     def infer_type(self) -> Attribute:
         fields = self.joined_fields()
-        axis = self.normalized_axis
-        shape = list(fields[0].get_shape())
-        for i, field in enumerate(fields[1:], 1):
-            for d, (dim, known) in enumerate(zip(field.get_shape(), shape, strict=True)):
-                if d == axis:
-                    shape[d] = DYNAMIC_INDEX if DYNAMIC_INDEX in (dim, known) else dim + known
-                elif not same_dimension(dim, known):
-                    raise VerifyException(
-                        f"field {i} of 'data' has length {dim} in dimension {d}, others {known}"
-                    )
-                elif known == DYNAMIC_INDEX:
-                    shape[d] = dim
-        return with_shape(fields[0], shape)
+        return with_shape(fields[0], joined_shape(fields, self.normalized_axis))
 
 
 @irdl_op_definition
@@ -399,10 +388,7 @@ class StackOp(TupleOperandOp):
 
     def infer_type(self) -> Attribute:
         fields = self.joined_fields()
-        shape = list(fields[0].get_shape())
-        for i, field in enumerate(fields):
-            if not all(map(same_dimension, field.get_shape(), shape)):
-                raise VerifyException(f"field {i} of 'data' is {field}, field 0 is {fields[0]}")
+        shape = joined_shape(fields)
         axis = self.normalized_axis
         return with_shape(fields[0], [*shape[:axis], len(fields), *shape[axis:]])
 

@@ -69,6 +69,8 @@ class VmReshapeTensorOp(VmOp):
 
     def infer_type(self) -> Attribute:
         dims = self.newshape.get_values()
+        if any(dim < 0 for dim in dims):
+            raise VerifyException(f"'newshape' is {list(dims)}, expected no negative number")
         if not same_dimension(element_count(self.data.type.get_shape()), element_count(dims)):
             raise VerifyException(f"'newshape' is {list(dims)}, 'data' is {self.data.type}")
         return with_shape(self.data.type, dims)

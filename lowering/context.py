@@ -10,6 +10,7 @@ which of them computes it.
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import TypeAlias
 
@@ -78,10 +79,8 @@ class KernelContext:
     """Constants in memory that may be asked for in another order of elements."""
     packings: dict[SSAValue, Packing] = field(default_factory=dict[SSAValue, Packing])
     """Constants that the kernel wants in another order of elements."""
-    sinks: list[Callable[[Position, SSAValue], None]] = field(
-        default_factory=list[Callable[[Position, SSAValue], None]]
-    )
-    """The sinks of the tensors of a tuple, where the operator that is emitted computes one."""
+    places: list[Buffer] = field(default_factory=list[Buffer])
+    """Where the tensors of an operator go that is emitted and not the anchor, as of all with tuples."""
     heavy_epilogue: bool = False
     """Whether the operators after the anchor are too many instructions to repeat for every
     register."""
@@ -94,6 +93,11 @@ class KernelContext:
     def target(self) -> Target:
         """The CPU."""
         return self.b.target
+
+    @property
+    def sinks(self) -> list[Callable[[Position, SSAValue], None]]:
+        """The sinks of the tensors of a tuple, where the operator that is emitted computes one."""
+        return [partial(self.store, place) for place in self.places]
 
     # -- memory -------------------------------------------------------------------------------
 
@@ -123,19 +127,19 @@ class KernelContext:
             )
         return Buffer(pointer, format, kind)
 
-    def placed(self, value: SSAValue) -> Buffer:
-        """A tensor operand in memory, in whatever format it has there."""
-        leaf = (value, 0)
+    def placed(self, value: SSAValue, number: int = 0) -> Buffer:
+        """A tensor operand, or one of a tuple, in memory, in whatever format it has there."""
+        leaf = (value, number)
         if leaf not in self.ev.buffers:
             self.materialize(leaf)
         return self.ev.buffers[leaf]
 
-    def in_memory(self, value: SSAValue) -> Buffer:
-        """A tensor operand in memory, row-major without gaps."""
-        buffer = self.placed(value)
+    def in_memory(self, value: SSAValue, number: int = 0) -> Buffer:
+        """A tensor operand, or one of a tuple, in memory, row-major without gaps."""
+        buffer = self.placed(value, number)
         if buffer.format != row_major(buffer.shape):
-            self.materialize((value, 0))
-        return self.ev.buffers[value, 0]
+            self.materialize((value, number))
+        return self.ev.buffers[value, number]
 
     def materialize(self, leaf: Leaf) -> Buffer:
         """Computes a tensor into scratch memory, where later demands find it."""

@@ -18,18 +18,16 @@ attributes say what the caller provides: `xrelay.workspace_bytes`, `xrelay.const
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
-from xrelay.analysis.dominance import check_dominance
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.target import NATIVE, named_target
 
 
 @dataclass(frozen=True)
-class ConvertRelayToKernelsPass(ModulePass):
+class ConvertRelayToKernelsPass(RelayPass):
     """Lowers one relay function to kernel IR."""
 
     name = "convert-relay-to-kernels"
@@ -41,8 +39,7 @@ class ConvertRelayToKernelsPass(ModulePass):
     function: str | None = None
     """The function to lower; by default `main`, or the only one of the module."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)  # Kernels run in the order of the program.
+    def rewrite(self, op: ModuleOp) -> None:
         function = entry_function(op, self.function)
         program = lower_function(function, KernelOptions(named_target(self.target), self.threads))
         for old in list(op.body.block.ops):

@@ -18,14 +18,13 @@ functions for other compilers.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
 from xrelay.lowering.composite import is_better_inlined, is_known
@@ -71,7 +70,7 @@ def inline(op: CompositeOp, rewriter: PatternRewriter) -> None:
 
 
 @dataclass(frozen=True)
-class FuseCompositesPass(ModulePass):
+class FuseCompositesPass(RelayPass):
     """Makes kernels of composites, or inlines them."""
 
     name = "fuse-composites"
@@ -81,6 +80,6 @@ class FuseCompositesPass(ModulePass):
     threads: int = 1
     """How many threads run the program."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         pattern = FuseOrInline(named_target(self.target), self.threads)
         PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

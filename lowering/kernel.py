@@ -10,8 +10,8 @@ works element by element: then what remains of the group runs on its registers.
 """
 
 from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 
 from xdsl.dialects import func
@@ -40,6 +40,8 @@ from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf
 from xrelay.lowering.format import Format, row_major
 from xrelay.lowering.group import Group
 from xrelay.lowering.halo import clear_halo
+from xrelay.lowering.many_fields import STRATEGIES as JOINING
+from xrelay.lowering.many_fields import has_many_fields
 from xrelay.lowering.norm import channel_shape
 from xrelay.lowering.packing import Packing
 from xrelay.lowering.position import Position
@@ -69,6 +71,8 @@ PASSING_ON = (TupleOp, TupleGetItemOp, AnnotationOp)
 
 MAX_POSITIONS = 4
 """A value that is wanted at more positions at once is computed into scratch memory first."""
+TOO_MANY_POSITIONS = frozenset[Hashable](range(MAX_POSITIONS + 1))
+"""Those at which a value is wanted that has to be in memory."""
 
 
 MANY_LIGHT = 8
@@ -116,14 +120,20 @@ def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
     return Site(op, options.target, options.threads, constants, options.excluded, options.records)
 
 
+def _has_loops(op: Operation) -> bool:
+    """Whether an operator can get loops of its own."""
+    return type(op) in STRATEGIES and (type(op) not in JOINING or has_many_fields(op))
+
+
 def complex_operators(group: Group) -> list[Operation]:
     """
     The operators that get loops of their own: those with a strategy. Operators that can be evaluated
-    on demand, too, get them only when there is no other: the last change of layout, and after it
-    the last transpose that moves the last axis, if the rest of the group can run on its registers.
+    on demand, too, get them only for many fields, or when there is no other: the last change of layout,
+    and after it the last transpose that moves the last axis, if the rest of the group can run on its
+    registers.
     """
-    having = [op for op in group.ops if type(op) in STRATEGIES]
-    needed = [op for op in having if type(op) not in RULES]
+    having = [op for op in group.ops if _has_loops(op)]
+    needed = [op for op in having if type(op) not in RULES or has_many_fields(op)]
     if needed:
         return needed
     layouts = [op for op in having if not isinstance(op, TransposeOp)][-1:]
@@ -243,7 +253,7 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
     for op in group.ops:
         if op is not anchor and op in complex_ops:
             buffers = _result_buffers(ctx, op, group)
-            ctx.sinks = [partial(ctx.store, buffer) for buffer in buffers]
+            ctx.places = buffers
             places = dict(zip(_leaves(op.results[0]), buffers, strict=True))
             if type(op) not in RULES:
                 # Some read what they have written. Others ask for elements by the rule.
@@ -339,7 +349,7 @@ def _often_wanted(group: Group) -> set[Leaf]:
     wanted: dict[Leaf, set[Hashable]] = {leaf: {leaf} for leaf in source_leaves(group.result)}
     often: set[Leaf] = set()
 
-    def want(leaf: Leaf, positions: set[Hashable]) -> None:
+    def want(leaf: Leaf, positions: AbstractSet[Hashable]) -> None:
         known = wanted.setdefault(leaf, set())
         if len(known) <= MAX_POSITIONS:
             known |= positions
@@ -348,6 +358,7 @@ def _often_wanted(group: Group) -> set[Leaf]:
     for op in reversed(group.ops):
         if isinstance(op, PASSING_ON):
             continue
+        in_memory = has_many_fields(op)
         for leaf in _leaves(op.results[0]):
             positions, own = wanted.get(leaf, set()), set[Hashable]((leaf,))
             if op in complex_ops:
@@ -357,7 +368,9 @@ def _often_wanted(group: Group) -> set[Leaf]:
                 positions = own
             for operand in op.operands:
                 for field, source in zip(_leaves(operand), source_leaves(operand), strict=True):
-                    if isinstance(op, BROADCASTING):
+                    if in_memory:
+                        want(source, TOO_MANY_POSITIONS)
+                    elif isinstance(op, BROADCASTING):
                         want(source, positions)
                     else:
                         want(source, {(leaf, field, each) for each in positions})

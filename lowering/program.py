@@ -460,6 +460,7 @@ class _Lowering:
             scratch = call.kernel.scratch_bytes if call.kernel else 0
             lifetimes.append(Lifetime(scratch, number, number))
         plan = plan_memory(lifetimes)
+        tensors = self.tensors()
         name, threads = self.function.sym_name.data, self.options.threads
         entry = write_entry(name, self.calls, plan.offsets, threads, profile=self.profile)
         module = ModuleOp(
@@ -493,26 +494,28 @@ class _Lowering:
             plan.size,
             tuple(call.step for call in self.calls),
             tuple(
-                PlacedBuffer(offset, each.size, each.first, each.last, self.tensors(number))
+                PlacedBuffer(
+                    offset, each.size, each.first, each.last, tuple(tensors.get(number, ()))
+                )
                 for number, (each, offset) in enumerate(zip(lifetimes, plan.offsets, strict=True))
                 if each.size or number < len(self.buffer_sizes)
             ),
         )
 
-    def tensors(self, buffer: int) -> tuple[PlacedTensor, ...]:
-        """What lies in a numbered buffer."""
-        result: list[PlacedTensor] = []
+    def tensors(self) -> dict[int, list[PlacedTensor]]:
+        """What lies in the numbered buffers."""
+        result: dict[int, list[PlacedTensor]] = {}
         for leaf, step in self.placed:
             place = self.storage[leaf]
-            if (place.place, place.number) != ("buffer", buffer):
+            if place.place != "buffer":
                 continue
             relation = "part" if leaf in self.plan.parts else "own"
             if leaf in self.plan.in_place:
                 relation = "in place"
             type_ = value_types(leaf[0].type)[leaf[1]]
-            format = self.plan.format(leaf)
-            result.append(PlacedTensor(type_, format, place.before, step, relation))
-        return tuple(result)
+            placed = PlacedTensor(type_, self.plan.format(leaf), place.before, step, relation)
+            result.setdefault(place.number, []).append(placed)
+        return result
 
 
 def _returned(function: func.FuncOp) -> list[Leaf]:

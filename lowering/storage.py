@@ -208,6 +208,8 @@ class _Planner:
         """Lets elementwise kernels write over an operand that they are the last to read."""
         last: dict[Leaf, int] = {}
         for number, op in enumerate(self.program):
+            if isinstance(op, PASSING_ON):
+                continue  # Nobody reads yet; whoever does knows the tensor by its origin.
             for leaf in (*map(origin, _operand_leaves(op)), *_result_leaves(op)):
                 last[self.home(leaf)] = number
         for number, op in enumerate(self.program):

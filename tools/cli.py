@@ -481,11 +481,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_deep(args: argparse.Namespace) -> int:
-    """`run`, with room for Relay text, in which regions nest as deep as expressions do."""
+    """`run`, with room for texts, in which regions nest as deep as anyone likes."""
+    model = getattr(args, "model", None)
+    if model is None:
+        return run(args)
     from xrelay.deep import TooDeepError, with_room_for
 
     try:
-        return with_room_for(getattr(args, "model", None), lambda: run(args))
+        return with_room_for(model, lambda: run(args))
     except TooDeepError as error:
         raise CommandFailed(str(error), FAILED) from error
 

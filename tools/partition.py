@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from xrelay.cached import compile_model
+from xrelay.compile_model import compile_model
 from xrelay.compiler import read_model, require_weights
 from xrelay.coverage import Coverage, RegionCoverage, coverage
 from xrelay.partitioned import compile_partition, find_backends, partition
@@ -26,6 +26,7 @@ from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
 from xrelay.tools.tables import table_console
 from xrelay.tools.verify import TOLERANCE, largest_difference
+from xrelay.transforms.copying import copied
 
 SHOWN_OPERATORS = 5
 """How many operators of a region a table lists."""
@@ -48,7 +49,7 @@ def partition_model(args: argparse.Namespace) -> int:
             progress("read the model")
             module, name = read_model(Path(args.model), shapes, options.limits)
             require_weights(module)
-        original = module.clone() if args.run else None
+        original = copied(module) if args.run else None
         with failing_with(FAILED):
             partition(module, backends, progress, options.limits)
             report = coverage(module, backends)

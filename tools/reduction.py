@@ -26,6 +26,7 @@ from xrelay.analysis.walking import walk
 from xrelay.options import Progress, silent
 from xrelay.tools.errors import CommandFailed
 from xrelay.tools.semantics import ChangedResult, SemanticsCheck
+from xrelay.transforms.copying import copied
 
 MOST_TRIALS = 400
 """After so many smaller programs the smallest one so far is good enough."""
@@ -33,7 +34,7 @@ MOST_TRIALS = 400
 
 def is_changed(module: ModuleOp, step: ModulePass, ctx: Context) -> bool:
     """Whether a pass changes a result of a program, which stays as it is."""
-    copy = module.clone()
+    copy = copied(module)
     try:
         check = SemanticsCheck(copy)
         try:
@@ -80,7 +81,7 @@ class Part:
         block.add_op(func.ReturnOp(*results))
         type_ = FunctionType.from_lists(block.arg_types, [value.type for value in results])
         made = func.FuncOp(name, type_, Region(block))
-        copy = module.clone()
+        copy = copied(module)
         for op in list(copy.ops):
             if isinstance(op, func.FuncOp) and op.sym_name.data == name:
                 copy.body.block.insert_op_before(made, op)

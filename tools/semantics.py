@@ -31,6 +31,7 @@ from xrelay.interpreters.relay import interpret
 from xrelay.runtime.arguments import kind_of
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
 from xrelay.tools.verify import largest_difference, tolerance
+from xrelay.transforms.copying import copied
 
 Array = npt.NDArray[Any]
 Results = tuple[Any, ...]
@@ -176,7 +177,7 @@ class SemanticsCheck:
     """What a program computes, and what it computed before the last pass."""
 
     def __init__(self, module: ModuleOp):
-        self.module = module.clone()
+        self.module = copied(module)
         self.types: dict[str, FunctionType] = {}
         """Of the functions that are checked and that the program still has."""
         self.results: dict[Case, Results] = {}
@@ -245,7 +246,7 @@ class SemanticsCheck:
         for function in gone:
             del self.types[function]
         self.results = results
-        self.module = module.clone()
+        self.module = copied(module)
         self.passes += 1
 
     def compare(

@@ -30,10 +30,8 @@ Source: Relay's AlterOpLayout.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -46,8 +44,8 @@ from xrelay.analysis.blocking import (
     is_whole,
     plan_blocking,
 )
-from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.fusion import fusion_blocks
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.binary import (
     AddOp,
@@ -240,7 +238,7 @@ class BlockRewriter:
 
 
 @dataclass(frozen=True)
-class AlterOpLayoutPass(ModulePass):
+class AlterOpLayoutPass(RelayPass):
     """
     Puts images in blocks of channels where that is faster.
 
@@ -252,10 +250,9 @@ class AlterOpLayoutPass(ModulePass):
     lanes: int = 16
     """How many channels a block has: the elements of f32 in a vector register."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PassFailedException(f"'lanes' is {self.lanes}, expected at least 1")
-        check_dominance(op)  # Costs are computed against the order of the program.
         is_kept = Within(keeps_body)
         for block in fusion_blocks(op):
             parent = block.parent_op()

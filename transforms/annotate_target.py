@@ -17,11 +17,9 @@ Source: Relay's AnnotateTarget, which puts operands that were annotated before i
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -33,6 +31,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.annotation import AnnotationPlan, OperandAnnotation, plan_annotation
 from xrelay.analysis.compilers import DEFAULT, Targets
 from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
@@ -51,8 +50,10 @@ class AnnotateOperands(RewritePattern):
         operands = list(op.operands)
         for annotation in self.operands[op]:
             value = operands[annotation.index]
-            if isinstance(value.owner, CompilerBeginOp):
-                value = value.owner.data  # One for `default`, which is redone.
+            if isinstance(border := value.owner, CompilerBeginOp):
+                if annotation.end is None and border.compiler.data == annotation.begin:
+                    continue
+                value = border.data  # One for `default`, which is redone.
             for compiler, kind in (
                 (annotation.end, CompilerEndOp),
                 (annotation.begin, CompilerBeginOp),
@@ -64,11 +65,11 @@ class AnnotateOperands(RewritePattern):
                     rewriter.insert(border)
                     value = border.result
             operands[annotation.index] = value
-        before = op.operands[:]
+        replaced = op.operands[:]
         # All at once: each change of one operand is a pass over all of them.
         op.operands = operands
         rewriter.notify_op_modified(op)
-        erase_unused(before, rewriter)
+        erase_unused(replaced, rewriter)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def annotate(function: func.FuncOp, plan: AnnotationPlan) -> None:
 
 
 @dataclass(frozen=True)
-class AnnotateTargetPass(ModulePass):
+class AnnotateTargetPass(RelayPass):
     """
     Marks the regions of compilers.
 
@@ -114,7 +115,7 @@ class AnnotateTargetPass(ModulePass):
     without an entry are asked through `xrelay.analysis.compilers.REGISTRY`.
     """
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         if not self.targets or not all(self.targets) or DEFAULT in self.targets:
             raise PassFailedException(
                 f"'targets' is {', '.join(self.targets) or 'empty'}, expected names of compilers "

@@ -20,17 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation
-from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.fusion import FusionPlan, fusion_blocks
 from xrelay.analysis.fusion_file import groups_of_data, linked_params
 from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
 from xrelay.analysis.names import described
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import has_flag
 from xrelay.runtime.reading import read_source
 from xrelay.transforms.outline_groups import outline_groups
@@ -45,7 +43,7 @@ of the values that these groups have in GROUP.
 
 
 @dataclass(frozen=True)
-class ApplyFusionPlanPass(ModulePass):
+class ApplyFusionPlanPass(RelayPass):
     """
     Fuses the groups of a plan.
 
@@ -64,8 +62,7 @@ class ApplyFusionPlanPass(ModulePass):
     in the file say so, or the module's attribute `link-params`.
     """
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)  # No order of the groups suits operators that use each other.
+    def rewrite(self, op: ModuleOp) -> None:
         if not self.file:
             link_params, plans = self.link_params, self._plans(_marked_groups(op))
         else:

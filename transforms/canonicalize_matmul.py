@@ -32,13 +32,12 @@ compilers.
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import MultiplyOp
 from xrelay.dialects.core import ConstantOp
@@ -134,11 +133,11 @@ class DenseOfMatrices(RewritePattern):
 
 
 @dataclass(frozen=True)
-class CanonicalizeMatmulPass(ModulePass):
+class CanonicalizeMatmulPass(RelayPass):
     """Products with a constant matrix become a dense; transposes of others move into them."""
 
     name = "canonicalize-matmul"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         for pattern in (DenseOfMatrices(), RightAsItLies()):
             PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

@@ -29,7 +29,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from xrelay.analysis.constants import number_of
 from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
@@ -39,7 +38,7 @@ from xrelay.dialects.norm import BiasAddOp
 from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
 from xrelay.dialects.transform import ConcatenateOp, StridedSliceOp
 from xrelay.dialects.unary import ElementwiseUnaryOp
-from xrelay.transforms.rewriting import Emitter, shape_of
+from xrelay.transforms.rewriting import Emitter, known_array, shape_of
 
 UNITS = ("units", "channels")
 """Properties that repeat the number of outputs, which changes."""
@@ -152,8 +151,10 @@ class Combiner(ABC):
         if not all(map(early, others)):
             return None
         if all(not shape_of(other) for other in others):
-            number = number_of(others[0])
-            if number is None or any(number_of(other) != number for other in others):
+            # Bit by bit: 0 and -0 are equal, and what is divided by them is not.
+            numbers = [known_array(other) for other in others]
+            bits = {number.tobytes() for number in numbers if number is not None}
+            if len(bits) != 1 or any(number is None for number in numbers):
                 return None
             other = placed(emit, others[0])
         else:

@@ -10,11 +10,10 @@ Source: Relay's CombineParallelBatchMatmul.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.dense import BatchMatmulOp
 from xrelay.transforms.combine_parallel import Combiner
 from xrelay.transforms.rewriting import has_static_type
@@ -33,7 +32,7 @@ class BatchMatmulCombiner(Combiner):
 
 
 @dataclass(frozen=True)
-class CombineParallelBatchMatmulPass(ModulePass):
+class CombineParallelBatchMatmulPass(RelayPass):
     """Makes one `relay.nn.batch_matmul` of several on the same data."""
 
     name = "combine-parallel-batch-matmul"
@@ -41,5 +40,5 @@ class CombineParallelBatchMatmulPass(ModulePass):
     min_num_branches: int = 3
     """Fewer branches stay."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         BatchMatmulCombiner(self.min_num_branches, weight_axis=1, output_axis=-1).combine(op)

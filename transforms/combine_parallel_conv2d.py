@@ -10,11 +10,10 @@ Source: Relay's CombineParallelConv2D.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.layout import IMAGE
 from xrelay.transforms.combine_parallel import Combiner
@@ -36,7 +35,7 @@ class Conv2DCombiner(Combiner):
 
 
 @dataclass(frozen=True)
-class CombineParallelConv2DPass(ModulePass):
+class CombineParallelConv2DPass(RelayPass):
     """Makes one `relay.nn.conv2d` of several on the same data."""
 
     name = "combine-parallel-conv2d"
@@ -44,5 +43,5 @@ class CombineParallelConv2DPass(ModulePass):
     min_num_branches: int = 3
     """Fewer branches stay."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         Conv2DCombiner(self.min_num_branches, weight_axis=0, output_axis=1).combine(op)

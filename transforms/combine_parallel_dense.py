@@ -10,11 +10,10 @@ Source: Relay's CombineParallelDense with `to_batch=False`.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.dense import DenseOp
 from xrelay.transforms.combine_parallel import Combiner
 from xrelay.transforms.rewriting import has_static_type
@@ -31,7 +30,7 @@ class DenseCombiner(Combiner):
 
 
 @dataclass(frozen=True)
-class CombineParallelDensePass(ModulePass):
+class CombineParallelDensePass(RelayPass):
     """Makes one `relay.nn.dense` of several on the same data."""
 
     name = "combine-parallel-dense"
@@ -39,5 +38,5 @@ class CombineParallelDensePass(ModulePass):
     min_num_branches: int = 3
     """Fewer branches stay."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         DenseCombiner(self.min_num_branches, weight_axis=0, output_axis=-1).combine(op)

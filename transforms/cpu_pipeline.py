@@ -8,11 +8,7 @@ a transformer.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from xrelay.analysis.dominance import check_dominance
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -35,7 +31,7 @@ from xrelay.transforms.sink_reshape import SinkReshapePass
 from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 
 
-def cpu_pipeline(lanes: int = 16) -> tuple[ModulePass, ...]:
+def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
     """The passes in order, for a CPU whose vectors hold `lanes` elements of f32."""
     return (
         # `let` of Relay programs only names values; patterns of several operators look through none.
@@ -102,9 +98,5 @@ class CpuPipelinePass(PassSequence):
     lanes: int = 16
     """Elements of f32 in a vector: 16 for AVX-512, 8 for AVX2, 4 for 128-bit vectors."""
 
-    def steps(self) -> tuple[ModulePass, ...]:
+    def steps(self) -> tuple[RelayPass, ...]:
         return cpu_pipeline(self.lanes)
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)
-        super().apply(ctx, op)

@@ -16,14 +16,14 @@ Source: Relay's DeadCodeElimination. Its `inline_once` has no counterpart where 
 
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
-from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, SymbolOpInterface, SymbolTable, is_side_effect_free
+from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
 
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import Within, keeps_body
+from xrelay.analysis.symbols import Symbols
 from xrelay.analysis.walking import walk
 
 
@@ -33,6 +33,7 @@ class Purity:
 
     module: ModuleOp
     functions: dict[str, bool] = field(default_factory=dict[str, bool])
+    symbols: Symbols = field(default_factory=Symbols)
 
     def is_pure(self, op: Operation) -> bool:
         """Whether nobody notices that `op` does not run, when its results are not used."""
@@ -56,7 +57,7 @@ class Purity:
         known = self.functions.get(name)
         if known is None:
             self.functions[name] = False
-            callee = SymbolTable.lookup_symbol(self.module, name)
+            callee = self.symbols.lookup(self.module, name)
             known = isinstance(callee, func.FuncOp) and bool(callee.body.blocks)
             known = known and all(map(self.is_pure_inside, _inside(callee)))
             self.functions[name] = known
@@ -68,12 +69,12 @@ def _inside(op: Operation | None) -> list[Operation]:
 
 
 @dataclass(frozen=True)
-class DeadCodeEliminationPass(ModulePass):
+class DeadCodeEliminationPass(RelayPass):
     """Erases what has no effect."""
 
     name = "dead-code-elimination"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         purity, is_kept = Purity(op), Within(keeps_body)
         for region in op.regions:
             self.sweep(region, purity, is_kept)

@@ -20,15 +20,14 @@ Source: Relay's DefuseOps, which matches parameters by name and inlines all func
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import has_flag
 from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp, TupleGetItemOp, TupleOp
 
@@ -74,7 +73,7 @@ class InlineBody(RewritePattern):
 
 
 @dataclass(frozen=True)
-class DefuseOpsPass(ModulePass):
+class DefuseOpsPass(RelayPass):
     """Inlines the bodies of `relay.fused`."""
 
     name = "defuse-ops"
@@ -82,7 +81,7 @@ class DefuseOpsPass(ModulePass):
     include_composite: bool = False
     """Also inline `relay.composite`, and enter functions with `Compiler`."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         pattern = InlineBody(self.include_composite)
         PatternWalker(Outside(pattern.keeps_body, pattern), apply_recursively=False).rewrite_module(
             op

@@ -20,7 +20,6 @@ Source: Relay's DynamicToStatic.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -77,7 +76,7 @@ class DynamicToStaticPass(FoldingPass):
 
     name = "dynamic-to-static"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in walk(op)):
             fold = FoldOperator(self.max_bytes, limits=Limits(max_bytes=self.limit))
             ShapeResolution(op, fold).run()

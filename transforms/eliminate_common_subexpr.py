@@ -18,15 +18,15 @@ Source: Relay's EliminateCommonSubexpr, whose callback `fskip` is `skip` here.
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.shapes import flattened
 
 Known = dict[Hashable, Operation]
 
@@ -45,7 +45,7 @@ def operation_key(op: Operation) -> Hashable:
     """Equal for operations that compute the same."""
     properties: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.properties.items(), key=_name))
     attributes: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.attributes.items(), key=_name))
-    types = tuple(result.type for result in op.results)
+    types = tuple(flattened(result.type) for result in op.results)
     return op.name, properties, attributes, types, tuple(map(operand_key, op.operands))
 
 
@@ -54,7 +54,7 @@ def _name(item: tuple[str, Attribute]) -> str:
 
 
 @dataclass(frozen=True)
-class EliminateCommonSubexprPass(ModulePass):
+class EliminateCommonSubexprPass(RelayPass):
     """Replaces operations by earlier ones that compute the same."""
 
     name = "eliminate-common-subexpr"
@@ -62,7 +62,7 @@ class EliminateCommonSubexprPass(ModulePass):
     skip: tuple[str, ...] = ()
     """Names of operations that all stay (`relay.cast`)."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         is_kept = Within(keeps_body)
         for block in op.body.blocks:
             self.sweep(block, {}, is_kept)

@@ -9,28 +9,26 @@ condition is a constant the branch that is taken stays.
 What is on a device (`relay.on_device`) stays there: operators see the constant behind it, and it stays
 around a folded one.
 
-Leaves alone: copies between devices, dead code, operators without operands (`relay.zeros` is smaller than its elements), operators
-with side effects, the bodies of `relay.fused` and `relay.composite`, functions for other
-compilers, constants whose bytes did not come with the text,
-results over `max-bytes` that are larger than what they are computed from, and results over 2 GiB. What
-is larger than `limit` fails the pass. Sizes are those of types that are inferred from the numbers in the
-operands too (`relay.arange`, `relay.dyn.*`), before anything is computed.
+Leaves alone: copies between devices, dead code, operators without operands (`relay.zeros` is smaller than
+its elements), operators with side effects, the bodies of `relay.fused` and `relay.composite`, functions for
+other compilers, constants whose bytes did not come with the text, results of which the stated type leaves
+dimensions open (`infer-type` fills them in), results over `max-bytes` that are larger than what they are
+computed from, and results over 2 GiB. What is larger than `limit` fails the pass. Sizes are those of types
+that are inferred from the numbers in the operands too (`relay.arange`, `relay.dyn.*`), before anything is
+computed.
 
 Source: Relay's FoldConstant.
 """
 
-from abc import ABC
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -40,9 +38,9 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.names import described
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
@@ -130,6 +128,8 @@ class FoldOperator(RewritePattern):
     def _replace(self, op: Operation, result: Any, rewriter: PatternRewriter) -> None:
         sources = tuple(dict.fromkeys(op.operands))
         new = _constants(result)
+        if new[-1].result_types != op.result_types:
+            return  # Not every user takes another type than the stated one.
         for constant in new:
             constant.location = op.location
         rewriter.replace(op, new)
@@ -245,7 +245,7 @@ def _constants(value: Any) -> list[Operation]:
 
 
 @dataclass(frozen=True)
-class FoldingPass(ModulePass, ABC):
+class FoldingPass(RelayPass):
     """A pass that computes constants."""
 
     max_bytes: int = 1 << 20
@@ -264,8 +264,7 @@ class FoldConstantPass(FoldingPass):
     fold_qnn: bool = True
     """Whether operators on quantised tensors are folded, too. (The original's default is not to.)"""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)  # What becomes a field of a tuple may not be the operand of that tuple.
+    def rewrite(self, op: ModuleOp) -> None:
         patterns: list[RewritePattern] = [
             FoldOperator(self.max_bytes, self.fold_qnn, Limits(max_bytes=self.limit)),
             FoldBranch(),

@@ -18,14 +18,12 @@ Source: Relay's FoldExplicitPadding, which folds pads of zeros into max_pool2d f
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
@@ -88,11 +86,10 @@ class AbsorbPad(RewritePattern):
 
 
 @dataclass(frozen=True)
-class FoldExplicitPaddingPass(ModulePass):
+class FoldExplicitPaddingPass(RelayPass):
     """Folds pads into the padding of the operators after them."""
 
     name = "fold-explicit-padding"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)  # Operators that use each other could be rewritten for ever.
+    def rewrite(self, op: ModuleOp) -> None:
         PatternWalker(Outside(keeps_body, AbsorbPad())).rewrite_module(op)

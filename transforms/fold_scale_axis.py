@@ -27,15 +27,14 @@ Source: Relay's FoldScaleAxis. Scales along the axes of non-constant weights fol
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scale_axis import Direction, Edit, Plan, plan
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import DivideOp, MultiplyOp
@@ -86,7 +85,7 @@ class FoldScale(RewritePattern):
 
 
 @dataclass(frozen=True)
-class FoldScaleAxisPass(ModulePass):
+class FoldScaleAxisPass(RelayPass):
     """Folds multiplications by constants into weights, backward and then forward."""
 
     name = "fold-scale-axis"
@@ -96,7 +95,7 @@ class FoldScaleAxisPass(ModulePass):
     constant_weights: bool = False
     """Leave multiplications whose weight or summand is not constant."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         for direction in self.directions:
             if direction not in ("backward", "forward"):
                 raise PassFailedException(

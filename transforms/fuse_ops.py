@@ -28,17 +28,16 @@ Source: Relay's FuseOps.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from xrelay.analysis.fusion import FusionOptions, fusion_blocks, plan_fusion
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import has_flag
 from xrelay.transforms.outline_groups import outline_groups
 
 
 @dataclass(frozen=True)
-class FuseOpsPass(ModulePass):
+class FuseOpsPass(RelayPass):
     """
     Groups operators into `relay.fused`.
 
@@ -68,7 +67,7 @@ class FuseOpsPass(ModulePass):
         """The pass that fuses by these options."""
         return cls(**vars(options))
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         link_params = self.link_params
         if link_params is None:
             link_params = has_flag(op, ("link-params",))

@@ -21,15 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.names import described
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.walking import walk
 from xrelay.dialects.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.base import RelayOp
@@ -54,12 +53,12 @@ TYPED_BY_OPERANDS = (
 
 
 @dataclass(frozen=True)
-class InferTypePass(ModulePass):
+class InferTypePass(RelayPass):
     """States the most precise types."""
 
     name = "infer-type"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         TypeInference(op).run()
 
 

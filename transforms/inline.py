@@ -20,10 +20,8 @@ Source: Relay's Inline.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -34,6 +32,7 @@ from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.call_graph import CallGraph, symbols_used
 from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.functional import ApplyOp, GlobalVarOp, type_params_of
 from xrelay.transforms.inlining import closure_of, compiler_of, inline_call
 
@@ -72,7 +71,7 @@ class InlineValue(RewritePattern):
 
 
 @dataclass(frozen=True)
-class InlinePass(ModulePass):
+class InlinePass(RelayPass):
     """Inlines functions with `Inline`."""
 
     name = "inline"
@@ -80,7 +79,7 @@ class InlinePass(ModulePass):
     calls: bool = False
     """Whether functions without `Inline` are inlined too, unless another compiler takes them."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
         inlinable = graph.inlinable(calls=self.calls)
         patterns = GreedyRewritePatternApplier(

@@ -14,10 +14,8 @@ Source: Relay's InlineCompilerFunctionsBoundTo.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     RewritePattern,
@@ -28,6 +26,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.call_graph import CallGraph, symbols_used
 from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core import CompositeOp
 from xrelay.transforms.defuse_ops import inline_body
 from xrelay.transforms.inlining import compiler_of, inline_call
@@ -49,7 +48,7 @@ class InlineCompilerFunction(RewritePattern):
 
 
 @dataclass(frozen=True)
-class InlineCompilerFunctionsPass(ModulePass):
+class InlineCompilerFunctionsPass(RelayPass):
     """
     Inlines functions that are for compilers.
 
@@ -61,7 +60,7 @@ class InlineCompilerFunctionsPass(ModulePass):
     functions: tuple[str, ...] = ()
     """The functions to inline; all that have `Compiler` when none is named."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
         available = [name for name, f in graph.functions.items() if compiler_of(f) is not None]
         for name in self.functions:

@@ -27,13 +27,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.binary import (
     DivideOp,
@@ -155,12 +154,12 @@ class Legalize(RewritePattern):
 
 
 @dataclass(frozen=True)
-class LegalizePass(ModulePass):
+class LegalizePass(RelayPass):
     """Replaces operators that have no kernels of their own."""
 
     name = "legalize"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         PatternWalker(
             Outside(belongs_to_backend, Legalize()), apply_recursively=False
         ).rewrite_module(op)

@@ -30,10 +30,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue, TypeAttribute
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -42,6 +40,7 @@ from xdsl.pattern_rewriter import (
 )
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
 from xrelay.dialects.core import TupleOp
@@ -257,12 +256,12 @@ class TransposedAsConvolutions(RewritePattern):
 
 
 @dataclass(frozen=True)
-class LegalizeConvolutionsPass(ModulePass):
+class LegalizeConvolutionsPass(RelayPass):
     """Replaces convolutions that have no kernels of their own."""
 
     name = "legalize-convolutions"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         patterns = GreedyRewritePatternApplier(
             [LineAsImage(), TransposedAsConvolutions()], dce_enabled=False
         )

@@ -24,13 +24,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.conv import (
     Conv2DOp,
@@ -154,12 +153,12 @@ class MergeTransforms(RewritePattern):
 
 
 @dataclass(frozen=True)
-class LegalizeLayoutsPass(ModulePass):
+class LegalizeLayoutsPass(RelayPass):
     """Changes the layouts of convolutions and pools into those that kernels know."""
 
     name = "legalize-layouts"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         for pattern in (LegalizeLayout(), MergeTransforms()):
             PatternWalker(
                 Outside(belongs_to_backend, pattern), apply_recursively=False

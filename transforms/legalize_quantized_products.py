@@ -16,13 +16,12 @@ Source: Relay's qnn.Canonicalize.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.binary import SubtractOp
 from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS, QnnProductOp
@@ -65,12 +64,12 @@ class ProductOfIntegers(RewritePattern):
 
 
 @dataclass(frozen=True)
-class LegalizeQuantizedProductsPass(ModulePass):
+class LegalizeQuantizedProductsPass(RelayPass):
     """Replaces products of quantised tensors by products of integers."""
 
     name = "legalize-quantized-products"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         PatternWalker(
             Outside(belongs_to_backend, ProductOfIntegers()), apply_recursively=False
         ).rewrite_module(op)

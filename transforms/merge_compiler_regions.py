@@ -20,20 +20,19 @@ Source: Relay's MergeCompilerRegions.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.region_merging import plan_merge
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.walking import walk
 from xrelay.transforms.borders import RemoveBorders
 
 
 @dataclass(frozen=True)
-class MergeCompilerRegionsPass(ModulePass):
+class MergeCompilerRegionsPass(RelayPass):
     """Merges regions for the same compiler."""
 
     name = "merge-compiler-regions"
@@ -44,7 +43,7 @@ class MergeCompilerRegionsPass(ModulePass):
     is not taken.
     """
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         for function in walk(op):
             if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
                 plan = plan_merge(function, speculate=self.speculate)

@@ -18,11 +18,9 @@ Source: Relay's MergeComposite.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import PassFailedException
 
@@ -30,6 +28,7 @@ from xrelay.analysis.compilers import REGISTRY
 from xrelay.analysis.pattern_groups import PatternGroup, find_groups
 from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.patterns import CompositePattern
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.walking import walk
 from xrelay.dialects.core import CompositeOp, YieldOp
@@ -89,7 +88,7 @@ def merge_composites(op: ModuleOp, table: Sequence[CompositePattern]) -> None:
 
 
 @dataclass(frozen=True)
-class MergeCompositePass(ModulePass):
+class MergeCompositePass(RelayPass):
     """
     Makes composites for compilers.
 
@@ -101,7 +100,7 @@ class MergeCompositePass(ModulePass):
     targets: tuple[str, ...] = ()
     """The compilers whose tables are used, one after the other."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         if not self.targets:
             raise PassFailedException("'targets' is empty, expected names of compilers")
         tables = [REGISTRY.get(target).patterns for target in self.targets]

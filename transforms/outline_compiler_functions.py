@@ -14,11 +14,9 @@ Source: Relay's OutlineCompilerFunctions (`…WithExistingGlobalSymbols`).
 
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import OpResult
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     RewritePattern,
@@ -30,6 +28,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.dependencies import block_of, encloses
 from xrelay.analysis.names import described, module_symbols, sanitized, unused_name
 from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.walking import walk
 from xrelay.dialects.functional import ApplyOp, ClosureOp, GlobalVarOp
 from xrelay.transforms.inlining import compiler_of
@@ -112,7 +111,7 @@ class OutlineClosure(RewritePattern):
 
 
 @dataclass(frozen=True)
-class OutlineCompilerFunctionsPass(ModulePass):
+class OutlineCompilerFunctionsPass(RelayPass):
     """Makes functions of the module of function values for compilers."""
 
     name = "outline-compiler-functions"
@@ -120,7 +119,7 @@ class OutlineCompilerFunctionsPass(ModulePass):
     compiler: str = ""
     """The compiler whose functions are outlined; all when none is named."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         outline = OutlineClosure(op, self.compiler, module_symbols(op))
         PatternWalker(outline, apply_recursively=False).rewrite_module(op)
         op.body.block.add_ops(outline.made.values())

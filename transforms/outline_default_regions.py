@@ -22,16 +22,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.compilers import DEFAULT
 from xrelay.analysis.dependencies import Effects
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.walking import walk
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.operands import exchange_operands
@@ -258,7 +257,7 @@ def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[fun
 
 
 @dataclass(frozen=True)
-class OutlineDefaultRegionsPass(ModulePass):
+class OutlineDefaultRegionsPass(RelayPass):
     """
     Makes functions of what no compiler takes.
 
@@ -270,7 +269,7 @@ class OutlineDefaultRegionsPass(ModulePass):
     function: str = "main"
     """The name of the function."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         found = SymbolTable.lookup_symbol(op, StringAttr(self.function))
         if not isinstance(found, func.FuncOp) or len(found.body.blocks) != 1:
             raise PassFailedException(f"there is no function @{self.function} of one block")

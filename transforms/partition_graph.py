@@ -25,11 +25,9 @@ Source: Relay's PartitionGraph.
 
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -44,6 +42,7 @@ from xrelay.analysis.compilers import DEFAULT, REGISTRY
 from xrelay.analysis.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
 from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.walking import walk
 from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
 from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
@@ -271,7 +270,7 @@ def hand_over(function: func.FuncOp) -> func.FuncOp:
 
 
 @dataclass(frozen=True)
-class PartitionGraphPass(ModulePass):
+class PartitionGraphPass(RelayPass):
     """Makes functions of the regions of compilers."""
 
     name = "partition-graph"
@@ -281,7 +280,7 @@ class PartitionGraphPass(ModulePass):
     bind_constants: bool = True
     """Whether constants that enter a region move into its function."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         PatternWalker(
             GreedyRewritePatternApplier(
                 [RemoveBorders(in_front_of_default), FlattenTupleOutput()], dce_enabled=False

@@ -4,22 +4,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xrelay.analysis.relay_pass import RelayPass
+
 
 @dataclass(frozen=True)
-class PassSequence(ModulePass, ABC):
+class PassSequence(RelayPass, ABC):
     """A pass that runs others. Tools that watch passes look at each of these."""
 
     @abstractmethod
-    def steps(self) -> tuple[ModulePass, ...]:
+    def steps(self) -> tuple[RelayPass, ...]:
         """The passes in order."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         for step in self.steps():
-            step.apply(ctx, op)
+            step.rewrite(op)
 
 
 def flattened(passes: Iterable[ModulePass]) -> tuple[ModulePass, ...]:

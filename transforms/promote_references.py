@@ -24,13 +24,12 @@ Source: LLVM's mem2reg, for one block. Relay keeps references until they run.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from xrelay.analysis.dependencies import block_of
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluation_order
 from xrelay.analysis.walking import walk
 from xrelay.dialects.base import tuple_type
@@ -167,12 +166,12 @@ def references(root: Operation) -> Iterator[Operation]:
 
 
 @dataclass(frozen=True)
-class PromoteReferencesPass(ModulePass):
+class PromoteReferencesPass(RelayPass):
     """Replaces references by values."""
 
     name = "promote-references"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         for function in walk(op):
             if isinstance(function, func.FuncOp) and not has_flag(function, UNFUSED_FUNCTIONS):
                 promote_references(function)

@@ -28,18 +28,18 @@ tried from the results to the inputs, the largest sub-graph first.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.matching import Match, match
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, wildcard
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
@@ -295,8 +295,8 @@ _ERF = _op(
     _op(
         ErfOp,
         one_of(
-            _op(DivideOp, X, is_number(1.41421356)),
-            _op(MultiplyOp, X, is_number(0.70710678)),
+            _op(DivideOp, X, is_number(sqrt(2))),
+            _op(MultiplyOp, X, is_number(sqrt(0.5))),
         ),
     ),
     is_number(1),
@@ -310,7 +310,7 @@ _INNER = one_of(
         _op(AddOp, _op(MultiplyOp, _square(_x), is_number(0.044715)), is_number(1)),
     ),
 )
-_TANH = _op(AddOp, _op(TanhOp, _op(MultiplyOp, _INNER, is_number(0.79788456))), is_number(1))
+_TANH = _op(AddOp, _op(TanhOp, _op(MultiplyOp, _INNER, is_number(sqrt(2 / pi)))), is_number(1))
 
 
 def _gelu(factor: Pattern) -> Pattern:
@@ -408,7 +408,7 @@ class Recognize(RewritePattern):
 
 
 @dataclass(frozen=True)
-class RecognizeOperatorsPass(ModulePass):
+class RecognizeOperatorsPass(RelayPass):
     """Finds the operators that exporters decompose."""
 
     name = "recognize-operators"
@@ -418,7 +418,7 @@ class RecognizeOperatorsPass(ModulePass):
     attention: bool = False
     """Also make composites of scaled dot-product attention."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         options = {"": True, "composites": self.composites, "attention": self.attention}
         rules = [rule for rule in RULES if options[rule.option]]
         PatternWalker(

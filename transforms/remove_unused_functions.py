@@ -11,17 +11,16 @@ Source: Relay's RemoveUnusedFunctions.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.call_graph import CallGraph
+from xrelay.analysis.relay_pass import RelayPass
 
 
 @dataclass(frozen=True)
-class RemoveUnusedFunctionsPass(ModulePass):
+class RemoveUnusedFunctionsPass(RelayPass):
     """
     Removes the functions that no entry needs.
 
@@ -33,7 +32,7 @@ class RemoveUnusedFunctionsPass(ModulePass):
     entry_functions: tuple[str, ...] = ("main",)
     """The functions that are called from outside."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
         for entry in self.entry_functions:
             if entry not in graph.functions:

@@ -32,15 +32,13 @@ from dataclasses import dataclass
 from math import frexp, isfinite
 
 import numpy as np
-from xdsl.context import Context
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, i1
 from xdsl.ir import Operation, SSAValue, TypeAttribute
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.constants import number_of
-from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import (
     AddOp,
@@ -466,7 +464,7 @@ class ApplyRules(RewritePattern):
 
 
 @dataclass(frozen=True)
-class SimplifyExprPass(ModulePass):
+class SimplifyExprPass(RelayPass):
     """Applies algebraic rules until none holds."""
 
     name = "simplify-expr"
@@ -476,8 +474,7 @@ class SimplifyExprPass(ModulePass):
     reassociate: bool = False
     """Combine floating-point constants, which changes when intermediate results overflow."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)  # Operators that use each other could be rewritten for ever.
+    def rewrite(self, op: ModuleOp) -> None:
         options = {
             "": True,
             "ignore_signed_zeros": self.ignore_signed_zeros,

@@ -27,10 +27,8 @@ Source: Relay's SimplifyInference.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -39,6 +37,7 @@ from xdsl.pattern_rewriter import (
 )
 
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.core import TupleGetItemOp
@@ -141,7 +140,7 @@ class Standardize(RewritePattern):
 
 
 @dataclass(frozen=True)
-class SimplifyInferencePass(ModulePass):
+class SimplifyInferencePass(RelayPass):
     """Rewrites operators that only differ from simpler ones while a model is trained."""
 
     name = "simplify-inference"
@@ -149,7 +148,7 @@ class SimplifyInferencePass(ModulePass):
     keep_norms: bool = False
     """Leave layer, instance and group normalisation as they are."""
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         patterns: list[RewritePattern] = [ScaleAndShift(), SkipDropout()]
         if not self.keep_norms:
             patterns.append(Standardize())

@@ -27,14 +27,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.dominance import check_dominance
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
@@ -301,11 +299,10 @@ class SinkReshape(RewritePattern):
 
 
 @dataclass(frozen=True)
-class SinkReshapePass(ModulePass):
+class SinkReshapePass(RelayPass):
     """Moves reshapes towards the results."""
 
     name = "sink-reshape"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_dominance(op)  # Operators that use each other could be rewritten for ever.
+    def rewrite(self, op: ModuleOp) -> None:
         PatternWalker(Outside(keeps_body, SinkReshape(Fed(op)))).rewrite_module(op)

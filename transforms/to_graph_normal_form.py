@@ -13,21 +13,20 @@ no question of what may be computed later.
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.functional import ClosureOp, LetOp
 
 
 @dataclass(frozen=True)
-class ToGraphNormalFormPass(ModulePass):
+class ToGraphNormalFormPass(RelayPass):
     """Replaces the results of `relay.let` by their operands."""
 
     name = "to-graph-normal-form"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, op: ModuleOp) -> None:
         pending: list[Operation] = [op]
         while pending:
             for region in pending.pop().regions:

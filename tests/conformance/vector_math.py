@@ -23,7 +23,7 @@ from activations import ACTIVATIONS, ROWS, Activation, largest_error, model, num
 from float_errors import ORACLES, errors, unreached
 from vector_functions import FUNCTIONS, compiled, targets_here
 
-from xrelay.cached import compile_model
+from xrelay.compile_model import compile_model
 
 CHUNK = 1 << 15
 """Small enough for arrays to stay in the cache."""

@@ -15,7 +15,7 @@ from graphs import Graph
 from onnx.reference import ReferenceEvaluator
 from vector_functions import OPERATORS
 
-from xrelay.cached import compile_model
+from xrelay.compile_model import compile_model
 from xrelay.frontends.onnx import import_model
 from xrelay.interpreters.relay import interpret
 

@@ -1,5 +1,7 @@
 """Code grows with the program, not with windows, fields or the number of ways through a group."""
 
+from functools import partial
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -76,6 +78,46 @@ def test_concatenation_of_many_fields():
         helper.make_node("Tanh", ["joined"], ["y"]),
     ]
     check(model_of(nodes, [400]), [400])
+
+
+def uneven(count: int, axis: int) -> list[tuple[int, int, int]]:
+    """Shapes of tensors that can be joined: some are empty, one is long."""
+    lengths = [100 if i == 3 else i * 7 % 5 for i in range(count)]
+    return [(*(2, 3, 4)[:axis], length, *(2, 3, 4)[axis + 1 :]) for length in lengths]
+
+
+@pytest.mark.parametrize(("axis", "threads"), [(0, 1), (1, 2), (2, 1), (2, 3)])
+def test_many_fields_are_joined_and_cut(axis: int, threads: int):
+    shapes = uneven(70, axis)
+    data = np.random.default_rng(axis).standard_normal
+    arrays = {f"x{i}": data(shape).astype(np.float32) for i, shape in enumerate(shapes)}
+    whole = np.concatenate(list(arrays.values()), axis)
+    pieces = [f"piece{i}" for i in range(70)]
+    names = [f"abs{i}" if i % 9 == 0 else name for i, name in enumerate(arrays)]
+    nodes = [
+        *(helper.make_node("Abs", [f"x{i}"], [f"abs{i}"]) for i in range(0, 70, 9)),
+        helper.make_node("Concat", names, ["joined"], axis=axis),
+        helper.make_node("Neg", ["joined"], ["y"]),
+        helper.make_node("Split", ["all", "lengths"], pieces, axis=axis),
+    ]
+    float_info = partial(helper.make_tensor_value_info, elem_type=TensorProto.FLOAT)
+    inputs = [*(float_info(name, shape=each.shape) for name, each in arrays.items())]
+    lengths = helper.make_tensor("lengths", TensorProto.INT64, [70], [s[axis] for s in shapes])
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [*inputs, float_info("all", shape=whole.shape)],
+        [float_info(name, shape=None) for name in ("y", *pieces)],
+        [lengths],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    compiled = xrelay.compile(model, threads=threads, cache=False)
+    assert sum("table" in step.implementation for step in compiled.signature.steps) == 2
+    y, *cut = compiled.run({**arrays, "all": whole}).values()
+    fields = [np.abs(x) if i % 9 == 0 else x for i, x in enumerate(arrays.values())]
+    np.testing.assert_array_equal(y, -np.concatenate(fields, axis))
+    for found, expected in zip(cut, arrays.values(), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("size", [8, 28, 56])

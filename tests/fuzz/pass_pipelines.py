@@ -168,8 +168,12 @@ def option_text(value: Any) -> str:
 
 
 def random_program(random: Random) -> ModuleOp | None:
-    """An imported graph, a program of the tests of fusion, or one of kernels. None if it is refused."""
+    """An imported graph, or a program of the tests of attributes, fusion or kernels. None if it is refused."""
     kind = random.random()
+    if kind < 0.25:
+        programs = importlib.import_module("attribute_programs")
+        theme, dtype = random.choice(programs.THEMES), random.choice(programs.DTYPES)
+        return programs.random_program(random.randrange(10**6), theme, dtype).module().clone()
     if kind < 0.6:
         try:
             return import_model(random_model(random))

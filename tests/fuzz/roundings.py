@@ -22,7 +22,7 @@ from tests.fuzz.onnx_values import Array
 from xrelay.dialects.binary import PowerOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import ConstantOp
-from xrelay.dialects.norm import SoftmaxOp
+from xrelay.dialects.norm import LogSoftmaxOp, SoftmaxOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.unary import CastOp
 from xrelay.interpreters.relay import register_relay
@@ -43,27 +43,33 @@ class Noise:
     rng: np.random.Generator
     units: float
 
-    def on(self, value: Any, of_largest: bool = False) -> Any:
-        """A value with errors relative to each element, or to the largest."""
+    def on(self, value: Any, of_largest: bool = False, least: float = 0.0) -> Any:
+        """A value with errors relative to each element, but to `least` at least, or to the largest."""
         if isinstance(value, tuple):
             fields: tuple[Any, ...] = value
-            return tuple(self.on(field, of_largest) for field in fields)
+            return tuple(self.on(field, of_largest, least) for field in fields)
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
             return value
         info = np.finfo(value.dtype)
         wide = value.astype(np.float64)
         errors = self.units * self.rng.uniform(-1, 1, value.shape)
-        size = np.abs(wide)
+        size = np.maximum(np.abs(wide), least)
         if of_largest:
             size = np.full_like(wide, np.max(size[np.isfinite(size)], initial=0.0))
-        least = np.where(wide == 0, 0.0, float(info.smallest_subnormal))
-        moved = wide + errors * np.maximum(float(info.eps) * size, least)
+        subnormal = np.where(wide == 0, 0.0, float(info.smallest_subnormal))
+        moved = wide + errors * np.maximum(float(info.eps) * size, subnormal)
         return np.where(np.isfinite(wide), moved, wide).astype(value.dtype)
 
     def flushed(self, array: Array) -> Array:
         """An array in which some numbers below twice the least normal one are zeros."""
         small = np.abs(array) < 2 * np.finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
+
+    def whole(self, array: Array) -> Array:
+        """An array in which half of the numbers that errors moved off a whole one are whole again."""
+        near = np.rint(array)
+        moved = np.abs(array - near) <= 2 * self.units * np.finfo(array.dtype).eps * np.abs(near)
+        return np.where(moved & (self.rng.random(array.shape) < 0.5), near, array)
 
 
 def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tuple[Any, ...]:
@@ -80,7 +86,9 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
             noisy = noisy_operands(op, operands, noise)
             results = interpreter.run_op(op, noisy)
             if not is_exact(op):
-                results = tuple(noise.on(value) for value in results)
+                # docs/numerics.md: the logarithm of a sum that is nearly 1 has the errors of the sum.
+                least = 1.0 if isinstance(op, LogSoftmaxOp) else 0.0
+                results = tuple(noise.on(value, least=least) for value in results)
             if isinstance(op, SoftmaxOp):
                 # docs/numerics.md: weights below twice the least normal number are zeros.
                 results = tuple(map(noise.flushed, results))
@@ -90,9 +98,8 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
 
 def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[Any, ...]:
     """
-    The operands of an operation with errors. Constants of one number have none, nor exponents: a
-    power with the exponent 2 is one of negative numbers, too. Other constants have: the compiler
-    multiplies weights together.
+    The operands of an operation with errors. Constants of one number have none, nor exponents beyond
+    those of what computes them. Other constants have: the compiler multiplies weights together.
     """
     # Winograd's algorithm has errors relative to the largest of a tile.
     of_largest = isinstance(op, Conv2DOp)
@@ -101,7 +108,10 @@ def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[
         for operand, value in zip(op.operands, values, strict=True)
     ]
     if isinstance(op, PowerOp):
-        exact[1] = True
+        base, exponent = values
+        if exponent.dtype.kind == "f" and not exact[1]:
+            exponent = noise.whole(exponent)  # A negative number has whole powers only.
+        return base if exact[0] else noise.on(base), exponent
     return tuple(
         value if is_constant else noise.on(value, of_largest)
         for value, is_constant in zip(values, exact, strict=True)

@@ -242,7 +242,7 @@ def difference(found: Array, expected: Array, tolerance: float) -> str | None:
             unit = np.finfo(found.dtype).eps * np.maximum(1, np.abs(wide))
             off = np.abs(found.astype(np.float64) - wide)
             same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-            wrong = ~(same | (off <= tolerance * unit))
+            wrong = ~(same | (np.isfinite(wide) & (off <= tolerance * unit)))
     if not wrong.any():
         return None
     where = tuple(int(i) for i in np.argwhere(wrong)[0])

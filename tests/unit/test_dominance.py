@@ -1,7 +1,8 @@
 """Programs that use values before they define them, wherever programs come in."""
 
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from xdsl.dialects.test import TestOp, TestTermOp
 from xdsl.ir import Block, Region
 from xdsl.irdl.dominance import DominanceInfo
 from xdsl.parser import Parser
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.dominance import DominanceError, check_dominance
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.compiler import context, parse_program, read_model
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
@@ -143,15 +146,28 @@ def test_commands(name: str, cmd: Command, opt_cmd: Command, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", INVALID)
-def test_passes_alone_end(name: str):
-    """As the stock `xdsl-opt` runs them, which does not ask: at worst they say why they do nothing."""
-    ctx, text = context(), INVALID[name][0]
-    for entry in XRELAY_UNIVERSE.all_passes.values():
+def test_passes_alone_refuse(name: str):
+    """As the stock `xdsl-opt` runs them, which does not ask."""
+    ctx, (text, message) = context(), INVALID[name]
+    for entry in relay_passes():
         module = Parser(ctx, text).parse_module()
-        try:
-            entry()().apply(ctx, module)
-        except DiagnosticException:
-            continue
+        before = str(module)
+        with pytest.raises(DominanceError, match=re.escape(message)):
+            entry().apply(ctx, module)
+        assert str(module) == before
+
+
+def relay_passes() -> Iterator[type[ModulePass]]:
+    """The passes that users can name, but for the one on lowered programs."""
+    for name, entry in XRELAY_UNIVERSE.all_passes.items():
+        if name != "convert-kernels-to-llvm":
+            yield entry()
+
+
+def test_one_rule_for_all_passes():
+    for each in relay_passes():
+        assert issubclass(each, RelayPass), f"{each.name} does not check what comes in"
+        assert "apply" not in vars(each), f"{each.name} has rules of its own"
 
 
 def test_order_is_free_in_graphs_and_where_nothing_leads():

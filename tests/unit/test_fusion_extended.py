@@ -40,7 +40,6 @@ from xrelay.dialects.relay import Relay
 from xrelay.dialects.unary import CastOp, ExpOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
-from xrelay.transforms.defuse_ops import DefuseOpsPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 Command = Callable[..., Any]
@@ -300,23 +299,6 @@ def test_a_sibling_that_cannot_join_says_what_ended_its_group() -> None:
         (exp,) = [op for op in found.nodes if op.name == "relay.exp"]
         refusal = found.nodes[exp].refusal
         assert refusal is not None and refusal.rule == 22
-
-
-@settings(deadline=None, max_examples=60)
-@given(seeds)
-def test_defuse_undoes_it(seed: int) -> None:
-    """No function and no tuple is left that fusion has made."""
-    module, inputs = random_program(seed)
-    expected = interpret(module, inputs)
-    tuples = [op.name for op in module.walk()].count("relay.tuple")
-    FuseOpsPass(rules="extended").apply(Context(), module)
-    DefuseOpsPass().apply(Context(), module)
-    module.verify()
-    names = [op.name for op in module.walk()]
-    assert "relay.fused" not in names
-    assert names.count("relay.tuple") <= tuples
-    for result, value in zip(interpret(module, inputs), expected, strict=True):
-        np.testing.assert_allclose(result, value, rtol=1e-6, atol=1e-6)
 
 
 def test_a_copied_operator_is_in_each_group() -> None:

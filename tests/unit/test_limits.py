@@ -10,7 +10,7 @@ from onnx import ModelProto, helper, numpy_helper
 from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
-from xrelay.analysis.program_size import constant_bytes, expanded_total, operation_total
+from xrelay.analysis.program_size import expanded_total, program_size
 from xrelay.compiler import context, parse_program, read_model, relay_passes, run_passes
 from xrelay.dialects.limits import Limits
 from xrelay.frontends.onnx import OnnxImportError, import_model
@@ -82,7 +82,7 @@ def test_totals_of_a_module() -> None:
     for _ in range(DOUBLINGS):
         levels = 2 * levels + 4
     assert expanded_total(module) == levels
-    assert operation_total(module) == 1 + 4 * DOUBLINGS + 3
+    assert program_size(module).operations == 1 + 4 * DOUBLINGS + 3
 
 
 def test_recursion_is_no_expansion() -> None:
@@ -96,10 +96,10 @@ def test_recursion_is_no_expansion() -> None:
 
 def test_a_model_at_the_limit_is_compiled(folder: Path) -> None:
     module, _ = read_model(folder / "conv.onnx")
-    weights = constant_bytes(module)
+    weights = program_size(module).constant_bytes
     assert weights == 4 * (8 * 3 * 3 * 3 + 8)
     import_model(str(folder / "conv.onnx"), limits=Limits(max_bytes=weights))
-    nodes = operation_total(module)
+    nodes = program_size(module).operations
     read_model(folder / "conv.onnx", limits=Limits(nodes, weights))
     with pytest.raises(CompileError, match=rf"has {nodes} operations"):
         read_model(folder / "conv.onnx", limits=Limits(nodes - 1, weights))

@@ -1,5 +1,9 @@
 """The memory plan: buffers that live together never overlap, and others share memory."""
 
+import sys
+from types import FrameType
+from unittest.mock import patch
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,3 +84,38 @@ def test_a_hole_at_the_end_grows():
 def test_the_last_step_of_one_buffer_is_not_shared_with_the_first_of_another():
     plan = plan_memory([Lifetime(64, 0, 1), Lifetime(64, 1, 2)])
     assert plan.offsets[0] != plan.offsets[1]
+
+
+def test_buffers_of_no_bytes_take_no_place():
+    lifetimes = [Lifetime(0, 0, 9), Lifetime(64, 3, 4), Lifetime(0, 3, 3)]
+    assert plan_memory(lifetimes) == MemoryPlan((0, 0, 0), 64)
+
+
+@given(LIFETIMES)
+@settings(deadline=None, derandomize=True, max_examples=50)
+def test_with_many_pairs_the_order_of_the_steps_decides(lifetimes: list[Lifetime]):
+    with patch("xrelay.analysis.memory_plan.MOST_PAIRS", 0):
+        check(lifetimes, plan_memory(lifetimes))
+
+
+def test_work_grows_no_faster_than_the_steps():
+    counts = [calls(count) for count in (250, 500, 1000)]
+    assert counts[2] - counts[1] < 2.2 * (counts[1] - counts[0])
+
+
+def calls(count: int) -> int:
+    """How many functions are called, those of C as well, to plan a chain of steps beside a long life."""
+    chain = [Lifetime(64 + 64 * (step % 7), step, step + 1) for step in range(count)]
+    found = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal found
+        found += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        plan_memory([Lifetime(64, 0, count), *chain])
+    finally:
+        sys.setprofile(before)
+    return found

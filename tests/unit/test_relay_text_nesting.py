@@ -7,12 +7,15 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 import xrelay
+from xrelay.compiler import context, parse_program
 from xrelay.deep import with_deep_stack
 from xrelay.dialects.functional import LetOp
 from xrelay.frontends.relay_text import RelayTextError, print_relay_text, read_relay_text
+from xrelay.options import CompileError
+from xrelay.tools import cli, opt
 
 DEPTH = 10_000
 TENSOR = "Tensor[(2), float32]"
@@ -109,15 +112,30 @@ def tuples(folder: Path, depth: int) -> Path:
 
 def test_tuples_in_tuples_have_code(tmp_path: Path):
     # Deeper than calls go in the caller's thread.
-    model = xrelay.compile(tuples(tmp_path, 140), cache=False, target="x86-64")
+    model = xrelay.compile(tuples(tmp_path, 1000), cache=False, target="x86-64")
     x = np.arange(2, dtype=np.float32)
     (result,) = model.run({"x": x, "c": np.array(True)}).values()
     np.testing.assert_array_equal(result, x)
 
 
-def test_tuples_nest_too_deeply_for_code(tmp_path: Path):
-    with pytest.raises(DiagnosticException, match="has tuples in tuples, more than 256 levels"):
-        xrelay.compile(tuples(tmp_path, 300), cache=False)
+def test_parameters_and_results_are_tuples_in_tuples(tmp_path: Path):
+    depth = 500
+    type_ = "(" * depth + TENSOR + ",)" * depth
+    path = tmp_path / "signature.relay"
+    path.write_text(f"def @main(%t: {type_}) {{ (exp(%t{'.0' * depth}), %t) }}")
+    model = xrelay.compile(path, cache=False, target="x86-64")
+    x = np.arange(2, dtype=np.float32)
+    power, same = model.run({"t.0": x}).values()
+    np.testing.assert_allclose(power, np.exp(x), rtol=1e-6)
+    np.testing.assert_array_equal(same, x)
+
+
+def test_tuples_nest_too_deeply_for_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("xrelay.deep.MOST_CALLS", 8000)
+    with pytest.raises(
+        DiagnosticException, match="tuples in tuples, 1500 levels deep, the limit is 1000"
+    ):
+        xrelay.compile(tuples(tmp_path, 1500), cache=False)
 
 
 @pytest.mark.slow
@@ -126,6 +144,54 @@ def test_branches_nest_deeply_in_the_compiler(tmp_path: Path):
     path.write_text(main("if (%c) {" * 1100 + "%x" + "} else { %x }" * 1100))
     with pytest.raises(DiagnosticException, match="the code generator takes no control flow"):
         xrelay.compile(path, cache=False)
+
+
+def mlir(depth: int, inside: str = "%x") -> str:
+    """Conditionals in conditionals in MLIR's syntax, each with values of its own."""
+    lines = ["func.func @main(%x: tensor<2xf32>, %c: i1) -> tensor<2xf32> {"]
+    for i in range(depth):
+        lines.append(f"%e{i} = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>")
+        lines.append(f"%r{i} = scf.if %c -> (tensor<2xf32>) {{")
+    lines.append(f"scf.yield {inside} : tensor<2xf32>")
+    for i in reversed(range(depth)):
+        lines.append(f"}} else {{ scf.yield %e{i} : tensor<2xf32> }}")
+        lines.append(f"{'scf.yield' if i else 'func.return'} %r{i} : tensor<2xf32>")
+    return "\n".join([*lines, "}"])
+
+
+def test_programs_nest_deeply_in_mlir_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path, output = tmp_path / "deep.mlir", tmp_path / "output.mlir"
+    path.write_text(mlir(500))
+    assert opt.main([str(path), "-p", "infer-type", "-o", str(output)]) == 0
+    assert output.read_text().count("scf.if") == 500
+    assert cli.main(["compile", str(output), "-o", str(tmp_path / "model.so")]) == 1
+    assert "the code generator takes no control flow" in capsys.readouterr().err
+    module = with_deep_stack(lambda: parse_program(path.read_bytes(), "deep", context()))
+    with pytest.raises(DiagnosticException, match="the code generator takes no control flow"):
+        xrelay.compile(module)
+
+
+def test_text_that_nests_too_deeply_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("xrelay.deep.MOST_CALLS", 2000)
+    path = tmp_path / "deep.mlir"
+    path.write_text(mlir(500))
+    message = "the program nests too deeply: xDSL needs more than 2000 calls"
+    assert opt.main([str(path)]) == 1
+    assert cli.main(["compile", str(path), "-o", str(tmp_path / "model.so")]) == 1
+    assert capsys.readouterr().err.count(message) == 2
+    with pytest.raises(CompileError, match=message):
+        xrelay.compile(path)
+
+
+def test_values_end_with_their_region():
+    program = parse_program(mlir(3).replace("%e2", "%e").encode(), "text", context())
+    assert sum(op.name == "relay.exp" for op in program.walk()) == 3
+    # %e1 is a value of the outermost branch.
+    text = mlir(3).replace("func.return %r0", "func.return %e1")
+    with pytest.raises(ParseError, match="values used but not defined: \\[%e1\\]"):
+        parse_program(text.encode(), "text", context())
 
 
 def test_threads_share_the_limit_of_calls():

@@ -1,6 +1,6 @@
 """Operators on tensors of unknown dimensions: the same types as far as known, and the same values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dyn_cases
@@ -15,14 +15,16 @@ import random_cases
 import sort_cases
 import sum_cases
 import vision_cases
+from bound_tables import SUBJECTS
 from graphs import Graph, leaves, value_type
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, NoneType, TupleType
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region
 from xdsl.ir.core import SSAValues
+from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.dyn_base import DynamicOp
 from xrelay.dialects.shapes import compatible, is_tensor_type, with_shape
 from xrelay.interpreters.relay import interpret
@@ -57,6 +59,9 @@ KNOWN_OPERANDS = {
     WINOGRAD.format("2d", "without_"): (1, TAPS),
     WINOGRAD.format("3d", ""): (0, TAPS),
     WINOGRAD.format("3d", "without_"): (1, TAPS),
+    "relay.memory.alloc_tensor": (2, RANK),
+    "relay.nn.contrib_conv2d_NCHWc": (1, "its last axes say what the layout does not"),
+    "relay.nn.contrib_depthwise_conv2d_NCHWc": (1, "its last axes say what the layout does not"),
 }
 """Operands whose shapes have to be known, and why."""
 
@@ -119,3 +124,80 @@ def test_types_and_values_stay(name: str):
         assert compatible(type_, known_type), op
         for array, other in zip(leaves(found), leaves(expected), strict=True):
             np.testing.assert_array_equal(array, other, str(op))
+
+
+# One dimension after the other
+
+LENGTHS = 0, 1, 2, 4, 9
+"""What an unknown dimension may turn out to be."""
+
+
+def with_dimension(type_: Attribute, place: Sequence[int], length: int) -> Attribute:
+    """A type with another length of the axis at a place: of a tensor, or of a field of a tuple."""
+    if isinstance(type_, TupleType):
+        fields: list[Attribute] = list(type_.types.data)
+        fields[place[0]] = with_dimension(fields[place[0]], place[1:], length)
+        return tuple_type(fields)
+    assert is_tensor_type(type_)
+    shape = type_.get_shape()
+    return with_shape(type_, [*shape[: place[0]], length, *shape[place[0] + 1 :]])
+
+
+def places(type_: Attribute) -> Iterator[list[int]]:
+    """The places of all axes of known length."""
+    if isinstance(type_, TupleType):
+        for i, field in enumerate(type_.types.data):
+            yield from ([i, *place] for place in places(field))
+    elif is_tensor_type(type_):
+        yield from ([axis] for axis, dim in enumerate(type_.get_shape()) if dim != DYNAMIC_INDEX)
+
+
+def inferred(op: RelayOp, operand: int, type_: Attribute) -> Attribute:
+    """The type of the result of the same operator on another operand."""
+    types = [*op.operand_types[:operand], type_, *op.operand_types[operand + 1 :]]
+    other = type(op).create(
+        operands=Block(arg_types=types).args,
+        result_types=[NoneType()],
+        properties=dict(op.properties),
+    )
+    return other.infer_type()
+
+
+def accepted_uses(operator: str) -> Iterator[RelayOp]:
+    """Uses of an operator whose operands are no constants, all of them accepted."""
+    for subject in SUBJECTS[operator]:
+        if not all(isinstance(type_, str) for type_ in subject.operands):
+            continue
+        yield subject.build()
+        for name, bound in subject.bounds.items():
+            for value in bound.accepted:
+                if isinstance(value, str) or name not in subject.operand_names:
+                    yield subject.build(**{name: value})
+
+
+def depends_on_axes(op: RelayOp) -> bool:
+    """Whether the rank of the result depends on which axes have length 1."""
+    return op.name == "relay.squeeze" and "axis" not in op.properties
+
+
+@pytest.mark.parametrize("operator", SUBJECTS)
+def test_an_unknown_dimension_is_taken_and_gives_no_wrong_one(operator: str):
+    """A result type of operands with an unknown dimension describes those of all its lengths."""
+    tried: set[tuple[object, ...]] = set()
+    for op in accepted_uses(operator):
+        kept = kept_operands(op)
+        for i, stated in enumerate(op.operand_types):
+            for place in [] if i in kept or depends_on_axes(op) else places(stated):
+                unknown_length = with_dimension(stated, place, DYNAMIC_INDEX)
+                key = frozenset(op.properties.items()), op.operand_types, i, unknown_length
+                if key in tried:
+                    continue
+                tried.add(key)
+                found = inferred(op, i, unknown_length)
+                assert compatible(found, op.results[0].type), op
+                for length in LENGTHS:
+                    try:
+                        known = inferred(op, i, with_dimension(stated, place, length))
+                    except VerifyException:
+                        continue
+                    assert compatible(found, known), f"{op}: {found} for {length}, {known}"

@@ -116,3 +116,28 @@ def test_empty_blocks_are_found():
     branch.add_region(Region(Block()))
     with pytest.raises(VerifyException, match="empty block"):
         verify(module)
+
+
+def functions(count: int) -> ModuleOp:
+    """Functions that call each other in a chain."""
+    type_ = "Tensor[(2), float32]"
+    return read_relay_text(
+        f'#[version = "0.0.5"]\ndef @f0(%x: {type_}) -> {type_} {{ exp(%x) }}\n'
+        + "".join(f"def @f{i + 1}(%x: {type_}) -> {type_} {{ @f{i}(%x) }}\n" for i in range(count))
+    )
+
+
+def test_verification_is_linear_in_the_calls():
+    verify(functions(2))
+    small, medium, large = (
+        calls_of(lambda module=module: verify(module)) for module in map(functions, (25, 50, 100))
+    )
+    assert large - medium < 2.2 * (medium - small)
+
+
+def test_functions_that_are_not_there_are_found():
+    module = functions(3)
+    first = next(op for op in walk(module) if op.name == "func.func")
+    first.detach()
+    with pytest.raises(VerifyException, match="'@f0' could not be found in symbol table"):
+        verify(module)

@@ -1064,7 +1064,7 @@ func.func @concatenate_5(%x: tuple<tensor<2xf32>>) {
 
 // -----
 
-// CHECK: field 1 of 'data' is tensor<3xf32>, field 0 is tensor<2xf32>
+// CHECK: field 1 of 'data' has length 3 in dimension 0, others 2
 // CHECK-NEXT: "builtin.module"
 // CHECK-NEXT: sym_name = "stack_1"
 func.func @stack_1(%x: tuple<tensor<2xf32>, tensor<3xf32>>) {

@@ -1,6 +1,5 @@
 // RUN: xdsl-opt -p fold-constant %s | filecheck %s
 // RUN: xdsl-opt -p fold-constant,fold-constant %s | filecheck %s
-// RUN: xdsl-opt -p fold-constant,fold-constant %s | filecheck %s
 // RUN: xdsl-opt -p 'fold-constant{fold-qnn=false}' %s | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: func.func @chain
@@ -125,6 +124,27 @@ func.func @keep_huge_range() -> tensor<?xf32> {
   %2 = relay.constant dense<1.0> : tensor<f32>
   %3 = relay.arange %0, %1, %2 {dtype = f32} : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<?xf32>
   return %3 : tensor<?xf32>
+}
+
+// The function states what it returns.
+// CHECK-LABEL: func.func @keep_stated_type
+// CHECK: relay.arange
+func.func @keep_stated_type() -> tensor<?xf32> {
+  %0 = relay.constant dense<0.0> : tensor<f32>
+  %1 = relay.constant dense<2.0> : tensor<f32>
+  %2 = relay.constant dense<7.0> : tensor<f32>
+  %3 = relay.arange %0, %1, %2 {dtype = f32} : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<?xf32>
+  return %3 : tensor<?xf32>
+}
+
+// CHECK-LABEL: func.func @fold_range
+// CHECK-NEXT: relay.constant dense<[0.000000e+00, 1.000000e+00]> : tensor<2xf32>
+func.func @fold_range() -> tensor<2xf32> {
+  %0 = relay.constant dense<0.0> : tensor<f32>
+  %1 = relay.constant dense<2.0> : tensor<f32>
+  %2 = relay.constant dense<1.0> : tensor<f32>
+  %3 = relay.arange %0, %1, %2 {dtype = f32} : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
+  return %3 : tensor<2xf32>
 }
 
 // CHECK-LABEL: func.func @keep_huge_dynamic_shape

@@ -1,0 +1,126 @@
+"""
+`xrelay.compile`: what a user asks for, checked; then a load from the cache, the compiler, or the compiler with
+other engines beside it, each of which is imported only when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
+
+from xrelay.cached import cache_place, load_or_compile
+from xrelay.collector import collector_paused
+from xrelay.deep import with_room_for
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.lowering.target import NATIVE
+from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
+from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
+from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
+from xrelay.runtime.model import Model
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xrelay.backends.base import Backend
+    from xrelay.runtime.code import ModelCode
+    from xrelay.runtime.partitioned import PartitionedModel
+
+
+class CompileArguments(TypedDict, total=False):
+    """The arguments of `xrelay.compile` with and without backends, for its two signatures."""
+
+    shapes: Shapes | None
+    threads: int
+    target: str
+    cache: bool
+    profile: bool
+    winograd: bool
+    tuning: str | Path | TuningRecords
+    max_nodes: int
+    max_bytes: int
+    progress: Progress
+
+
+@overload
+def compile_model(
+    model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
+) -> Model: ...
+
+
+@overload
+def compile_model(
+    model: str | Path | ModelProto | ModuleOp,
+    *,
+    backends: Sequence[str | Backend],
+    fallback: bool = False,
+    **arguments: Unpack[CompileArguments],
+) -> Model | PartitionedModel: ...
+
+
+def compile_model(
+    model: str | Path | ModelProto | ModuleOp,
+    *,
+    backends: Sequence[str | Backend] = (),
+    fallback: bool = False,
+    shapes: Shapes | None = None,
+    threads: int = 1,
+    target: str = NATIVE,
+    cache: bool = True,
+    profile: bool = False,
+    winograd: bool = True,
+    tuning: str | Path | TuningRecords = NO_RECORDS,
+    max_nodes: int = DEFAULT_LIMITS.max_nodes,
+    max_bytes: int = DEFAULT_LIMITS.max_bytes,
+    progress: Progress = silent,
+) -> Model | PartitionedModel:
+    """
+    Compiles a model into machine code in this process.
+
+    `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
+    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
+    together; the results are the same bits for any number. `target` names a CPU: "native",
+    "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
+    there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
+    that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
+    `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
+
+    `backends` names engines that run what they support of the model, the preferred one first;
+    xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
+
+    Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
+    mend.
+    """
+    if not isinstance(tuning, TuningRecords):
+        tuning = read_records(path_argument("tuning", tuning, OptionError))
+    limits = Limits(max_nodes, max_bytes)
+    options = CompileOptions(threads, target, profile, winograd, tuning, limits)
+    flag_argument("cache", cache, OptionError)
+    flag_argument("fallback", fallback, OptionError)
+    check_callable("progress", progress, OptionError)
+    given = cast(object, shapes)
+    if given is not None and not isinstance(given, Mapping):
+        raise OptionError(
+            f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
+        )
+    if not isinstance(cast(object, backends), Sequence) or backends:
+        from xrelay.partitioned import compile_partitioned
+
+        return with_room_for(
+            model,
+            lambda: compile_partitioned(
+                model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
+            ),
+        )
+    # A module is printed for its digest.
+    place = with_room_for(model, lambda: cache_place(model, shapes, options)) if cache else None
+
+    @collector_paused()
+    def compiled() -> ModelCode:
+        from xrelay.compiler import compile_code, read_model
+
+        progress("read the model")
+        return compile_code(*read_model(model, shapes, options.limits), options, progress)
+
+    return load_or_compile(place, lambda: with_room_for(model, compiled), progress)

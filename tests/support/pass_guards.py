@@ -1,0 +1,172 @@
+"""
+Programs of which one thing decides whether a pass changes them, and what has to hold of each.
+
+    SIMPLIFY = GuardTable("simplify-expr")
+    SIMPLIFY.changes("a power of two", lambda g: g.show(DivideOp(g.x(2, 3), g.c(8.0))))
+    SIMPLIFY.keeps("no power of two", lambda g: g.show(DivideOp(g.x(2, 3), g.c(3.0))))
+
+Either way the program means what it meant before, and the pass changes nothing the second time.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from graphs import Graph, difference
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass, PassPipeline
+
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.interpreters.arrays import BFLOAT16, Array, dtype_of
+from xrelay.interpreters.numerics import is_float
+from xrelay.interpreters.relay import interpret
+from xrelay.tools.semantics import leaves
+from xrelay.tools.universe import XRELAY_UNIVERSE
+
+KINDS = ("numbers", "whole", "special")
+"""What inputs consist of."""
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 2.5)
+
+
+class GuardGraph(Graph):
+    """A graph with short names for what cases consist of."""
+
+    def x(self, *shape: int, dtype: Any = "float32") -> SSAValue:
+        """A parameter."""
+        return self.input(np.zeros(shape, dtype))
+
+    def c(self, value: Any, dtype: Any = "float32") -> SSAValue:
+        """A constant with these elements."""
+        return self.constant(np.asarray(value, dtype))
+
+    def w(self, *shape: int, dtype: Any = "float32") -> SSAValue:
+        """A constant of random elements: whole numbers from -3 to 3, of fractions in floating point."""
+        whole = self.small(dtype, *shape)
+        return self.constant(whole / whole.dtype.type(4) if is_float(whole.dtype) else whole)
+
+    def positive(self, *shape: int, dtype: Any = "float32") -> SSAValue:
+        """A constant of random elements from 0.5 to 2."""
+        return self.constant(self.rng.uniform(0.5, 2, shape).astype(dtype))
+
+
+Build = Callable[[GuardGraph], Any]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A program and what a pass does with it."""
+
+    spec: str
+    """The pass with its options, as on a command line."""
+    name: str
+    changes: bool | None
+    """Whether the pass has to rewrite it; None where either is right."""
+    build: Build
+    units: float
+    """How many units of the last place results may be off: rewrites round differently."""
+    special: bool
+    """Whether NaN, infinities and zeros of both signs are tried."""
+
+    def __str__(self) -> str:
+        return f"{self.spec}: {self.name}"
+
+
+@dataclass
+class GuardTable:
+    """The guards of one pass."""
+
+    spec: str
+    units: float = 16
+    special: bool = True
+    guards: list[Guard] = field(default_factory=list[Guard])
+
+    def add(self, changes: bool | None, name: str, build: Build, **options: Any) -> None:
+        values = {"spec": self.spec, "units": self.units, "special": self.special, **options}
+        self.guards.append(Guard(name=name, changes=changes, build=build, **values))
+
+    def changes(self, name: str, build: Build, **options: Any) -> None:
+        """A program that the pass rewrites."""
+        self.add(True, name, build, **options)
+
+    def keeps(self, name: str, build: Build, **options: Any) -> None:
+        """A program that the pass leaves as it is."""
+        self.add(False, name, build, **options)
+
+    def either(self, name: str, build: Build, **options: Any) -> None:
+        """A program that only has to keep its meaning."""
+        self.add(None, name, build, **options)
+
+
+def passes_of(spec: str) -> tuple[ModulePass, ...]:
+    """The passes that a command line names."""
+    return PassPipeline.parse_spec(dict(XRELAY_UNIVERSE.all_passes), spec).passes
+
+
+def values_of(type_: Attribute, kind: str, rng: np.random.Generator) -> Any:
+    """Inputs of a type: "numbers", "whole" numbers and extremes, or "special" numbers among them."""
+    if isinstance(type_, TupleType):
+        return tuple(values_of(each, kind, rng) for each in type_.types)
+    assert is_tensor_type(type_)
+    dtype, shape = (
+        dtype_of(type_.element_type),
+        [max(n, 3) if n < 0 else n for n in type_.get_shape()],
+    )
+    if dtype == np.bool_:
+        return np.asarray(rng.integers(0, 2, shape)).astype(bool)
+    if not is_float(dtype):
+        info = np.iinfo(dtype)
+        small = np.asarray(rng.integers(0 if info.min == 0 else -9, 10, shape))
+        if kind == "numbers":
+            return small.astype(dtype)
+        extremes = rng.choice(np.array([0, 1, 2, info.min, info.max, info.max // 2], dtype), shape)
+        return np.asarray(np.where(rng.random(shape) < 0.5, small.astype(dtype), extremes), dtype)
+    numbers = np.asarray(2 * rng.standard_normal(shape))
+    if kind == "whole":
+        numbers = np.round(numbers)
+    if kind == "special":
+        chosen = rng.choice(SPECIAL, shape)
+        numbers = np.where(rng.random(shape) < 0.5, numbers, chosen)
+    with np.errstate(all="ignore"):
+        return np.asarray(numbers).astype(dtype)
+
+
+def results_of(module: ModuleOp, inputs: Sequence[Any]) -> list[Array]:
+    """What the main function gives, tuples flattened."""
+    with np.errstate(all="ignore"):
+        return [array for value in interpret(module, inputs) for array in leaves(value)]
+
+
+def problem_of(guard: Guard) -> str | None:
+    """What does not hold of a program, None when all does."""
+    graph = GuardGraph(len(guard.name))
+    guard.build(graph)
+    module = graph.module()
+    before = module.clone()
+    (step,) = passes_of(guard.spec)
+    step.apply(Context(), module)
+    module.verify()
+    changes = not module.is_structurally_equivalent(before)
+    if guard.changes not in (None, changes):
+        return f"{'changes' if changes else 'stays'}\n{module}"
+    if not changes:
+        return None
+    for kind in KINDS if guard.special else KINDS[:-1]:
+        rng = np.random.default_rng(len(kind))
+        inputs = [values_of(type_, kind, rng) for type_ in graph.block.arg_types]
+        pairs = zip(results_of(module, inputs), results_of(before, inputs), strict=True)
+        for output, (found, expected) in zip(graph.outputs, pairs, strict=True):
+            units = output.tolerance or guard.units
+            wrong = difference(_wide(found), _wide(expected), units)
+            if wrong is not None:
+                return f"{output.label} on {kind}: {wrong}\n{before}\n{module}"
+    once = module.clone()
+    step.apply(Context(), module)
+    same = module.is_structurally_equivalent(once)
+    return None if same else f"changes again\n{once}\n{module}"
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.float32) if array.dtype == BFLOAT16 else array

@@ -1,0 +1,1 @@
+../../api/compile_model.py
