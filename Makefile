@@ -4,18 +4,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lit unit lint types conformance fuzz mutants bench bench-fusion constraints clean help
+.PHONY: demo quick test lit unit lint types conformance fuzz mutants bench bench-fusion constraints clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
-	@echo "make test    install the test extras, then run lit, pytest, ruff and pyright"
-	@echo "make lit     the FileCheck tests only"
-	@echo "make unit    the pytest tests only"
+	@echo "make quick   at each edit: ruff, all FileCheck tests, and a share of all others"
+	@echo "make test    before each commit: ruff, pyright and pytest"
+	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, many more random"
+	@echo "             programs and cases of every strategy, models between guard pages, recorded passes of TVM"
+	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
-	@echo "make conformance  many more random programs and cases of every strategy; models between guard pages; recorded passes of TVM"
-	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
 	@echo "make mutants  whether the tests notice mistakes that are made on purpose"
+	@echo "make unit    the tests of make test without ruff and pyright"
+	@echo "make lit     the FileCheck tests alone, as xDSL runs its own: a process for each command"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
 	@echo "make constraints  newer versions in constraints.txt"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
@@ -23,14 +25,23 @@ help:
 demo: $(VENV)/installed
 	$(BIN)/python -m xrelay.tools.demo
 
-test: lint types lit unit
+# Options of pytest: `make unit PYTEST="--random-order 7 tests/unit"`.
+PYTEST ?=
+# Hashes are the same in every run; `make lit` and a test look at other ones.
+RUN_TESTS := PYTHONHASHSEED=0 $(BIN)/python -m pytest -q --numprocesses auto --dist worksteal --durations 25 -rs
 
-lit: $(VENV)/installed-test
-	PYTHONHASHSEED=0 $(BIN)/lit --quiet tests/filecheck
-	PYTHONHASHSEED=1 $(BIN)/lit --quiet tests/filecheck
+quick: lint
+	$(RUN_TESTS) -m quick $(PYTEST)
+
+# pyright takes a minute of one core, and the tests need all cores for most of their time.
+test: lint
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target types unit
 
 unit: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal
+	$(RUN_TESTS) $(PYTEST)
+
+lit: $(VENV)/installed-test
+	PYTHONHASHSEED=1 $(BIN)/lit --quiet tests/filecheck
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
@@ -42,9 +53,12 @@ types: $(VENV)/installed-test
 # Recorded passes of TVM, for golden.py: `make conformance GOLDEN="records/*.jsonl.xz"`.
 GOLDEN ?= tests/conformance/data/*.jsonl.xz
 
-conformance: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -m extensive tests/execution
-	$(BIN)/python -m pytest -q --numprocesses auto --dist worksteal --hypothesis-profile extensive tests/properties
+# The order of the tests of `make conformance`: `make conformance ORDER=7`.
+ORDER ?= $(shell date +%s)
+
+conformance: lit
+	$(RUN_TESTS) -m "" --random-order $(ORDER)
+	$(RUN_TESTS) --hypothesis-profile extensive tests/properties
 	$(BIN)/python tests/conformance/strategies.py
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2

@@ -63,8 +63,10 @@ class ModelCode:
 
     @property
     def llvm_ir(self) -> str:
-        """The textual LLVM IR of everything but the weights."""
-        return str(self.module)
+        """The textual LLVM IR of everything but the weights, for LLVM 19 and newer."""
+        from xrelay.runtime.llvm import portable_text
+
+        return portable_text(self.module)
 
     @cached_property
     def object(self) -> bytes:

@@ -1,11 +1,17 @@
 """What needs LLVM: textual LLVM IR to object files, and object files into this process."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from llvmlite import binding
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.machine import Address, Machine
+
+INTRINSIC = re.compile(r"^(?:; Function Attrs: .*\n)?declare .*@(llvm\.[\w.]+)\(.*", re.MULTILINE)
+"""The declaration of a function of LLVM, with a comment that names its attributes."""
+ATTRIBUTES = re.compile(r"^attributes #(\d+) = .*\n?", re.MULTILINE)
+"""A list of attributes."""
 
 
 def code_generator(machine: Machine) -> binding.TargetMachine:
@@ -44,6 +50,22 @@ def linked(llvm_ir: str, support: str, hidden: Iterable[str]) -> binding.ModuleR
     except RuntimeError as error:
         raise ModelError(f"LLVM does not accept the generated code: {error}") from error
     return module
+
+
+def portable_text(module: binding.ModuleRef) -> str:
+    """
+    The text of a module, without the attributes of LLVM's own functions: each version of LLVM knows those of its
+    functions, and refuses attributes that only newer ones have.
+    """
+
+    def plain(match: re.Match[str]) -> str:
+        type_ = module.get_function(match[1]).global_value_type
+        result, parameters = str(type_).split(" (", 1)
+        return f"declare {result} @{match[1]}({parameters}"
+
+    text = INTRINSIC.sub(plain, str(module))
+    used = set(re.findall(r"^(?!attributes ).* #(\d+)", text, re.MULTILINE))
+    return ATTRIBUTES.sub(lambda match: match[0] if match[1] in used else "", text)
 
 
 def emit_object(module: binding.ModuleRef, machine: Machine, assembly: Sequence[str] = ()) -> bytes:

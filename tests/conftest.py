@@ -1,4 +1,4 @@
-"""What all tests share: they compile anew, and leave nothing in the user's cache."""
+"""What all tests share: they compile anew, leave nothing in the user's cache, and belong to tiers."""
 
 import gc
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 from properties import DEFAULT
+from tiers import in_random_order, quick_tests, slow_first
 
 settings.register_profile("test", derandomize=True, deadline=None, max_examples=DEFAULT)
 settings.register_profile("extensive", deadline=None, max_examples=20 * DEFAULT)
@@ -27,3 +28,27 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--random-order`."""
+    parser.addoption(
+        "--random-order",
+        metavar="SEED",
+        help="shuffle the files, and the tests in each: no test may depend on another",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Says which order it is, so that one can have it again."""
+    seed = config.getoption("random_order")
+    return [] if seed is None else [f"random order: {seed}"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks the tests of `make quick`, before pytest selects by marks, and puts all in order."""
+    for item in quick_tests(items):
+        item.add_marker("quick")
+    seed = config.getoption("random_order")
+    items[:] = slow_first(items) if seed is None else in_random_order(items, seed)

@@ -2,7 +2,8 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from importlib.metadata import version
 from inspect import signature
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import IO, cast, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
+from xdsl.utils.diagnostic import Diagnostic
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
@@ -286,12 +288,22 @@ def add_instruments(parser: ArgumentParser) -> None:
     )
 
 
+@contextmanager
+def settings_kept() -> Generator[None]:
+    """Sets back what the stock tool sets for the whole process: `--disable-verify`, `--syntax-highlight`."""
+    check, colored = Attribute.__post_init__, Diagnostic.colored
+    try:
+        yield
+    finally:
+        Attribute.__post_init__, Diagnostic.colored = check, colored
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command `xrelay-opt`."""
 
     def command() -> int:
         check_words(argv)
-        with failing_with(BAD_INPUT):
+        with settings_kept(), failing_with(BAD_INPUT):
             XRelayOptMain(argv).run()
         return 0
 

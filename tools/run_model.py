@@ -4,8 +4,8 @@ import argparse
 import logging
 import re
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,28 @@ from xrelay.tools.progress import stage_progress
 
 def run_model(args: argparse.Namespace) -> int:
     """Runs the command."""
+    with notes_shown() if args.verbose else nullcontext():
+        return _run_model(args)
+
+
+@contextmanager
+def notes_shown() -> Generator[None]:
+    """Shows what xrelay notes for who watches it, on standard error."""
+    logger = logging.getLogger("xrelay")
+    level = logger.level
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+def _run_model(args: argparse.Namespace) -> int:
+    """Gets the model, runs it, and shows what is asked for. Returns the exit code."""
     if args.seed < 0:
         raise CommandFailed(f"--seed is {args.seed}, expected at least 0", BAD_INPUT)
     folder = None if args.output_dir is None else Path(args.output_dir)
@@ -38,8 +60,6 @@ def run_model(args: argparse.Namespace) -> int:
     paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
         given = {name: read_array(Path(path)) for name, path in paths.items()}
-    if args.verbose:
-        logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
     model = _load(args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)

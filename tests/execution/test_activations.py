@@ -38,6 +38,7 @@ def data_of(table: tuple[Activation, ...], dtype: Any) -> Any:
     return rows(x) if table is ROWS else x
 
 
+@pytest.mark.slow
 def test_functions_of_all_f16_numbers(graph: Graph, target: str):
     data = numbers(np.float16, 1)
     x = graph.input(data)

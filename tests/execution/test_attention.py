@@ -38,6 +38,7 @@ def case_of(attention: Attention) -> Case:
     return Case("blocks of rows", str(attention), bound, attention.build)
 
 
+@pytest.mark.slow
 def test_lengths_and_head_sizes(target: str) -> None:
     """Every length with every other one, and every size of a head."""
     sizes = list(product(HEAD_SIZES, HEAD_SIZES))

@@ -171,6 +171,7 @@ def require_anything_read(pool: Pool) -> None:
     is_read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUZZERS)
 def test_fuzzer(name: str) -> None:
     """What was found once stays mended, and a few cases find nothing new."""

@@ -115,6 +115,7 @@ def run(backends: Sequence[str | Backend], **options: Any) -> tuple[PartitionedM
 # Contracts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -301,26 +302,22 @@ class Rectifier(Backend):
 """
 
 
-def test_a_package_adds_a_backend(tmp_path: Path) -> None:
+def test_a_package_adds_a_backend(
+    tmp_path: Path, cmd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "rectifier.py").write_text(PACKAGE)
     info = tmp_path / "rectifier-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rectifier\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[xrelay.backends]\nrectifier = rectifier:Rectifier\n")
     (tmp_path / "diamond.mlir").write_text(DIAMOND)
-    command = [sys.executable, "-m", "xrelay.tools.cli"]
-    for arguments in (["partition", "diamond.mlir", "--backend", "rectifier", "--run"],
+    monkeypatch.syspath_prepend(tmp_path)
+    for arguments in (["partition", tmp_path / "diamond.mlir", "--backend", "rectifier", "--run"],
                       ["test-backend", "rectifier"]):  # fmt: skip
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "XRELAY_CACHE_SIZE": "0"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "rectifier" in done.stdout
+        done = cmd(*arguments)
+        assert done.code == 0, done.err
+        assert "rectifier" in done.out
+    monkeypatch.delitem(sys.modules, "rectifier")
 
 
 # Partitioned models

@@ -107,6 +107,7 @@ TRANSFORMERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_small_transformers_mean_the_same_in_relay(name: str, tmp_path: Path):
     torch: Any = pytest.importorskip("torch")
@@ -127,6 +128,7 @@ def test_small_transformers_mean_the_same_in_relay(name: str, tmp_path: Path):
     assert difference([*found], [each.numpy() for each in expected]) < 1e-5
 
 
+@pytest.mark.slow
 def test_blocks_of_classifiers_keep_activations_in_range():
     torch: Any = pytest.importorskip("torch")
     vision: Any = pytest.importorskip("benchmarks.vision")
@@ -213,6 +215,7 @@ def small(model_of: ModelOf, tmp_path: Path) -> Callable[[str], Job]:
     return job
 
 
+@pytest.mark.slow
 def test_engines_race_in_a_process(small: Callable[[str], Job], tmp_path: Path):
     workers = Workers(tmp_path)
     loading = workers.load(XRELAY, small("Relu"))

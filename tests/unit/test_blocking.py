@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
@@ -173,6 +174,7 @@ def networks(draw: Any) -> tuple[ModuleOp, list[Array]]:
     return module, network.inputs
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(networks(), st.sampled_from((4, 8)))
 def test_meaning_is_kept(network: tuple[ModuleOp, list[Array]], lanes: int):

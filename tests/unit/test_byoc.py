@@ -118,6 +118,7 @@ def test_regions_of_the_diamond():
     assert sorted(len(region.inputs) for region in merged) == [1, 1, 2]
 
 
+@pytest.mark.slow
 def test_long_chains():
     module = built([("abs" if i % 3 else "tanh", 2 + i, 0) for i in range(3000)])
     partition(module, ["a:abs"])

@@ -342,6 +342,7 @@ for _ in range(4):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_write_the_same_entry(folder: Path, place: Path) -> None:
     def process(what: str) -> str:
         command = [sys.executable, "-c", WRITER, folder / "conv.onnx", what]

@@ -272,6 +272,7 @@ def test_program_without_its_weights(cmd: Command, inside: Path) -> None:
     assert cmd("explain", "p.mlir").code == 0
 
 
+@pytest.mark.slow
 def test_damaged_weights(cmd: Command, inside: Path) -> None:
     assert cmd("compile", "conv.onnx", "-o", "p.mlir").code == 0
     weights = inside / "p.mlir.weights.npz"

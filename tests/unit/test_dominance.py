@@ -269,6 +269,7 @@ def test_dominators_are_those_of_xdsl(seed: int):
             assert found == expected, (ends, definition, use)
 
 
+@pytest.mark.slow
 def test_deep_and_long_programs():
     """Regions in regions and blocks after blocks: without recursion, and in time."""
     nested = Region(Block([TestTermOp()]))

@@ -529,6 +529,7 @@ def test_300_operators():
     assert sizes(plan_fusion(chain(300).block, FUSE)) == [256, 44]
 
 
+@pytest.mark.slow
 def test_long_chain():
     """Nothing recurses over the graph."""
     block = chain(100_000).block
@@ -538,6 +539,7 @@ def test_long_chain():
         assert len(groups) == functions
 
 
+@pytest.mark.slow
 def test_long_chain_with_skips():
     """A value that all later operators use, and a new constant for each."""
     graph = Graph(MATRIX)
@@ -549,6 +551,7 @@ def test_long_chain_with_skips():
     assert str(refusal(plan, first)).startswith("rule 17")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("size", [100, 3_000])
 def test_large_graphs(name: str, size: int):

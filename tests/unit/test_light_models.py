@@ -176,23 +176,21 @@ def test_seeded_models(name: str):
     assert {kind: found[kind] for kind in OPERATIONS[name]} == OPERATIONS[name]
 
 
+@pytest.mark.slow
 def test_weights_do_not_depend_on_the_hash_seed():
     program = (
         "from hashlib import sha256; from xrelay.tools.light_models import light_model; "
         "model = light_model('squeezenet'); "
         "print(sha256(model.SerializeToString(deterministic=True)).hexdigest())"
     )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }
-    assert digests == {digest(light_model("squeezenet"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == digest(light_model("squeezenet"))
 
 
 def test_unknown_name():

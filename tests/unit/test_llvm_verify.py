@@ -40,6 +40,7 @@ from xrelay.lowering.program import entry_function, lower_function
 from xrelay.lowering.registry import INTERPRETER_ONLY
 from xrelay.lowering.target import TARGETS
 from xrelay.options import CompileOptions
+from xrelay.runtime.llvm import portable_text
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 EXAMPLES = Path(__file__).parents[1] / "filecheck" / "dialects"
@@ -187,6 +188,36 @@ def llvm_ir(module: ModuleOp, target: str) -> str:
     run_passes(module, LEGALIZATION)
     code = build(lower_function(entry_function(module), kernel_options(options)), "kernel", options)
     return code.llvm_ir
+
+
+ATTRIBUTES = """
+declare float @llvm.sqrt.f32(float)
+declare <4 x i32> @llvm.smax.v4i32(<4 x i32>, <4 x i32>)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @other(ptr noalias readonly) nounwind
+define void @main(ptr %p) noinline {
+  call void @llvm.memcpy.p0.p0.i64(ptr align 4 %p, ptr %p, i64 4, i1 false)
+  call void @other(ptr %p) cold
+  ret void
+}
+"""
+
+
+def test_text_is_for_other_versions_of_llvm() -> None:
+    """It has no attributes of LLVM's functions, of which each version knows its own, and means the same."""
+    module = binding.parse_assembly(ATTRIBUTES)
+    text = portable_text(module)
+    declarations = [line for line in text.splitlines() if line.startswith("declare ")]
+    given = [line for line in ATTRIBUTES.splitlines() if line.startswith("declare ")]
+    assert declarations[:3] == given[:3]
+    assert declarations[3].startswith("declare void @other(ptr noalias readonly) #")
+    lists = [line for line in text.splitlines() if line.startswith("attributes ")]
+    assert {line.partition(" = ")[2] for line in lists} == {
+        "{ nounwind }",
+        "{ noinline }",
+        "{ cold }",
+    }
+    assert str(binding.parse_assembly(text)) == str(module)
 
 
 def accept(text: str) -> None:

@@ -336,6 +336,7 @@ def numerical_gradient(function: Callable[[Any], Any], x: Any, weights: Any) -> 
     return result
 
 
+@pytest.mark.slow
 @given(seed=seeds, case=pool_cases)
 @run_settings
 def test_gradients_of_pools(seed: int, case: dict[str, Any]):

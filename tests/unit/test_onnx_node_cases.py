@@ -99,6 +99,7 @@ def outcome(
         return difference(interpret(module, given), outputs, tolerance)
 
 
+@pytest.mark.slow
 def test_cases_of_onnx():
     """Together, because making the cases takes longer than running them."""
     wrong: list[str] = []
@@ -137,6 +138,7 @@ def nodes_to_mutate() -> Iterator[ModelProto]:
     assert set(CONVERTERS) - set(counts) == WITHOUT_CASES
 
 
+@pytest.mark.slow
 def test_malformed_nodes_are_imported_or_refused_by_name():
     """No other exception, and nothing large is made of what a node asks for."""
     imported = refused = 0

@@ -3,9 +3,9 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -74,14 +74,8 @@ def test_opt_writes_whole_files(opt_cmd: Command, inside: Path, files: Snapshot)
 def test_opt_reads_standard_input(
     opt_cmd: Command, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "xrelay.tools.opt", "-p", "fuse-ops"],
-        input=program,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "relay.fused" in done.stdout
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(program.encode())))
+    assert "relay.fused" in opt_cmd("-p", "fuse-ops").out
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_wheel_holds_the_package_only(wheel: Path) -> None:
     names = [Path(name) for name in ZipFile(wheel).namelist()]
     metadata = f"xrelay-{version('xrelay')}.dist-info"
@@ -196,7 +197,18 @@ def run_installed(installed: Path, folder: Path, *command: object) -> str:
     return done.stdout
 
 
-def test_wheel_passes_lit_tests_with_the_stock_tool(installed: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["transforms/defuse-ops.mlir", "frontends/relay-text.relay"],
+        pytest.param(["*/*.mlir", "*/*.relay"], marks=pytest.mark.extensive),
+    ],
+    ids=["some", "all"],
+)
+def test_wheel_passes_lit_tests_with_the_stock_tool(
+    installed: Path, tmp_path: Path, names: list[str]
+) -> None:
     """`xdsl-opt` finds dialect and passes by the entry points of the installed wheel."""
     assert {path.name for path in installed.iterdir()} <= {
         "xrelay",
@@ -210,12 +222,13 @@ def test_wheel_passes_lit_tests_with_the_stock_tool(installed: Path, tmp_path: P
     suite = tmp_path / "suite"
     source = ROOT / "tests" / "filecheck"
     shutil.copytree(source, suite, ignore=shutil.ignore_patterns("Output"))
-    tests = [*suite.glob("*/*.mlir"), *suite.glob("*/*.relay")]
+    tests = [path for name in names for path in suite.glob(name)]
     lit = Path(sys.executable).with_name("lit")
-    report = run_installed(installed, tmp_path, lit, "-v", suite)
-    assert report.count("PASS: ") == len(tests) > 5
+    report = run_installed(installed, tmp_path, lit, "-v", *tests)
+    assert report.count("PASS: ") == len(tests) >= 2
 
 
+@pytest.mark.slow
 def test_installed_commands_work(installed: Path, tmp_path: Path) -> None:
     assert {"xrelay", "xrelay-opt"} <= {path.name for path in (installed / "bin").iterdir()}
     shown = run_installed(installed, tmp_path, installed / "bin" / "xrelay", "--version")

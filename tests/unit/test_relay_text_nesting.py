@@ -47,6 +47,7 @@ def nested(depth: int) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["lets", "calls", "parentheses", "branches", "functions", "curried functions"]
 )
@@ -137,6 +138,7 @@ def test_tuples_nest_too_deeply_for_code(tmp_path: Path, monkeypatch: pytest.Mon
         xrelay.compile(tuples(tmp_path, 1500), cache=False)
 
 
+@pytest.mark.slow
 def test_branches_nest_deeply_in_the_compiler(tmp_path: Path):
     path = tmp_path / "branches.relay"
     path.write_text(main("if (%c) {" * 1100 + "%x" + "} else { %x }" * 1100))

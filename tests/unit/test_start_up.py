@@ -59,12 +59,14 @@ def test_help_is_light(command: str, tmp_path: Path) -> None:
     assert loaded(heavy, *command.split(), cache=tmp_path) == []
 
 
+@pytest.mark.slow
 def test_the_tools_of_xdsl_load_no_array_library(folder: Path) -> None:
     for program in ("xdsl-opt", "xrelay-opt"):
         arguments = (program, folder / "add.mlir", "-p", "fuse-ops")
         assert loaded(("onnx", "llvmlite", "rich"), *arguments, cache=folder) == []
 
 
+@pytest.mark.slow
 def test_a_compiled_model_runs_without_the_compiler(folder: Path) -> None:
     cache = folder / "cache"
     model = folder / "add.mlir"

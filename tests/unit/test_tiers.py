@@ -1,0 +1,71 @@
+"""What `make quick` draws, and the orders of tests."""
+
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import tiers
+
+
+@dataclass(frozen=True)
+class Item:
+    """A test, as pytest collects it."""
+
+    nodeid: str
+    mark: str = ""
+
+    @property
+    def path(self) -> Path:
+        return Path(self.nodeid.partition("::")[0])
+
+    def get_closest_marker(self, name: str) -> str | None:
+        return self.mark if self.mark == name else None
+
+
+def cases(count: int, name: str = "tests/unit/test_a.py::test_a", mark: str = "") -> list[Any]:
+    """The cases of a test function."""
+    return [Item(f"{name}[{i}]", mark) for i in range(count)]
+
+
+def test_a_share_of_each_function_is_quick() -> None:
+    one, few, many = Item("tests/unit/test_a.py::test_one"), cases(3), cases(17, "test_b.py::test")
+    drawn = list(tiers.quick_tests([one, *few, *many]))
+    assert one in drawn
+    assert len(set(few) & set(drawn)) == 1
+    assert len(set(many) & set(drawn)) == 3
+
+
+def test_a_share_of_each_file_with_programs_is_quick() -> None:
+    path = "tests/execution/test_a.py"
+    items = [each for name in "abcd" for each in cases(8, f"{path}::test_{name}")]
+    assert len(list(tiers.quick_tests(items))) == 2
+    assert len(list(tiers.quick_tests(items[:1]))) == 1
+
+
+def test_what_takes_long_is_not_quick() -> None:
+    slow, extensive = cases(9, mark="slow"), cases(9, mark="extensive")
+    assert list(tiers.quick_tests([*slow, *extensive])) == []
+
+
+def test_the_draw_stays_when_others_come() -> None:
+    before = set(tiers.quick_tests(cases(80)))
+    after = set(tiers.quick_tests(cases(81)))
+    assert len(before) == 10
+    assert len(after) == 11
+    assert len(before & after) >= 10 - 1
+
+
+def test_slow_tests_are_first_and_others_keep_their_order() -> None:
+    quick, slow = cases(5), cases(2, "test_b.py::test", "slow")
+    assert tiers.slow_first([*quick, *slow]) == [*slow, *quick]
+
+
+def test_random_orders() -> None:
+    items = [each for name in "abcdef" for each in cases(6, f"test_{name}.py::test")]
+    orders = [tiers.in_random_order(items, seed) for seed in ("1", "1", "2")]
+    assert orders[0] == orders[1] != orders[2]
+    for order in orders:
+        assert sorted(order, key=items.index) == items
+        assert order != items
+        assert len(list(groupby(order, key=lambda item: item.path))) == 6
