@@ -8,6 +8,7 @@ the operators that the dialect has.
 
 import ast
 import csv
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -324,3 +325,20 @@ def test_attributes_agree_with_relay(op: type[IRDLOperation]):
     stated = {key: value for key, value in expected.items() if value != ABSENT}
     properties = op.get_irdl_definition().properties
     assert {key: dialect_default(value) for key, value in properties.items()} == stated
+
+
+@each(OPS)
+def test_constructors_state_the_defaults_of_the_properties(op: type[IRDLOperation]):
+    """What a constructor does not get, text that does not state it has as well."""
+    properties = op.get_irdl_definition().properties
+    for name, parameter in signature(op.__init__).parameters.items():
+        stated = properties.get(name)
+        if stated is None or stated.default_value is None:
+            continue
+        if parameter.default in (parameter.empty, None):
+            continue  # None stands for the default.
+        expected = python_value(stated.default_value)
+        found = parameter.default
+        if isinstance(found, Attribute):
+            found = python_value(found)
+        assert (list(found) if isinstance(expected, list) else found) == expected, name
