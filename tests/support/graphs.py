@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xrelay.collector import collector_paused
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import leaf_count
 from xrelay.interpreters.arrays import Array, constant_op, type_of
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.program import entry_function, lower_function
@@ -196,7 +196,7 @@ class Graph:
 
     def flat_outputs(self) -> list[Output]:
         """The outputs, one for each tensor of a tuple."""
-        return [output for output in self.outputs for _ in leaf_types(output.value.type)]
+        return [output for output in self.outputs for _ in range(leaf_count(output.value.type))]
 
     def expected(self) -> list[tuple[Output, Array]]:
         """What the interpreter computes, tuples flattened."""

@@ -144,7 +144,7 @@ def test_code_cannot_be_written_and_data_not_executed() -> None:
     loaded = LoadedObject(compiled(IR))
     places = [loaded.address("count"), loaded.address("counter")]
     for place, rights in zip(places, ("r-xp", "rw-p"), strict=True):
-        for line in Path("/proc/self/maps").read_text().splitlines():
+        for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
             span, found = line.split()[:2]
             start, end = (int(part, 16) for part in span.split("-"))
             if start <= place < end:
