@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import NodeProto
+from onnx import NodeProto, helper
 
 from tests.fuzz.onnx_values import Array
 
@@ -18,6 +18,8 @@ class Known(NamedTuple):
     applies: Callable[[Mapping[str, Array]], bool]
     """To these operands."""
     reason: str
+    stated: Callable[[NodeProto], bool] = lambda node: True
+    """With these attributes."""
 
 
 def has_nan(operands: Mapping[str, Array]) -> bool:
@@ -46,6 +48,31 @@ def product_may_overflow(operands: Mapping[str, Array]) -> bool:
         for a in operands.values()
         if a.dtype.kind in "iu"
     )
+
+
+def square_may_overflow(operands: Mapping[str, Array]) -> bool:
+    """Whether the sum of the squares of all integers can leave their type."""
+    return any(
+        np.square(a.astype(np.float64)).sum() > np.iinfo(a.dtype).max
+        for a in operands.values()
+        if a.dtype.kind in "iu"
+    )
+
+
+def leaves_int32(operands: Mapping[str, Array]) -> bool:
+    """Whether numbers, divided by the least of them, may be beyond what 32 bits count."""
+    numbers = [np.abs(a.astype(np.float64)) for a in operands.values() if a.dtype.kind == "f"]
+    with np.errstate(all="ignore"):
+        largest = max(float(a.max(initial=0.0)) for a in numbers)
+        least = min(float(a[a > 0].min(initial=1.0)) for a in numbers)
+        return not largest / least < 2**31
+
+
+def skips_elements(node: NodeProto) -> bool:
+    """Whether padding is chosen for strides that are larger than windows."""
+    stated = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    steps = zip(stated.get("strides", ()), stated.get("kernel_shape", ()), strict=False)
+    return b"SAME" in stated.get("auto_pad", b"") and any(step > size for step, size in steps)
 
 
 def power_may_overflow(operands: Mapping[str, Array]) -> bool:
@@ -102,6 +129,17 @@ EXCEPTIONS = (
     Known("LRN", has_large, "onnxruntime subtracts from a sum what leaves the window"),
     Known("QuantizeLinear", has_nan, "NaN has no quantised number"),
     Known(
+        "QuantizeLinear",
+        leaves_int32,
+        "numbers saturate; onnxruntime's wrap around where 32 bits do not hold them",
+    ),
+    Known(
+        "LpPool",
+        lambda operands: True,
+        "no padding is negative; onnxruntime crops what strides skip",
+        skips_elements,
+    ),
+    Known(
         "Erf|ReduceLogSum|ReduceLogSumExp",
         has_integers,
         "functions of integers are cut, and ONNX does not say in which precision they are computed, "
@@ -116,6 +154,11 @@ EXCEPTIONS = (
         "ReduceProd",
         product_may_overflow,
         "products of integers wrap around; onnxruntime saturates",
+    ),
+    Known(
+        "ReduceSumSquare|ReduceL2",
+        square_may_overflow,
+        "sums of squares of integers wrap around; onnxruntime saturates",
     ),
     Known("Pow", power_may_overflow, "powers of integers saturate; onnxruntime's do not always"),
     Known(
@@ -133,7 +176,7 @@ REFUSALS: Mapping[str, str] = {}
 
 BY_LARGEST = "DFT|STFT|.*Window|MelWeightMatrix"
 """Operators whose numbers have errors relative to the largest one: differences of cosines."""
-BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish|Swish"
+BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish|Swish|SwiGLU"
 """Operators that other engines approximate, with errors relative to 1."""
 
 
@@ -158,7 +201,8 @@ def is_documented(
         if re.fullmatch(operators, node.op_type) and all(map(is_near, found, expected)):
             return True
     return any(
-        re.fullmatch(each.operators, node.op_type) and each.applies(operands) for each in EXCEPTIONS
+        re.fullmatch(each.operators, node.op_type) and each.stated(node) and each.applies(operands)
+        for each in EXCEPTIONS
     )
 
 
