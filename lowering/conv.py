@@ -71,8 +71,8 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     group_channels = out_channels // groups
     image = prepare_image(ctx, op.data, window, 0, kind, orders.images)
     weight = in_order(ctx, op.weight, orders.weight)
-    # A pointwise window sees the image as one long row.
-    flat = window.is_pointwise
+    # A pointwise window that takes every place sees the image as one long row.
+    flat = window.is_pointwise and image.shape == window.positions
     *lines, columns = (1, prod(positions)) if flat else positions
     lanes = ctx.target.lanes(kind.bytes)
     vectors = 2 if columns > lanes else 1

@@ -67,7 +67,7 @@ class Window:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether every output element meets exactly the element at its own place."""
+        """Whether every output element meets exactly the element at its own place. There may be others beside these."""
         return {*self.taps, *self.strides} == {1} and not any(self.pads)
 
 

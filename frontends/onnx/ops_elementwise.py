@@ -72,7 +72,12 @@ from xrelay.dialects.unary import (
 )
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.tensors import ElementType, element_type_named, element_type_of
+from xrelay.frontends.onnx.tensors import (
+    ElementType,
+    element_type_named,
+    element_type_of,
+    numpy_type,
+)
 
 _FLOAT_MAX = 3.4028234663852886e38
 """The largest finite f32."""
@@ -205,10 +210,20 @@ def aligned_power(node: Node) -> SSAValue:
 
 def _power(node: Node, base: SSAValue, exponent: SSAValue) -> SSAValue:
     dtype = node.element_type(base)
-    if not is_float(dtype):  # whole numbers up to 2**53 are exact in f64
+    # Whole numbers up to 2**53 are exact in f64. A rounded exponent is even, and gives another sign.
+    if not is_float(dtype) or not _converts_exactly(node, exponent, dtype):
         result = node.emit(PowerOp(converted(node, base, f64), converted(node, exponent, f64)))
         return converted(node, result, dtype)
     return node.emit(PowerOp(base, converted(node, exponent, dtype)))
+
+
+def _converts_exactly(node: Node, exponent: SSAValue, dtype: ElementType) -> bool:
+    """Whether the exponents are numbers of a floating-point type: by their type, or as they are known."""
+    source, target = numpy_type(node.element_type(exponent)), numpy_type(dtype)
+    if source.kind not in "iu" or np.can_cast(source, target):
+        return True
+    known = node.known_value(exponent)
+    return known is not None and bool((known.astype(target) == known).all())
 
 
 def converted(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:

@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 
 from tests.fuzz.onnx_values import Array
 from xrelay.dialects.binary import PowerOp
+from xrelay.dialects.bits import ReinterpretOp
 from xrelay.dialects.conv import Conv2DOp
 from xrelay.dialects.core import ConstantOp
 from xrelay.dialects.norm import LogSoftmaxOp, SoftmaxOp
@@ -65,6 +66,11 @@ class Noise:
         small = np.abs(array) < 2 * np.finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
+    def signed_nan(self, array: Array) -> Array:
+        """An array in which half of the NaNs have the other sign: docs/numerics.md leaves it open."""
+        flipped = np.isnan(array) & (self.rng.random(array.shape) < 0.5)
+        return np.where(flipped, -array, array)
+
     def whole(self, array: Array) -> Array:
         """An array in which half of the numbers that errors moved off a whole one are whole again."""
         near = np.rint(array)
@@ -107,6 +113,8 @@ def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[
         isinstance(operand.owner, ConstantOp) and np.size(value) == 1
         for operand, value in zip(op.operands, values, strict=True)
     ]
+    if isinstance(op, ReinterpretOp) and values[0].dtype.kind == "f":
+        return (noise.signed_nan(noise.on(values[0])),)
     if isinstance(op, PowerOp):
         base, exponent = values
         if exponent.dtype.kind == "f" and not exact[1]:

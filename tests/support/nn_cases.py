@@ -80,6 +80,18 @@ VOLUME_LAYOUTS = (
 )
 
 
+@cases((conv.Conv2DOp, conv.Conv3DOp), ("float32", "int32"))
+def pointwise_windows_that_skip_elements(g: Graph, dtype: str) -> None:
+    """Also where a row has place for one window only, whose stride then counts for nothing."""
+    for strides in ((1, 2), (2, 1), (2, 2), (1, 3)):
+        for image in ((2, 2), (3, 4)):
+            data = g.input(g.small(dtype, 1, 2, *image))
+            g.show(conv.Conv2DOp(data, g.input(g.small(dtype, 3, 2, 1, 1)), strides=strides))
+        data = g.input(g.small(dtype, 1, 2, 2, *image))
+        weight = g.input(g.small(dtype, 3, 2, 1, 1, 1))
+        g.show(conv.Conv3DOp(data, weight, strides=(1, *strides)))
+
+
 @cases((conv.Conv3DOp,), CONVOLVED)
 def convolutions_of_volumes(g: Graph, dtype: str) -> None:
     for i, (volume, window, strides, padding, dilation) in enumerate(VOLUMES):

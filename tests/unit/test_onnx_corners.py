@@ -291,3 +291,13 @@ def test_negative_zero_and_signs():
     assert not np.signbit(by_import(one_node("Relu", [zero]), [zero])[0]).any()
     nan = np.array([NAN], np.float16)
     assert np.isnan(by_import(one_node("Sign", [nan]), [nan])[0]).all()
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_powers_with_exponents_that_floats_do_not_hold(constant: bool):
+    base = floats(-3, -1, 2, -0.5, 3)
+    exponents = np.array([2**30 - 1, 2**24 + 1, -(2**31), 2**31 - 1, 3], np.int32)
+    if constant:
+        require_same("Pow", [base], [exponents])
+    else:
+        require_same("Pow", [base, exponents], [])
