@@ -174,9 +174,9 @@ EXCEPTIONS = (
 )
 REFUSALS: Mapping[str, str] = {}
 
-BY_LARGEST = "DFT|STFT|.*Window|MelWeightMatrix"
-"""Operators whose numbers have errors relative to the largest one: differences of cosines."""
-BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish|Swish|SwiGLU"
+BY_LARGEST = "DFT|STFT|.*Window|MelWeightMatrix|Swish|SwiGLU"
+"""Operators whose numbers have errors relative to the largest one: differences of cosines, multiples of sigmoids."""
+BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish"
 """Operators that other engines approximate, with errors relative to 1."""
 
 
