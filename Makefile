@@ -35,7 +35,7 @@ quick: lint
 
 # pyright takes a minute of one core, and the tests need all cores for most of their time.
 test: lint
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target types unit
+	$(MAKE) --no-print-directory --jobs 2 types unit
 
 unit: $(VENV)/installed-test
 	$(RUN_TESTS) $(PYTEST)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from case_table import in_turn
 from graphs import Graph
 from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import SSAValue
@@ -266,7 +267,7 @@ def operators_around_anchors(g: Graph) -> None:
     g.returns(g.fused([x, weight, g.input(g.small("float32", 4, low=1))], normalized), 64)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "target"), in_turn(CASES), indirect=["target"])
 def test_bodies_agree_with_the_interpreter(name: str, target: str, graph: Graph):
     CASES[name](graph)
     graph.check(target)
@@ -365,7 +366,7 @@ def _broadcasts(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
         return False
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(("seed", "target"), in_turn(range(40)), indirect=["target"])
 def test_random_graphs_agree_before_and_after_fusion(
     seed: int, target: str, new_graph: Callable[[int], Graph]
 ):

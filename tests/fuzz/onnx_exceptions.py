@@ -35,7 +35,7 @@ def is_half(operands: Mapping[str, Array]) -> bool:
 def may_overflow(operands: Mapping[str, Array]) -> bool:
     """Whether sums and products of integers can leave their type."""
     return any(
-        a.size and int(np.abs(a.astype(np.float64)).max()) > np.iinfo(a.dtype).max // 1000
+        a.size and float(np.abs(a.astype(np.float64)).max()) ** 2 * a.size > np.iinfo(a.dtype).max
         for a in operands.values()
         if a.dtype.kind in "iu"
     )
@@ -60,12 +60,10 @@ def square_may_overflow(operands: Mapping[str, Array]) -> bool:
 
 
 def leaves_int32(operands: Mapping[str, Array]) -> bool:
-    """Whether numbers, divided by the least of them, may be beyond what 32 bits count."""
-    numbers = [np.abs(a.astype(np.float64)) for a in operands.values() if a.dtype.kind == "f"]
+    """Whether the first operand, divided by the second, may be beyond what 32 bits count."""
+    data, scale, *_ = (np.abs(a.astype(np.float64)) for a in operands.values())
     with np.errstate(all="ignore"):
-        largest = max(float(a.max(initial=0.0)) for a in numbers)
-        least = min(float(a[a > 0].min(initial=1.0)) for a in numbers)
-        return not largest / least < 2**31
+        return not float(data.max(initial=0.0)) / float(scale.min(initial=np.inf)) < 2**31
 
 
 def skips_elements(node: NodeProto) -> bool:
@@ -106,8 +104,9 @@ def has_large(operands: Mapping[str, Array]) -> bool:
 
 
 def has_integers(operands: Mapping[str, Array]) -> bool:
-    """Whether integers are among the operands."""
-    return any(a.dtype.kind in "iu" and a.size for a in operands.values())
+    """Whether the first operand has integers."""
+    data, *_ = operands.values()
+    return data.dtype.kind in "iu"
 
 
 EXCEPTIONS = (
@@ -146,7 +145,7 @@ EXCEPTIONS = (
         "nor what the logarithm of a negative sum is",
     ),
     Known(
-        "Reduce.*|Gemm|Shrink|Einsum",
+        "ReduceSum|ReduceMean|ReduceL1|ReduceLogSum.*|Gemm|Shrink|Einsum",
         may_overflow,
         "sums of integers wrap around; onnxruntime saturates, and sums int64 in float64",
     ),

@@ -19,7 +19,14 @@ from tests.mutants.report import Report, shown
 from tests.mutants.selection import Selector
 
 ROOT = Path(__file__).parents[2]
-TESTS = ("tests/unit", "tests/execution", "tests/fuzz", "tests/filecheck")
+TESTS = (
+    "tests/unit",
+    "tests/execution",
+    "tests/properties",
+    "tests/conformance",
+    "tests/fuzz",
+    "tests/filecheck",
+)
 COVERAGE = ROOT / "build" / "mutants" / "coverage.sqlite"
 EQUIVALENTS = Path(__file__).with_name("equivalent.toml")
 WRONG_USE = 2

@@ -1,10 +1,15 @@
 """Tables of cases: functions that fill a graph with uses of operators (tests/execution/test_kernels.py)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Any, TypeAlias
 
+import pytest
+from _pytest.mark import ParameterSet
 from graphs import Graph
 from xdsl.ir import Operation
+
+from xrelay.lowering.target import TARGETS
 
 Case: TypeAlias = Callable[[Graph], None]
 
@@ -39,3 +44,11 @@ class CaseTable:
             return build
 
         return register
+
+
+def in_turn(cases: Iterable[object]) -> list[ParameterSet]:
+    """Each case with a target, which take turns; with the others it is extensive."""
+    return [
+        pytest.param(case, target, marks=() if i % len(TARGETS) == j else pytest.mark.extensive)
+        for (i, case), (j, target) in product(enumerate(cases), enumerate(TARGETS))
+    ]

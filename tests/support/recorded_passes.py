@@ -114,12 +114,10 @@ def without_collection() -> Iterator[None]:
     """
     enabled = gc.isenabled()
     gc.disable()
-    gc.freeze()
     try:
         yield
     finally:
         gc.collect()
-        gc.unfreeze()
         if enabled:
             gc.enable()
 

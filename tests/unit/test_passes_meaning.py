@@ -159,9 +159,9 @@ def test_results_stay(name: str):
     register_compilers()
     changes, variants = 0, list(specs(name))
     for number, program in enumerate(
-        programs_for(name, max(PROGRAMS_OF_A_PASS, 2 * len(variants)))
+        programs_for(name, max(PROGRAMS_OF_A_PASS, 3 * len(variants)))
     ):
-        spec = variants[number % len(variants)]
+        spec = variants[number // 3 % len(variants)]  # The themes follow each other.
         module = program.module.clone()
         if name in BEFORE:
             step(BEFORE[name], module)
