@@ -27,10 +27,10 @@ from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 from xrelay.tools.errors import FAILED, failing_with, run_command
 from xrelay.tools.explain import plans
+from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.light_models import light_model
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
-from xrelay.tools.start import until_interrupted
 from xrelay.tools.verify import TOLERANCE, largest_difference
 
 MODEL = "resnet50"

@@ -34,7 +34,7 @@ from xrelay.tools.errors import (
     failing_with,
     run_command,
 )
-from xrelay.tools.start import until_interrupted
+from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.weights import keep_weights
 from xrelay.transforms.pass_sequence import flattened
 
