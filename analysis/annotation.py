@@ -29,10 +29,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xrelay.analysis.compilers import DEFAULT, Targets
 from xrelay.analysis.dependencies import Effects
 from xrelay.analysis.scopes import in_evaluation_order
-from xrelay.dialects.adt import ConstructOp
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.adt import ConstructOp
+from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.functional import FUNCTIONAL_OPS, ApplyOp, ClosureOp, LetOp
+from xrelay.dialects.core.values import (
     CalledBodyOp,
     ConstantOp,
     RefCreateOp,
@@ -41,7 +42,6 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.dialects.functional import FUNCTIONAL_OPS, ApplyOp, ClosureOp, LetOp
 
 NON_CALL_OPS = (TupleOp, TupleGetItemOp, RefCreateOp, RefReadOp, RefWriteOp)
 """What Relay has as expressions that are no calls."""

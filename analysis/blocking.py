@@ -26,16 +26,16 @@ from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.analysis.walking import walk
-from xrelay.dialects.binary import BINARY_OPS
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import ConstantOp, TupleOp, element_bytes
-from xrelay.dialects.layout import IMAGE, LayoutTransformOp, block_count, blocked_image
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.pool import GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.reduction import MeanOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import ConstantOp, TupleOp, element_bytes
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.transform import ConcatenateOp, PadOp, StridedSliceOp, WhereOp
-from xrelay.dialects.unary import UNARY_OPS
+from xrelay.dialects.tensor.binary import BINARY_OPS
+from xrelay.dialects.tensor.layout import IMAGE, LayoutTransformOp, block_count, blocked_image
+from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp, WhereOp
+from xrelay.dialects.tensor.unary import UNARY_OPS
 
 MOVED_BYTE = 4.0
 """The cost of one byte that a transform reads or writes, in operations of a convolution in

@@ -28,8 +28,8 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.dependencies import Dependencies, keeps_place
 from xrelay.analysis.names import described
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
-from xrelay.dialects.functional import ApplyOp
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.functional import ApplyOp
 
 
 @dataclass(eq=False)

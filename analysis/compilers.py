@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.patterns import CompositePattern
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.relay import Relay
 
 DEFAULT = "default"

@@ -3,7 +3,7 @@
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import BFLOAT16, constant_array, dtype_of, held_elements
 from xrelay.interpreters.numerics import is_float

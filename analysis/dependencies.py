@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, SymbolTable, is_side_effect_free
 
 from xrelay.analysis.scopes import has_flag, in_evaluation_order
-from xrelay.dialects.functional import LetOp
+from xrelay.dialects.core.functional import LetOp
 
 
 @dataclass(frozen=True)

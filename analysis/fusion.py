@@ -44,8 +44,8 @@ from xrelay.analysis.fusion_graph import (
 from xrelay.analysis.fusion_groups import RULE_SETS, Attempt, FusionOptions, Partition
 from xrelay.analysis.post_dominators import find_post_dominators
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
-from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.core import FusedOp, TupleGetItemOp
+from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.values import FusedOp, TupleGetItemOp
 from xrelay.dialects.traits import OpPatternKind
 
 __all__ = [

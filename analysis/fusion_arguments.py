@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
 from xdsl.ir import Attribute, OpResult, SSAValue
 
 from xrelay.analysis.fusion_graph import FusionNode
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 
 
 def argument_count(type_: Attribute, *, strides: bool) -> int:

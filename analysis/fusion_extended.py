@@ -37,13 +37,13 @@ from xrelay.analysis.fusion_graph import (
 )
 from xrelay.analysis.fusion_groups import SWEEPS, Partition
 from xrelay.analysis.reduction_loops import Domain, domain_of, meets_what_it_reduced
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.norm import SoftmaxFamilyOp
-from xrelay.dialects.reduction import ReductionOp
+from xrelay.dialects.nn.norm import SoftmaxFamilyOp
 from xrelay.dialects.shapes import element_count, is_dynamic, is_tensor_type
+from xrelay.dialects.tensor.reduce import ReductionOp
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.traits import OpPatternKind, ReshapeOnly
-from xrelay.dialects.unary import CastOp
 
 MAX_REDUCTIONS = 2
 """

@@ -17,8 +17,8 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.values import (
     CORE_OPS,
     CalledBodyOp,
     ConstantOp,

@@ -39,7 +39,7 @@ from xrelay.analysis.fusion_graph import (
     Refusal,
 )
 from xrelay.analysis.suggestions import did_you_mean
-from xrelay.dialects.core import TupleOp
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.traits import OpPatternKind
 
 SWEEPS = 3

@@ -30,7 +30,7 @@ from xrelay.analysis.fusion_graph import ELEMWISE, OUT_EWISE_FUSABLE, FusionNode
 from xrelay.analysis.names import described
 from xrelay.analysis.post_dominators import find_post_dominators
 from xrelay.analysis.walking import walk
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 
 
 class GroupMembers(NamedTuple):

@@ -42,9 +42,9 @@ from xrelay.analysis.patterns import (
     WildcardPattern,
 )
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
-from xrelay.dialects.core import CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.functional import ClosureOp, LetOp
+from xrelay.dialects.core.functional import ClosureOp, LetOp
+from xrelay.dialects.core.values import CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp
 
 COMMUTATIVE = (AddOp, MultiplyOp)
 

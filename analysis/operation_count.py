@@ -4,9 +4,9 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
-from xrelay.dialects.dense import DenseOp, MatrixProductOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, YieldOp
+from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
 from xrelay.dialects.shapes import leaf_types
 
 

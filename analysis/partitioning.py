@@ -23,7 +23,7 @@ from xrelay.analysis.compiler_regions import CompilerRegion, compiler_regions, s
 from xrelay.analysis.dependencies import Dependencies, block_of, encloses, keeps_place
 from xrelay.analysis.names import described
 from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
 
 
 @dataclass(eq=False)

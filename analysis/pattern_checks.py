@@ -39,8 +39,8 @@ from xrelay.analysis.patterns import (
     VarPattern,
     WherePattern,
 )
-from xrelay.dialects.core import CalledBodyOp, ConstantOp
-from xrelay.dialects.functional import LetOp
+from xrelay.dialects.core.functional import LetOp
+from xrelay.dialects.core.values import CalledBodyOp, ConstantOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.traits import pattern_kind
 from xrelay.interpreters.arrays import dtype_of

@@ -40,7 +40,7 @@ from xrelay.analysis.patterns import (
     TuplePattern,
 )
 from xrelay.analysis.scopes import in_evaluation_order
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 
 from xrelay.analysis.call_graph import CallGraph, symbols_in
 from xrelay.analysis.walking import walk
-from xrelay.dialects.core import ConstantOp, stored_bytes
+from xrelay.dialects.core.values import ConstantOp, stored_bytes
 
 
 class ProgramSize(NamedTuple):

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.norm import BiasAddOp, PReluOp
-from xrelay.dialects.reduction import ReductionOp
-from xrelay.dialects.reshape import ExpandDimsOp
+from xrelay.dialects.nn.norm import BiasAddOp, PReluOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type, normalize_axis
+from xrelay.dialects.tensor.reduce import ReductionOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 
 Places = tuple[int | None, ...]

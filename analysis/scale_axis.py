@@ -39,17 +39,17 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import BlobAttr, ConstantOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.layout import Layout
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.unary import LeakyReluOp, ReluOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.layout import Layout
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
+from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp
 from xrelay.interpreters.arrays import Array, constant_array
 
 Direction = Literal["backward", "forward"]

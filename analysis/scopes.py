@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
 
-from xrelay.dialects.core import CompositeOp, FusedOp
+from xrelay.dialects.core.values import CompositeOp, FusedOp
 
 SKIPPED_FUNCTIONS = ("Compiler", "Extern", "SkipOptimization")
 """Attributes of functions that Relay's function passes leave alone."""

@@ -14,7 +14,7 @@ from xrelay.analysis.dominance import check_dominance, check_resolved
 from xrelay.analysis.scopes import Within
 from xrelay.analysis.symbols import Symbols
 from xrelay.analysis.walking import walk
-from xrelay.dialects.functional import GlobalVarOp
+from xrelay.dialects.core.functional import GlobalVarOp
 
 
 def verify_program(op: Operation) -> None:

@@ -26,7 +26,7 @@ from xrelay.analysis.program_size import expanded_total, program_size
 from xrelay.analysis.verification import verify_program
 from xrelay.analysis.walking import walk
 from xrelay.collector import collector_paused
-from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
+from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import tuple_depth

@@ -35,7 +35,7 @@ from xrelay.backends.regions import (
     nested,
     region_outputs,
 )
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites
 

@@ -23,7 +23,7 @@ from xrelay.backends.regions import (
     region_outputs,
 )
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 from xrelay.partitioned import compiler_of
 
 

@@ -31,7 +31,7 @@ from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, described
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of

@@ -37,8 +37,11 @@ from xrelay.backends.base import (
     Yes,
 )
 from xrelay.backends.regions import region_outputs
-from xrelay.dialects import binary, conv, core, dense, norm, reshape, unary
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm
 from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.tensor import binary, reshape, unary
 from xrelay.runtime.elf import is_supported
 
 SYMBOL = "region"

@@ -46,7 +46,7 @@ from xrelay.backends.regions import (
     region_outputs,
     static_tensors,
 )
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.runtime.reading import read_source
 

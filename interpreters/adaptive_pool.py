@@ -9,9 +9,9 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import adaptive_pool
-from xrelay.dialects.adaptive_pool import AdaptivePoolOp
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.pool import adaptive as adaptive_pool
+from xrelay.dialects.pool.adaptive import AdaptivePoolOp
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import lowest, quiet
@@ -71,7 +71,7 @@ def _mean(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
 
 @register_impls
 class AdaptivePoolFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.adaptive_pool`."""
+    """One method for each operator of `xrelay.dialects.pool.adaptive`."""
 
     @impl(adaptive_pool.AdaptiveAvgPool1DOp)
     @quiet

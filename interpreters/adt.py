@@ -13,7 +13,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.dialects import adt
+from xrelay.dialects.core import adt
 from xrelay.interpreters.functional import FunctionValue
 
 
@@ -47,7 +47,7 @@ def matched(pattern: Attribute, value: Any) -> list[Any] | None:
 
 @register_impls
 class AdtFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.adt`."""
+    """One method for each operator of `xrelay.dialects.core.adt`."""
 
     @impl(adt.TypeDefOp)
     def run_type_def(

@@ -8,12 +8,12 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import annotation
+from xrelay.dialects.core import annotation
 
 
 @register_impls
 class AnnotationFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.annotation`."""
+    """One method for each operator of `xrelay.dialects.core.annotation`."""
 
     @impl(annotation.StopFusionOp)
     def run_stop_fusion(

@@ -3,7 +3,7 @@
 import numpy as np
 from xdsl.interpreter import InterpreterFunctions, register_impls
 
-from xrelay.dialects import binary
+from xrelay.dialects.tensor import binary
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.base import elementwise, predicate
 from xrelay.interpreters.numerics import is_float
@@ -63,7 +63,7 @@ def _possible_shift(bits: Array) -> Array:
 
 @register_impls
 class BinaryFunctions(InterpreterFunctions):
-    """One entry for each operator of `xrelay.dialects.binary`."""
+    """One entry for each operator of `xrelay.dialects.tensor.binary`."""
 
     run_add = elementwise(binary.AddOp, np.add)
     run_bitwise_and = elementwise(binary.BitwiseAndOp, np.bitwise_and)

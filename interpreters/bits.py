@@ -9,7 +9,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import bits
+from xrelay.dialects.tensor import bits
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.base import elementwise, predicate
 from xrelay.interpreters.numerics import quiet
@@ -17,7 +17,7 @@ from xrelay.interpreters.numerics import quiet
 
 @register_impls
 class BitFunctions(InterpreterFunctions):
-    """One entry for each operator of `xrelay.dialects.bits`."""
+    """One entry for each operator of `xrelay.dialects.tensor.bits`."""
 
     run_bitwise_not = elementwise(bits.BitwiseNotOp, np.bitwise_not)
     run_isfinite = predicate(bits.IsFiniteOp, np.isfinite)

@@ -9,10 +9,10 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import bitserial
-from xrelay.dialects.bitserial import BitSerialConv2DOp, BitSerialDenseOp, packed_type
+from xrelay.dialects.conv.windows import positive_pair
+from xrelay.dialects.nn import bitserial
+from xrelay.dialects.nn.bitserial import BitSerialConv2DOp, BitSerialDenseOp, packed_type
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.windows import positive_pair
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.interpreters.conv import convolve
 from xrelay.interpreters.numerics import quiet
@@ -58,7 +58,7 @@ def _result_dtype(op: BitSerialConv2DOp | BitSerialDenseOp) -> DType:
 
 @register_impls
 class BitSerialFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.bitserial`."""
+    """One method for each operator of `xrelay.dialects.nn.bitserial`."""
 
     @impl(bitserial.BitPackOp)
     def run_bitpack(

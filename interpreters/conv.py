@@ -11,9 +11,9 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import conv
-from xrelay.dialects.layout import Layout
-from xrelay.dialects.windows import transposed_window_output
+from xrelay.dialects.conv import conv
+from xrelay.dialects.conv.windows import transposed_window_output
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
@@ -130,7 +130,7 @@ def run_transposed(op: conv.TransposedConvolutionOp, args: PythonValues) -> Pyth
 
 @register_impls
 class ConvFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.conv`."""
+    """One method for each operator of `xrelay.dialects.conv.conv`."""
 
     @impl(conv.Conv1DOp)
     @quiet

@@ -9,9 +9,9 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import conv_gradient
-from xrelay.dialects.layout import IMAGE, Layout
-from xrelay.dialects.windows import positive_pair
+from xrelay.dialects.conv import gradient as conv_gradient
+from xrelay.dialects.conv.windows import positive_pair
+from xrelay.dialects.tensor.layout import IMAGE, Layout
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
@@ -20,7 +20,7 @@ from xrelay.interpreters.windows import Windows
 
 @register_impls
 class ConvGradientFunctions(InterpreterFunctions):
-    """The operators of `xrelay.dialects.conv_gradient`."""
+    """The operators of `xrelay.dialects.conv.gradient`."""
 
     @impl(conv_gradient.Conv2DBackwardWeightOp)
     @quiet

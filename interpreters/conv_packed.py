@@ -8,14 +8,14 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import conv_packed
+from xrelay.dialects.conv import packed as conv_packed
 from xrelay.interpreters.conv import run_laid_out
 from xrelay.interpreters.numerics import quiet
 
 
 @register_impls
 class ConvPackedFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.conv_packed`."""
+    """One method for each operator of `xrelay.dialects.conv.packed`."""
 
     @impl(conv_packed.ContribConv2DNCHWcOp)
     @quiet

@@ -8,14 +8,14 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import conv_transpose
+from xrelay.dialects.conv import transpose as conv_transpose
 from xrelay.interpreters.conv import run_transposed
 from xrelay.interpreters.numerics import quiet
 
 
 @register_impls
 class ConvTransposeFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.conv_transpose`."""
+    """One method for each operator of `xrelay.dialects.conv.transpose`."""
 
     @impl(conv_transpose.Conv1DTransposeOp)
     @quiet

@@ -14,7 +14,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import core
+from xrelay.dialects.core import values as core
 from xrelay.interpreters.arrays import constant_array
 
 
@@ -27,7 +27,7 @@ class Cell:
 
 @register_impls
 class CoreFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.core`."""
+    """One method for each operator of `xrelay.dialects.core.values`."""
 
     @impl(core.ConstantOp)
     def run_constant(

@@ -9,8 +9,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import correlation
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.nn import correlation
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.conv import canonical_operands, in_out_layout
 from xrelay.interpreters.layout import change_layout
@@ -47,7 +47,7 @@ def _sampled(images: Array, rows: Array, columns: Array) -> Array:
 
 @register_impls
 class CorrelationFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.correlation`."""
+    """One method for each operator of `xrelay.dialects.nn.correlation`."""
 
     @impl(correlation.CorrelationOp)
     @quiet

@@ -9,8 +9,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import creation
 from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor import creation
 from xrelay.interpreters.arrays import Array, DType, counting, dtype_of
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
@@ -28,7 +28,7 @@ def one_hot(
 
 @register_impls
 class CreationFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.creation`."""
+    """One method for each operator of `xrelay.dialects.tensor.creation`."""
 
     @impl(creation.ZerosOp)
     def run_zeros(

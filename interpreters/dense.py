@@ -12,8 +12,8 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Attribute
 
-from xrelay.dialects import dense
-from xrelay.dialects.dense import MatrixProductOp
+from xrelay.dialects.nn import dense
+from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
@@ -36,7 +36,7 @@ def _matrix_product(op: MatrixProductOp, tensor_a: Array, tensor_b: Array) -> Ar
 
 @register_impls
 class DenseFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.dense`."""
+    """One method for each operator of `xrelay.dialects.nn.dense`."""
 
     @impl(dense.DenseOp)
     def run_dense(

@@ -8,12 +8,12 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import device
+from xrelay.dialects.core import device
 
 
 @register_impls
 class DeviceFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.device`."""
+    """One method for each operator of `xrelay.dialects.core.device`."""
 
     @impl(device.OnDeviceOp)
     def run_on_device(

@@ -9,15 +9,15 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import dilate
-from xrelay.dialects.windows import positive_numbers
+from xrelay.dialects.conv.windows import positive_numbers
+from xrelay.dialects.nn import dilate
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import rounded
 
 
 @register_impls
 class DilateFunctions(InterpreterFunctions):
-    """The operators of `xrelay.dialects.dilate`."""
+    """The operators of `xrelay.dialects.nn.dilate`."""
 
     @impl(dilate.DilateOp)
     def run_dilate(

@@ -2,7 +2,9 @@
 
 from xdsl.interpreter import InterpreterFunctions, register_impls
 
-from xrelay.dialects import dyn, dyn_image, dyn_select
+from xrelay.dialects.dyn import image as dyn_image
+from xrelay.dialects.dyn import select as dyn_select
+from xrelay.dialects.dyn import tensor as dyn
 from xrelay.interpreters.dyn_base import by_static
 
 

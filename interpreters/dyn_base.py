@@ -11,7 +11,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Block
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.interpreters.arrays import type_of
 from xrelay.interpreters.base import Implementation
 

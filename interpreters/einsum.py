@@ -11,15 +11,15 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import einsum
-from xrelay.dialects.einsum import parse_equation
+from xrelay.dialects.tensor import einsum
+from xrelay.dialects.tensor.einsum import parse_equation
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import narrow, quiet, widen
 
 
 @register_impls
 class EinsumFunctions(InterpreterFunctions):
-    """The operator of `xrelay.dialects.einsum`."""
+    """The operator of `xrelay.dialects.tensor.einsum`."""
 
     @impl(einsum.EinsumOp)
     @quiet

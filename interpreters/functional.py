@@ -12,7 +12,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects import functional
+from xrelay.dialects.core import functional
 
 
 @dataclass(eq=False)
@@ -39,7 +39,7 @@ def values_from_outside(op: Operation) -> tuple[SSAValue, ...]:
 
 @register_impls
 class FunctionalFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.functional`."""
+    """One method for each operator of `xrelay.dialects.core.functional`."""
 
     @impl(functional.LetOp)
     def run_let(

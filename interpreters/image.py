@@ -11,9 +11,9 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import image
-from xrelay.dialects.image import CROPPING, LINEAR, NEAREST, Coordinates
-from xrelay.dialects.windows import expand_padding, positive_pair, window_output
+from xrelay.dialects.conv.windows import expand_padding, positive_pair, window_output
+from xrelay.dialects.image import resize as image
+from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST, Coordinates
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.interpolation import blend_dtype, clamped, resized, taps
 from xrelay.interpreters.numerics import convert, lowest, narrow, quiet, widen
@@ -48,7 +48,7 @@ def _extrapolated(
 
 @register_impls
 class ImageFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.image`."""
+    """One method for each operator of `xrelay.dialects.image.resize`."""
 
     @impl(image.Resize1DOp)
     def run_resize1d(

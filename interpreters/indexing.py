@@ -11,7 +11,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import indexing
+from xrelay.dialects.tensor import indexing
 from xrelay.interpreters.arrays import Array, counting
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 from xrelay.interpreters.transform import positions_on_axis
@@ -107,7 +107,7 @@ def _strided_set(data: Array, v: Array, begin: Array, end: Array, strides: Array
 
 @register_impls
 class IndexingFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.indexing`."""
+    """One method for each operator of `xrelay.dialects.tensor.indexing`."""
 
     @impl(indexing.GatherOp)
     def run_gather(

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from xrelay.dialects.image import CUBIC, NEAREST
+from xrelay.dialects.image.resize import CUBIC, NEAREST
 from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.numerics import convert, is_float, quiet, wide_dtype
 

@@ -11,8 +11,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import layout
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.tensor import layout
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array
 
 
@@ -53,7 +53,7 @@ def _split(whole: Array, target: Layout, shape: list[int], padding: int) -> Arra
 
 @register_impls
 class LayoutFunctions(InterpreterFunctions):
-    """The operators of `xrelay.dialects.layout`."""
+    """The operators of `xrelay.dialects.tensor.layout`."""
 
     @impl(layout.LayoutTransformOp)
     def run_layout_transform(

@@ -12,7 +12,7 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.dialects import like
+from xrelay.dialects.tensor import like
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
@@ -37,7 +37,7 @@ def _broadcasts(small: Sequence[int], large: Sequence[int]) -> bool:
 
 @register_impls
 class LikeFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.like`."""
+    """One method for each operator of `xrelay.dialects.tensor.like`."""
 
     @impl(like.CastLikeOp)
     def run_cast_like(

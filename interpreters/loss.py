@@ -9,7 +9,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import loss
+from xrelay.dialects.nn import loss
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import narrow, quiet, widen
 
@@ -21,7 +21,7 @@ def _mean_of_examples(products: Array, args: PythonValues) -> PythonValues:
 
 @register_impls
 class LossFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.loss`."""
+    """One method for each operator of `xrelay.dialects.nn.loss`."""
 
     @impl(loss.CrossEntropyOp)
     @quiet

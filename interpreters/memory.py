@@ -9,14 +9,14 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import memory
+from xrelay.dialects.core import memory
 from xrelay.interpreters.adt import DataValue
 from xrelay.interpreters.arrays import dtype_of
 
 
 @register_impls
 class MemoryFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.memory`."""
+    """One method for each operator of `xrelay.dialects.core.memory`."""
 
     @impl(memory.AllocStorageOp)
     def run_alloc_storage(

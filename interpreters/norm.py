@@ -11,7 +11,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import norm
+from xrelay.dialects.nn import norm
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import narrow, quiet, widen
 
@@ -53,7 +53,7 @@ def _softmax(data: Array, axis: int) -> Array:
 
 @register_impls
 class NormFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.norm`, computed in the wide type."""
+    """One method for each operator of `xrelay.dialects.nn.norm`, computed in the wide type."""
 
     @impl(norm.BiasAddOp)
     @quiet

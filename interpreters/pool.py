@@ -11,9 +11,9 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import pool
-from xrelay.dialects.layout import Layout
-from xrelay.dialects.pool import AvgPoolOp, GlobalPool2DOp, PoolOp
+from xrelay.dialects.pool import pool
+from xrelay.dialects.pool.pool import AvgPoolOp, GlobalPool2DOp, PoolOp
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import is_float, lowest, narrow, quiet, wide_dtype
@@ -77,7 +77,7 @@ def mean_of(total: Array, count: Array | int, dtype: DType) -> Array:
 
 @register_impls
 class PoolFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.pool`."""
+    """One method for each operator of `xrelay.dialects.pool.pool`."""
 
     @impl(pool.MaxPool1DOp)
     @quiet

@@ -9,9 +9,9 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import pool_gradient
-from xrelay.dialects.layout import Layout
-from xrelay.dialects.pool_gradient import Pool2DGradOp
+from xrelay.dialects.pool import gradient as pool_gradient
+from xrelay.dialects.pool.gradient import Pool2DGradOp
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import narrow, quiet, widen
@@ -35,7 +35,7 @@ def _inside(op: Pool2DGradOp, padded: Array, data: Array) -> Array:
 
 @register_impls
 class PoolGradientFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.pool_gradient`."""
+    """One method for each operator of `xrelay.dialects.pool.gradient`."""
 
     @impl(pool_gradient.AvgPool2DGradOp)
     @quiet

@@ -11,7 +11,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import qnn
+from xrelay.dialects.qnn import conversion as qnn
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.numerics import narrow, quiet, widen
 from xrelay.interpreters.quantization import along, dequantized, quantized, requantized
@@ -31,7 +31,7 @@ def _moved(
 
 @register_impls
 class QnnFunctions(InterpreterFunctions):
-    """The operators of `xrelay.dialects.qnn`."""
+    """The operators of `xrelay.dialects.qnn.conversion`."""
 
     @impl(qnn.QnnConcatenateOp)
     def run_concatenate(

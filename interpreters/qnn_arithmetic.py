@@ -12,8 +12,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import qnn_arithmetic as qnn
-from xrelay.dialects.quantization import fixed_point
+from xrelay.dialects.qnn import arithmetic as qnn
+from xrelay.dialects.qnn.parameters import fixed_point
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.base import Implementation, require_defined
 from xrelay.interpreters.numerics import quiet
@@ -73,7 +73,7 @@ def _sum(op: qnn.QnnBinaryOp, args: PythonValues, *, sign: int) -> Array:
 
 @register_impls
 class QnnArithmeticFunctions(InterpreterFunctions):
-    """One entry for each operator of `xrelay.dialects.qnn_arithmetic`."""
+    """One entry for each operator of `xrelay.dialects.qnn.arithmetic`."""
 
     run_abs = _unary(qnn.QnnAbsOp, np.abs)
     run_erf = _unary(qnn.QnnErfOp, error_function)

@@ -10,7 +10,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Block
 
-from xrelay.dialects import qnn_products as qnn
+from xrelay.dialects.qnn import products as qnn
 from xrelay.interpreters.arrays import type_of
 from xrelay.interpreters.numerics import quiet
 from xrelay.interpreters.quantization import along
@@ -30,7 +30,7 @@ def _product(interpreter: Interpreter, op: qnn.QnnProductOp, args: PythonValues)
 
 @register_impls
 class QnnProductFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.qnn_products`."""
+    """One method for each operator of `xrelay.dialects.qnn.products`."""
 
     @impl(qnn.QnnBatchMatmulOp)
     def run_batch_matmul(

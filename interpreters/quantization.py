@@ -40,7 +40,7 @@ def dequantized(q: Array, scale: Array, zero_point: Array) -> Array:
 
 @quiet
 def fixed_points(numbers: Array) -> tuple[Array, Array]:
-    """`xrelay.dialects.quantization.fixed_point` of each of some numbers that are not negative."""
+    """`xrelay.dialects.qnn.parameters.fixed_point` of each of some numbers that are not negative."""
     fractions, shifts = np.frexp(numbers)
     sizes = np.floor(fractions * 2**31 + 0.5).astype(np.int64)
     carried = sizes == 2**31

@@ -9,7 +9,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import quantize
+from xrelay.dialects.qnn import simulate as quantize
 from xrelay.interpreters.numerics import narrow, quiet, widen
 
 ROUNDINGS = {"round": np.rint, "floor": np.floor, "ceil": np.ceil}
@@ -17,7 +17,7 @@ ROUNDINGS = {"round": np.rint, "floor": np.floor, "ceil": np.ceil}
 
 @register_impls
 class QuantizeFunctions(InterpreterFunctions):
-    """The operator of `xrelay.dialects.quantize`."""
+    """The operator of `xrelay.dialects.qnn.simulate`."""
 
     @impl(quantize.SimulatedQuantizeOp)
     @quiet

@@ -12,8 +12,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import random
-from xrelay.dialects.random import BLOCK, PARITY, ROTATIONS, ROUNDS
+from xrelay.dialects.tensor import random
+from xrelay.dialects.tensor.random import BLOCK, PARITY, ROTATIONS, ROUNDS
 from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.numerics import quiet
 
@@ -117,7 +117,7 @@ def standard_uniform(key: Array, shape: Sequence[int], dtype: DType) -> tuple[Ar
 
 @register_impls
 class RandomFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.random`."""
+    """One method for each operator of `xrelay.dialects.tensor.random`."""
 
     @impl(random.ThreefryGenerateOp)
     def run_threefry_generate(

@@ -11,8 +11,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import rearrange
-from xrelay.dialects.layout import IMAGE, Layout
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.tensor.layout import IMAGE, Layout
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import rounded
@@ -28,7 +28,7 @@ def _as_stated(op: rearrange.SubPixelOp, result: Array) -> Array:
 
 @register_impls
 class RearrangeFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.rearrange`."""
+    """One method for each operator of `xrelay.dialects.nn.space`."""
 
     @impl(rearrange.MirrorPadOp)
     def run_mirror_pad(

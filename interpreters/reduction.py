@@ -13,8 +13,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import reduction
-from xrelay.dialects.reduction import ArgReductionOp, ReductionOp
+from xrelay.dialects.tensor import reduce as reduction
+from xrelay.dialects.tensor.reduce import ArgReductionOp, ReductionOp
 from xrelay.interpreters.arrays import Array, DType
 from xrelay.interpreters.base import Implementation, require_defined
 from xrelay.interpreters.binary import truncated_quotient
@@ -96,7 +96,7 @@ def _arg_reduction(
 
 @register_impls
 class ReductionFunctions(InterpreterFunctions):
-    """One entry for each operator of `xrelay.dialects.reduction`."""
+    """One entry for each operator of `xrelay.dialects.tensor.reduce`."""
 
     run_all = _reduction(reduction.AllOp, np.minimum, highest)
     run_any = _reduction(reduction.AnyOp, np.maximum, lowest)

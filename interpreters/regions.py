@@ -9,8 +9,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import regions
-from xrelay.dialects.image import LINEAR
+from xrelay.dialects.image.resize import LINEAR
+from xrelay.dialects.vision import regions
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.interpolation import clamped, resized, taps
 from xrelay.interpreters.numerics import convert, narrow, quiet, wide_dtype, widen
@@ -29,7 +29,7 @@ def _whole(x: Array) -> Array:
 
 @register_impls
 class RegionFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.regions`."""
+    """One method for each operator of `xrelay.dialects.vision.regions`."""
 
     @impl(regions.MultiboxPriorOp)
     def run_multibox_prior(

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.dialects.core import RefType
+from xrelay.dialects.core.values import RefType
 from xrelay.dialects.shapes import (
     MOST_ELEMENTS,
     compatible,

@@ -9,8 +9,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import reorder
-from xrelay.dialects.reorder import diagonal_length
+from xrelay.dialects.tensor import reorder
+from xrelay.dialects.tensor.reorder import diagonal_length
 from xrelay.interpreters.arrays import Array, counting
 from xrelay.interpreters.binary import truncated_quotient, truncated_remainder
 from xrelay.interpreters.numerics import quiet, rounded
@@ -44,7 +44,7 @@ def _matrix_set_diag(op: reorder.MatrixSetDiagOp, data: Array, diagonal: Array) 
 
 @register_impls
 class ReorderFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.reorder`."""
+    """One method for each operator of `xrelay.dialects.tensor.reorder`."""
 
     @impl(reorder.ReverseOp)
     def run_reverse(

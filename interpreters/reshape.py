@@ -11,14 +11,14 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import reshape
-from xrelay.dialects.reshape import apply_reshape
 from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor import reshape
+from xrelay.dialects.tensor.reshape import apply_reshape
 
 
 @register_impls
 class ReshapeFunctions(InterpreterFunctions):
-    """The operators of `xrelay.dialects.reshape`."""
+    """The operators of `xrelay.dialects.tensor.reshape`."""
 
     @impl(reshape.ReshapeOp)
     def run_reshape(

@@ -11,8 +11,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import sampling
-from xrelay.dialects.image import CUBIC, LINEAR, NEAREST
+from xrelay.dialects.image import sampling
+from xrelay.dialects.image.resize import CUBIC, LINEAR, NEAREST
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.interpolation import Tap, clamped, is_inside, taps
 from xrelay.interpreters.numerics import narrow, quiet, widen
@@ -22,7 +22,7 @@ METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
 
 @register_impls
 class SamplingFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.sampling`."""
+    """One method for each operator of `xrelay.dialects.image.sampling`."""
 
     @impl(sampling.AffineGridOp)
     @quiet

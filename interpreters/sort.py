@@ -11,7 +11,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import sort
+from xrelay.dialects.tensor import sort
 from xrelay.interpreters.arrays import Array, DType, counting, dtype_of
 from xrelay.interpreters.numerics import convert, is_float, narrow, quiet, wide_dtype, widen
 
@@ -97,7 +97,7 @@ def _scan(
 
 @register_impls
 class SortFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.sort`."""
+    """One method for each operator of `xrelay.dialects.tensor.sort`."""
 
     @impl(sort.SortOp)
     def run_sort(

@@ -11,7 +11,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import sparse
+from xrelay.dialects.sparse import products as sparse
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import narrow, quiet, widen
 
@@ -43,7 +43,7 @@ def _product(op: sparse.SparseProductOp, args: PythonValues) -> PythonValues:
 
 @register_impls
 class SparseFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.sparse`."""
+    """One method for each operator of `xrelay.dialects.sparse.products`."""
 
     @impl(sparse.SparseDenseOp)
     @quiet

@@ -10,7 +10,7 @@ from xdsl.interpreter import (
 )
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.dialects import sparse_coordinates
+from xrelay.dialects.sparse import coordinates as sparse_coordinates
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.binary import truncated_quotient, truncated_remainder
 from xrelay.interpreters.numerics import convert, quiet
@@ -54,7 +54,7 @@ def _reshape(indices: Array, old: Array, new: Array) -> tuple[Array, Array]:
 
 @register_impls
 class SparseCoordinateFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.sparse_coordinates`."""
+    """One method for each operator of `xrelay.dialects.sparse.coordinates`."""
 
     @impl(sparse_coordinates.SparseFillEmptyRowsOp)
     def run_sparse_fill_empty_rows(

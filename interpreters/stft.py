@@ -11,14 +11,14 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import stft
+from xrelay.dialects.tensor import stft
 from xrelay.interpreters.arrays import Array, counting
 from xrelay.interpreters.numerics import quiet
 
 
 @register_impls
 class StftFunctions(InterpreterFunctions):
-    """The operator of `xrelay.dialects.stft`."""
+    """The operator of `xrelay.dialects.tensor.stft`."""
 
     @impl(stft.StftOp)
     @quiet

@@ -1,11 +1,11 @@
-"""The elementary functions of `xrelay.dialects.transcendental` in NumPy."""
+"""The elementary functions of `xrelay.dialects.tensor.transcendental` in NumPy."""
 
 from collections.abc import Callable
 
 import numpy as np
 from xdsl.interpreter import InterpreterFunctions, register_impls
 
-from xrelay.dialects import transcendental
+from xrelay.dialects.tensor import transcendental
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.base import elementwise
 from xrelay.interpreters.unary import error_function
@@ -22,7 +22,7 @@ def _in_double(function: np.ufunc) -> Callable[[Array], Array]:
 
 @register_impls
 class TranscendentalFunctions(InterpreterFunctions):
-    """One entry for each operator of `xrelay.dialects.transcendental`."""
+    """One entry for each operator of `xrelay.dialects.tensor.transcendental`."""
 
     run_acos = elementwise(transcendental.AcosOp, _in_double(np.arccos))
     run_acosh = elementwise(transcendental.AcoshOp, _in_double(np.arccosh))

@@ -10,8 +10,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import transform
 from xrelay.dialects.slicing import Slice, resolve_slices
+from xrelay.dialects.tensor import transform
 from xrelay.interpreters.arrays import Array, counting
 from xrelay.interpreters.numerics import convert
 
@@ -68,7 +68,7 @@ def _batch_grid(shape: tuple[int, ...] | list[int], batch: int) -> tuple[Array, 
 @register_impls
 class TransformFunctions(InterpreterFunctions):
     """
-    One method for each operator of `xrelay.dialects.transform`. Shapes are those of the arrays:
+    One method for each operator of `xrelay.dialects.tensor.transform`. Shapes are those of the arrays:
     types may not know them. Results may share memory with operands.
     """
 

@@ -12,7 +12,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import unary
+from xrelay.dialects.tensor import unary
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.base import elementwise, predicate
 from xrelay.interpreters.numerics import convert, is_float, narrow, quiet, rounded, widen
@@ -46,7 +46,7 @@ def _relu(x: Array) -> Array:
 
 @register_impls
 class UnaryFunctions(InterpreterFunctions):
-    """One entry for each operator of `xrelay.dialects.unary`."""
+    """One entry for each operator of `xrelay.dialects.tensor.unary`."""
 
     run_abs = elementwise(unary.AbsOp, np.abs)
     run_ceil = elementwise(unary.CeilOp, _rounded_by(np.ceil))

@@ -10,8 +10,8 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Block
 
-from xrelay.dialects import upsampling
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.nn import upsampling
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import convert, is_float, quiet
@@ -52,7 +52,7 @@ def _upsampled(op: upsampling.UpsamplingFamilyOp, args: PythonValues) -> PythonV
 
 @register_impls
 class UpsamplingFunctions(InterpreterFunctions):
-    """The operators of `xrelay.dialects.upsampling`."""
+    """The operators of `xrelay.dialects.nn.upsampling`."""
 
     @impl(upsampling.UpsamplingOp)
     @quiet

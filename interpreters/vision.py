@@ -11,7 +11,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import vision
+from xrelay.dialects.vision import nms as vision
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import quiet, widen
 
@@ -41,7 +41,7 @@ def overlaps(box: Array, others: Array) -> Array:
 
 @register_impls
 class VisionFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.vision`."""
+    """One method for each operator of `xrelay.dialects.vision.nms`."""
 
     @impl(vision.GetValidCountsOp)
     @quiet

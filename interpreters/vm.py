@@ -10,13 +10,13 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import vm
+from xrelay.dialects.core import vm
 from xrelay.interpreters.arrays import dtype_of
 
 
 @register_impls
 class VmFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.vm`."""
+    """One method for each operator of `xrelay.dialects.core.vm`."""
 
     @impl(vm.VmShapeOfOp)
     def run_shape_of(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xrelay.dialects.windows import Pads, window_output
+from xrelay.dialects.conv.windows import Pads, window_output
 from xrelay.interpreters.arrays import Array
 
 

@@ -20,15 +20,15 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects import winograd
-from xrelay.dialects.layout import Layout
-from xrelay.dialects.winograd import (
+from xrelay.dialects.conv import winograd
+from xrelay.dialects.conv.winograd import (
     ContribConv2DWinogradWithoutWeightTransformOp,
     ContribConv3DWinogradWithoutWeightTransformOp,
     WinogradConvolutionOp,
     tile_outputs,
     transforms_depth,
 )
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.layout import change_layout
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
@@ -208,7 +208,7 @@ def _transformed(weight: Array, tile_size: int, axes: range) -> Array:
 
 @register_impls
 class WinogradFunctions(InterpreterFunctions):
-    """One method for each operator of `xrelay.dialects.winograd`."""
+    """One method for each operator of `xrelay.dialects.conv.winograd`."""
 
     @impl(winograd.ContribConv2DWinogradWeightTransformOp)
     @quiet

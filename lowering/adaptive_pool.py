@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.adaptive_pool import ADAPTIVE_AVG_OPS, ADAPTIVE_MAX_OPS, AdaptivePoolOp
+from xrelay.dialects.pool.adaptive import ADAPTIVE_AVG_OPS, ADAPTIVE_MAX_OPS, AdaptivePoolOp
 from xrelay.lowering.axis_order import AxisOrder, sink_in_order
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext

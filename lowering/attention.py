@@ -28,14 +28,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.binary import BINARY_OPS
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleOp, YieldOp
-from xrelay.dialects.dense import MatrixProductOp
-from xrelay.dialects.norm import SoftmaxOp
-from xrelay.dialects.reshape import RESHAPE_OPS
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp, YieldOp
+from xrelay.dialects.nn.dense import MatrixProductOp
+from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.tensor.binary import BINARY_OPS
+from xrelay.dialects.tensor.reshape import RESHAPE_OPS
+from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import UNARY_OPS
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
-from xrelay.dialects.transform import TransposeOp, WhereOp
-from xrelay.dialects.unary import UNARY_OPS
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import element_of, inline_number, shape_of

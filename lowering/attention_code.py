@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.lowering.attention import Attention, Cut, cut_of, parts_of, refusal
 from xrelay.lowering.attention_cost import kernel_seconds
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract

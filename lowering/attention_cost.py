@@ -4,8 +4,8 @@ from math import prod
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from xrelay.dialects.dense import MatrixProductOp
-from xrelay.dialects.reshape import RESHAPE_OPS
+from xrelay.dialects.nn.dense import MatrixProductOp
+from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.lowering.attention import Attention, Cut, cut_of, parts_of
 from xrelay.lowering.dense import PRODUCT
 from xrelay.lowering.evaluate import shape_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.evaluate import Buffer, element_of, shape_of

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from xdsl.dialects import arith, llvm, math
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import binary
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.tensor import binary
 from xrelay.lowering import vector_math
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.convert import convert

@@ -6,7 +6,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import bits
+from xrelay.dialects.tensor import bits
 from xrelay.lowering.builder import KernelBuilder, lanes_of, with_lanes
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, element, wide

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.bitserial import BitPackOp
+from xrelay.dialects.nn.bitserial import BitPackOp
 from xrelay.lowering.binary import add
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext

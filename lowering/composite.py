@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation
 
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.lowering.attention import NAME, cut_of
 from xrelay.lowering.attention_code import ATTENTION
 from xrelay.lowering.attention_cost import attention_of, inlined_seconds, team_seconds

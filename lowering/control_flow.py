@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.names import described
-from xrelay.dialects.functional import AdtType, FnType, ForallType, TypeVarType
+from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.lowering.registry import FUNCTIONS, INTERPRETER_ONLY
 
 CONTROL_FLOW = frozenset(Scf.operations)

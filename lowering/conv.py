@@ -16,7 +16,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv import Conv2DOp, Conv3DOp, ConvolutionOp
+from xrelay.dialects.conv.conv import Conv2DOp, Conv3DOp, ConvolutionOp
 from xrelay.lowering.axis_order import FIRST_TO_LAST, AxisOrder, in_order, sink_in_order
 from xrelay.lowering.binary import multiply_add
 from xrelay.lowering.builder import Index

@@ -19,7 +19,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.conv_geometry import Convolution, packing_refusal, wanted_halo

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.binary import multiply_add
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext

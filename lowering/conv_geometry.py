@@ -6,9 +6,9 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.layout import blocked_lanes
-from xrelay.dialects.windows import Pads, positive_pair
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.conv.windows import Pads, positive_pair
+from xrelay.dialects.tensor.layout import blocked_lanes
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import element_of, shape_of
 from xrelay.lowering.format import Halo, Spacing

@@ -10,9 +10,9 @@ Vectors run along the rows.
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv_gradient import Conv2DBackwardWeightOp
-from xrelay.dialects.layout import IMAGE
-from xrelay.dialects.windows import positive_pair
+from xrelay.dialects.conv.gradient import Conv2DBackwardWeightOp
+from xrelay.dialects.conv.windows import positive_pair
+from xrelay.dialects.tensor.layout import IMAGE
 from xrelay.lowering.axis_order import AxisOrder, in_order, sink_in_order
 from xrelay.lowering.binary import multiply
 from xrelay.lowering.builder import Index

@@ -21,7 +21,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv import Conv2DOp
+from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

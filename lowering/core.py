@@ -4,10 +4,10 @@ from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.annotation import ANNOTATION_OPS
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
+from xrelay.dialects.core.annotation import ANNOTATION_OPS
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import leaf_count
+from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
 from xrelay.lowering.convert import convert
 from xrelay.lowering.evaluate import (
     Demand,

@@ -7,7 +7,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.correlation import CorrelationOp, DeformableConv2DOp
+from xrelay.dialects.nn.correlation import CorrelationOp, DeformableConv2DOp
 from xrelay.lowering.axis_order import AxisOrder, in_order, sink_in_order
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract
 from xrelay.lowering.builder import Index

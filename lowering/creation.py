@@ -3,7 +3,7 @@
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
-from xrelay.dialects.creation import ArangeOp, OneHotOp
+from xrelay.dialects.tensor.creation import ArangeOp, OneHotOp
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import element, wide

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProductOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProductOp
 from xrelay.lowering.binary import add, multiply_add
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext

@@ -2,8 +2,8 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.dilate import DilateOp
-from xrelay.dialects.windows import positive_numbers
+from xrelay.dialects.conv.windows import positive_numbers
+from xrelay.dialects.nn.dilate import DilateOp
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of
 from xrelay.lowering.position import Position, at
 from xrelay.lowering.unary import nearest

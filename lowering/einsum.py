@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.einsum import EinsumOp
+from xrelay.dialects.tensor.einsum import EinsumOp
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.core import CompositeOp, ConstantOp, is_dense
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, is_dense
 from xrelay.dialects.shapes import leaf_types, static_tensor
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element, element

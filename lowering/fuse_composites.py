@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint
 from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
+from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
 from xrelay.lowering.composite import is_better_inlined, is_known
 from xrelay.lowering.strategy import Site
 from xrelay.lowering.target import NATIVE, Target, named_target

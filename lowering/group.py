@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from xrelay.dialects.core import CalledBodyOp, CompositeOp, ConstantOp
+from xrelay.dialects.core.values import CalledBodyOp, CompositeOp, ConstantOp
 from xrelay.lowering.evaluate import inline_number
 
 MAX_NAME_LENGTH = 80

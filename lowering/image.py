@@ -13,9 +13,9 @@ from math import isnan, trunc
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import image
-from xrelay.dialects.image import CROPPING, LINEAR, NEAREST
-from xrelay.dialects.windows import expand_padding, positive_pair
+from xrelay.dialects.conv.windows import expand_padding, positive_pair
+from xrelay.dialects.image import resize as image
+from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST
 from xrelay.lowering.binary import add
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

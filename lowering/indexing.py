@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects import indexing
+from xrelay.dialects.tensor import indexing
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

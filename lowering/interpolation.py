@@ -7,7 +7,7 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.image import CUBIC, NEAREST
+from xrelay.dialects.image.resize import CUBIC, NEAREST
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.convert import convert

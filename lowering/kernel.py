@@ -20,18 +20,18 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import BINARY_OPS
-from xrelay.dialects.bits import BIT_OPS
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.annotation import AnnotationOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.norm import BatchNormOp, BiasAddOp, PReluOp
+from xrelay.dialects.nn.norm import BatchNormOp, BiasAddOp, PReluOp
 from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.tensor.binary import BINARY_OPS
+from xrelay.dialects.tensor.bits import BIT_OPS
+from xrelay.dialects.tensor.transcendental import TRANSCENDENTAL_OPS
+from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import UNARY_OPS
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
-from xrelay.dialects.transform import TransposeOp, WhereOp
-from xrelay.dialects.unary import UNARY_OPS
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext, Team
 from xrelay.lowering.core import source_leaves

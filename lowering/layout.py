@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.layout import IMAGE, Layout, LayoutAxis, LayoutTransformOp, blocked_lanes
+from xrelay.dialects.tensor.layout import (
+    IMAGE,
+    Layout,
+    LayoutAxis,
+    LayoutTransformOp,
+    blocked_lanes,
+)
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of

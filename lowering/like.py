@@ -5,7 +5,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import like
+from xrelay.dialects.tensor import like
 from xrelay.lowering import reduction
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.shapes import leaf_count
-from xrelay.dialects.transform import ConcatenateOp, SplitOp, StackOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StackOp
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import ENOUGH_TASKS, KernelContext
 from xrelay.lowering.elements import element

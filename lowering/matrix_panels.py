@@ -18,7 +18,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.dense import DenseOp, MatrixProductOp
+from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.elements import Element

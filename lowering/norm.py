@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import norm
+from xrelay.dialects.nn import norm
 from xrelay.lowering import standardize
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract
 from xrelay.lowering.builder import Index

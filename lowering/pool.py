@@ -7,8 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.layout import blocked_lanes
-from xrelay.dialects.pool import (
+from xrelay.dialects.pool.pool import (
     AvgPool1DOp,
     AvgPool2DOp,
     AvgPool3DOp,
@@ -19,6 +18,7 @@ from xrelay.dialects.pool import (
     Pool2DOp,
     PoolOp,
 )
+from xrelay.dialects.tensor.layout import blocked_lanes
 from xrelay.lowering.axis_order import AxisOrder, sink_in_order
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext

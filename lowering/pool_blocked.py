@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.pool import AvgPool2DOp, Pool2DOp
+from xrelay.dialects.pool.pool import AvgPool2DOp, Pool2DOp
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.pool_gradient import AvgPool2DGradOp, MaxPool2DGradOp, Pool2DGradOp
+from xrelay.dialects.pool.gradient import AvgPool2DGradOp, MaxPool2DGradOp, Pool2DGradOp
 from xrelay.lowering.axis_order import AxisOrder, in_order, sink_in_order
 from xrelay.lowering.binary import add
 from xrelay.lowering.builder import Index

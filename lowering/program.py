@@ -36,9 +36,9 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.analysis.operation_count import operation_count
 from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.annotation import AnnotationOp
+from xrelay.dialects.core.values import (
     ONNX_NAME,
     BlobAttr,
     CompositeOp,

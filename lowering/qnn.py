@@ -6,7 +6,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import qnn
+from xrelay.dialects.qnn import conversion as qnn
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import Element, element, wide

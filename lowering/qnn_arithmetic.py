@@ -6,8 +6,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import qnn_arithmetic as qnn
-from xrelay.dialects.quantization import fixed_point
+from xrelay.dialects.qnn import arithmetic as qnn
+from xrelay.dialects.qnn.parameters import fixed_point
 from xrelay.lowering import vector_math
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of

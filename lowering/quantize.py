@@ -3,7 +3,7 @@
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.quantize import KIND_IDENTITY, SimulatedQuantizeOp
+from xrelay.dialects.qnn.simulate import KIND_IDENTITY, SimulatedQuantizeOp
 from xrelay.lowering.convert import convert
 from xrelay.lowering.elements import wide
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of

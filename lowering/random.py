@@ -12,8 +12,8 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import random
-from xrelay.dialects.random import BLOCK, PARITY, ROTATIONS, ROUNDS
+from xrelay.dialects.tensor import random
+from xrelay.dialects.tensor.random import BLOCK, PARITY, ROTATIONS, ROUNDS
 from xrelay.lowering import vector_math, vector_math_trigonometry
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

@@ -2,9 +2,9 @@
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects import rearrange
-from xrelay.dialects.layout import IMAGE
-from xrelay.dialects.upsampling import UpsamplingFamilyOp
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn.upsampling import UpsamplingFamilyOp
+from xrelay.dialects.tensor.layout import IMAGE
 from xrelay.lowering.axis_order import AxisOrder
 from xrelay.lowering.builder import Index
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of

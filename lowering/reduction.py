@@ -10,8 +10,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import reduction
-from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
+from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.lowering.binary import add, multiply, subtract
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext

@@ -6,8 +6,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f64, i1
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import regions
-from xrelay.dialects.image import LINEAR
+from xrelay.dialects.image.resize import LINEAR
+from xrelay.dialects.vision import regions
 from xrelay.lowering import vector_math
 from xrelay.lowering.argsort import Sorter, score_key
 from xrelay.lowering.builder import Index, KernelBuilder

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.adt import ADT_OPS
-from xrelay.dialects.bitserial import BitSerialConv2DOp, BitSerialDenseOp
-from xrelay.dialects.conv import Conv1DOp, Conv2DTransposeOp
-from xrelay.dialects.conv_packed import CONV_PACKED_OPS
-from xrelay.dialects.conv_transpose import CONV_TRANSPOSE_OPS
-from xrelay.dialects.core import (
+from xrelay.dialects.conv.conv import Conv1DOp, Conv2DTransposeOp
+from xrelay.dialects.conv.packed import CONV_PACKED_OPS
+from xrelay.dialects.conv.transpose import CONV_TRANSPOSE_OPS
+from xrelay.dialects.conv.winograd import WINOGRAD_OPS
+from xrelay.dialects.core.adt import ADT_OPS
+from xrelay.dialects.core.device import DeviceCopyOp, OnDeviceOp
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
+from xrelay.dialects.core.memory import MEMORY_OPS
+from xrelay.dialects.core.values import (
     CompositeOp,
     FusedOp,
     RefCreateOp,
@@ -18,20 +21,17 @@ from xrelay.dialects.core import (
     RefWriteOp,
     YieldOp,
 )
-from xrelay.dialects.dense import ContribDensePackOp
-from xrelay.dialects.device import DeviceCopyOp, OnDeviceOp
-from xrelay.dialects.dyn import DYN_OPS
-from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
-from xrelay.dialects.dyn_select import DYN_SELECT_OPS
-from xrelay.dialects.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
-from xrelay.dialects.loss import LOSS_OPS
-from xrelay.dialects.memory import MEMORY_OPS
-from xrelay.dialects.norm import L2NormalizeOp
-from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
-from xrelay.dialects.sort import ArgwhereOp
-from xrelay.dialects.sparse_coordinates import SparseFillEmptyRowsOp
-from xrelay.dialects.vm import VM_OPS
-from xrelay.dialects.winograd import WINOGRAD_OPS
+from xrelay.dialects.core.vm import VM_OPS
+from xrelay.dialects.dyn.image import DYN_IMAGE_OPS
+from xrelay.dialects.dyn.select import DYN_SELECT_OPS
+from xrelay.dialects.dyn.tensor import DYN_OPS
+from xrelay.dialects.nn.bitserial import BitSerialConv2DOp, BitSerialDenseOp
+from xrelay.dialects.nn.dense import ContribDensePackOp
+from xrelay.dialects.nn.loss import LOSS_OPS
+from xrelay.dialects.nn.norm import L2NormalizeOp
+from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS
+from xrelay.dialects.sparse.coordinates import SparseFillEmptyRowsOp
+from xrelay.dialects.tensor.sort import ArgwhereOp
 from xrelay.lowering import (
     adaptive_pool,
     attention_code,

@@ -3,7 +3,7 @@
 from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects import reorder
+from xrelay.dialects.tensor import reorder
 from xrelay.lowering.binary import integer_division
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

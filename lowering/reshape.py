@@ -5,7 +5,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from xrelay.dialects import reshape
+from xrelay.dialects.tensor import reshape
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, shape_of
 from xrelay.lowering.position import Position, at, linear

@@ -2,8 +2,8 @@
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import sampling
-from xrelay.dialects.image import CUBIC, LINEAR, NEAREST
+from xrelay.dialects.image import sampling
+from xrelay.dialects.image.resize import CUBIC, LINEAR, NEAREST
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

@@ -6,8 +6,8 @@ from math import prod
 from xdsl.dialects.builtin import TupleType, i1, i32
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import sort
 from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor import sort
 from xrelay.lowering.argsort import Sorter, descending_key, key_element, order_key, precedes
 from xrelay.lowering.binary import add, multiply
 from xrelay.lowering.builder import Index

@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.sparse import (
+from xrelay.dialects.sparse.products import (
     InternalSparseDensePaddedOp,
     SparseAddOp,
     SparseConv2DOp,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.sparse_coordinates import SparseReshapeOp
+from xrelay.dialects.sparse.coordinates import SparseReshapeOp
 from xrelay.lowering.binary import add, integer_division, multiply
 from xrelay.lowering.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of, shape_of
 from xrelay.lowering.position import Position, at

@@ -11,7 +11,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import norm
+from xrelay.dialects.nn import norm
 from xrelay.lowering.binary import add, multiply, multiply_add, subtract
 from xrelay.lowering.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.context import KernelContext

@@ -7,7 +7,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.stft import StftOp
+from xrelay.dialects.tensor.stft import StftOp
 from xrelay.lowering.builder import Index
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.convert import convert

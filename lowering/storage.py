@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.values import (
     CompositeOp,
     ConstantOp,
     FusedOp,
@@ -35,8 +35,8 @@ from xrelay.dialects.core import (
     RefWriteOp,
 )
 from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.dialects.transform import ConcatenateOp
 from xrelay.lowering.core import source_leaf, source_leaves
 from xrelay.lowering.elements import element
 from xrelay.lowering.evaluate import Leaf, leaf_shape

@@ -22,7 +22,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.format import NO_SPACING, Spacing
 from xrelay.lowering.group import body_digest

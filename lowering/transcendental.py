@@ -1,11 +1,11 @@
-"""Kernel code of the elementary functions of `xrelay.dialects.transcendental`."""
+"""Kernel code of the elementary functions of `xrelay.dialects.tensor.transcendental`."""
 
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import transcendental
+from xrelay.dialects.tensor import transcendental
 from xrelay.lowering import vector_math, vector_math_inverse
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.convert import convert

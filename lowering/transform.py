@@ -9,8 +9,8 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects import creation, indexing, reorder, transform
 from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
+from xrelay.dialects.tensor import creation, indexing, reorder, transform
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.convert import convert
 from xrelay.lowering.core import source_leaves

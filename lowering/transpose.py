@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import i16
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.dialects.transform import StridedSliceOp, TransposeOp
 from xrelay.lowering.builder import Index, with_lanes
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.elements import Element

@@ -6,7 +6,7 @@ from math import inf, isfinite, isnan, trunc
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import unary
+from xrelay.dialects.tensor import unary
 from xrelay.lowering import vector_math, vector_math_trigonometry
 from xrelay.lowering.builder import KernelBuilder, lanes_of, scalar_type
 from xrelay.lowering.convert import convert

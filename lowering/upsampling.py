@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.upsampling import Upsampling3DOp, UpsamplingFamilyOp, UpsamplingOp
+from xrelay.dialects.nn.upsampling import Upsampling3DOp, UpsamplingFamilyOp, UpsamplingOp
 from xrelay.lowering.axis_order import AxisOrder
 from xrelay.lowering.binary import add, multiply, subtract
 from xrelay.lowering.builder import Index

@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import vision
+from xrelay.dialects.vision import nms as vision
 from xrelay.lowering.argsort import Sorter, score_key
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

@@ -15,7 +15,7 @@ from math import prod
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.windows import Pads
+from xrelay.dialects.conv.windows import Pads
 from xrelay.lowering.axis_order import FIRST_TO_LAST, AxisOrder
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.context import KernelContext

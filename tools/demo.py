@@ -19,7 +19,7 @@ from xrelay.analysis.fusion import FusionGroup, FusionOptions
 from xrelay.analysis.walking import walk
 from xrelay.compiler import compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.target import NATIVE, named_target

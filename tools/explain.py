@@ -23,7 +23,7 @@ from xrelay.analysis.fusion import (
 )
 from xrelay.compiler import kernel_options, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.lowering.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program import Program, entry_function, lower_function

@@ -47,22 +47,28 @@ from xrelay.analysis.blocking import (
 from xrelay.analysis.fusion import fusion_blocks
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import Within, keeps_body
-from xrelay.dialects.binary import (
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
+from xrelay.dialects.shapes import int_array, is_tensor_type, string
+from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
     FloorDivideOp,
     FloorModOp,
     ModOp,
 )
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleOp
-from xrelay.dialects.layout import IMAGE, Layout, LayoutTransformOp, block_count, blocked_image
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.reduction import MeanOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp
-from xrelay.dialects.shapes import int_array, is_tensor_type, string
-from xrelay.dialects.transform import ConcatenateOp, PadOp, StridedSliceOp
+from xrelay.dialects.tensor.layout import (
+    IMAGE,
+    Layout,
+    LayoutTransformOp,
+    block_count,
+    blocked_image,
+)
+from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp
 from xrelay.interpreters.arrays import constant_op
 from xrelay.interpreters.layout import change_layout
 from xrelay.transforms.rewriting import known_array

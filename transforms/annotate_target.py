@@ -34,7 +34,7 @@ from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
 from xrelay.transforms.rewriting import erase_unused
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.dialects.annotation import CompilerAnnotationOp
+from xrelay.dialects.core.annotation import CompilerAnnotationOp
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,12 @@ from xdsl.traits import is_side_effect_free
 from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import BroadcastBinaryOp
-from xrelay.dialects.core import ConstantOp, TupleOp
-from xrelay.dialects.norm import BiasAddOp
+from xrelay.dialects.core.values import ConstantOp, TupleOp
+from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
-from xrelay.dialects.transform import ConcatenateOp, StridedSliceOp
-from xrelay.dialects.unary import ElementwiseUnaryOp
+from xrelay.dialects.tensor.binary import BroadcastBinaryOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
+from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
 from xrelay.transforms.rewriting import Emitter, known_array, shape_of
 
 UNITS = ("units", "channels")

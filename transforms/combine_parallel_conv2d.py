@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.layout import IMAGE
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.tensor.layout import IMAGE
 from xrelay.transforms.combine_parallel import Combiner
 from xrelay.transforms.rewriting import has_static_type
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.dense import DenseOp
+from xrelay.dialects.nn.dense import DenseOp
 from xrelay.transforms.combine_parallel import Combiner
 from xrelay.transforms.rewriting import has_static_type
 

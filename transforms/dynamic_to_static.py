@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xrelay.analysis.names import described
 from xrelay.analysis.walking import walk
 from xrelay.dialects.constants import constant_numbers
-from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import is_dynamic
 from xrelay.transforms.fold_constant import FoldBranch, FoldingPass, FoldOperator, taken_branch

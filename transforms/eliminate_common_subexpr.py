@@ -25,7 +25,7 @@ from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.dialects.shapes import flattened
 
 Known = dict[Hashable, Operation]

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, f32
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 
-from xrelay.dialects.layout import Layout, LayoutTransformOp
-from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.unary import CastOp
+from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.transforms.rewriting import Emitter
 
 

@@ -37,8 +37,8 @@ from xrelay.analysis.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scale_axis import Direction, Edit, Plan, plan
 from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.binary import DivideOp, MultiplyOp
-from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.transforms.rewriting import Emitter, erase_unused, shape_of
 
 

@@ -33,7 +33,7 @@ from xdsl.rewriter import Rewriter
 from xrelay.analysis.call_graph import CallGraph, symbols_used
 from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.functional import ApplyOp, GlobalVarOp, type_params_of
+from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, type_params_of
 from xrelay.transforms.inlining import closure_of, compiler_of, inline_call
 
 

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.call_graph import CallGraph, symbols_used
 from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.transforms.defuse_ops import inline_body
 from xrelay.transforms.inlining import compiler_of, inline_call
 

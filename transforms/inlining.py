@@ -5,8 +5,8 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from xrelay.dialects.core import YieldOp
-from xrelay.dialects.functional import ClosureOp, type_params_of
+from xrelay.dialects.core.functional import ClosureOp, type_params_of
+from xrelay.dialects.core.values import YieldOp
 
 
 def compiler_of(op: Operation) -> str | None:

@@ -13,21 +13,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xrelay.dialects.binary import (
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.conv.windows import positive_pair
+from xrelay.dialects.nn.bitserial import BitSerialConv2DOp, BitSerialDenseOp, packed_type
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.tensor.binary import (
     AddOp,
     BitwiseAndOp,
     MultiplyOp,
     RightShiftOp,
     SubtractOp,
 )
-from xrelay.dialects.bitserial import BitSerialConv2DOp, BitSerialDenseOp, packed_type
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.dense import DenseOp
-from xrelay.dialects.reduction import SumOp
-from xrelay.dialects.reshape import ExpandDimsOp
-from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.windows import positive_pair
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.transforms.emitting import cast, reshaped
 from xrelay.transforms.rewriting import Emitter, shape_of

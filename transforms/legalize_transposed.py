@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.conv import Conv2DTransposeOp, Conv3DOp
-from xrelay.dialects.conv_transpose import Conv1DTransposeOp, Conv3DTransposeOp
-from xrelay.dialects.dilate import DilateOp
-from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
-from xrelay.dialects.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.conv.conv import Conv2DTransposeOp, Conv3DOp
+from xrelay.dialects.conv.transpose import Conv1DTransposeOp, Conv3DTransposeOp
+from xrelay.dialects.nn.dilate import DilateOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.transforms.emitting import reshaped
 from xrelay.transforms.rewriting import Emitter, shape_of
 

@@ -17,10 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp
-from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.transform import PadOp, StridedSliceOp, TakeOp, TransposeOp
-from xrelay.dialects.winograd import (
+from xrelay.dialects.conv.winograd import (
     ContribConv2DWinogradWeightTransformOp,
     ContribConv2DWinogradWithoutWeightTransformOp,
     ContribConv3DWinogradWeightTransformOp,
@@ -30,6 +27,9 @@ from xrelay.dialects.winograd import (
     tile_outputs,
     transforms_depth,
 )
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.tensor.transform import PadOp, StridedSliceOp, TakeOp, TransposeOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.winograd import axis_transforms, weight_matrix, weight_order
 from xrelay.transforms.emitting import cast, narrowed, relaid, reshaped, widened

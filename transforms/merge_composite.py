@@ -31,7 +31,7 @@ from xrelay.analysis.patterns import CompositePattern
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.walking import walk
-from xrelay.dialects.core import CompositeOp, YieldOp
+from xrelay.dialects.core.values import CompositeOp, YieldOp
 from xrelay.transforms.rewriting import erase_unused
 
 

@@ -30,7 +30,7 @@ from xrelay.analysis.names import described, module_symbols, sanitized, unused_n
 from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.walking import walk
-from xrelay.dialects.functional import ApplyOp, ClosureOp, GlobalVarOp
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp
 from xrelay.transforms.inlining import compiler_of
 
 

@@ -32,7 +32,7 @@ from xrelay.analysis.compilers import DEFAULT
 from xrelay.analysis.dependencies import Effects
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.walking import walk
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.operands import exchange_operands
 
 

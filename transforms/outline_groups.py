@@ -30,8 +30,8 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xrelay.analysis.fusion import FusionGroup, FusionNode, FusionPlan, is_operator
 from xrelay.analysis.fusion_policy import groups_in_order
 from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.core import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
+from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.values import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.transforms.operands import exchange_operands
 

@@ -44,8 +44,8 @@ from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_part
 from xrelay.analysis.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerEndOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.borders import RemoveBorders
 from xrelay.transforms.operands import exchange_operands
 from xrelay.transforms.rewriting import erase_unused

@@ -33,7 +33,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluation_order
 from xrelay.analysis.walking import walk
 from xrelay.dialects.base import tuple_type
-from xrelay.dialects.core import (
+from xrelay.dialects.core.values import (
     RefCreateOp,
     RefReadOp,
     RefType,

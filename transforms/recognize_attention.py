@@ -14,12 +14,12 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.constants import number_of
 from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, through, wildcard
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
-from xrelay.dialects.core import TupleGetItemOp
-from xrelay.dialects.dense import MatrixProductOp
-from xrelay.dialects.norm import SoftmaxOp
-from xrelay.dialects.reshape import RESHAPE_OPS
-from xrelay.dialects.transform import (
+from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.nn.dense import MatrixProductOp
+from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
+from xrelay.dialects.tensor.reshape import RESHAPE_OPS
+from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
     RepeatOp,
     SplitOp,

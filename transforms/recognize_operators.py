@@ -42,13 +42,13 @@ from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, wildcard
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
-from xrelay.dialects.norm import LayerNormOp, RmsNormOp, SoftmaxOp
-from xrelay.dialects.reduction import MaxOp, MeanOp, ReductionOp, SumOp
-from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, YieldOp
+from xrelay.dialects.nn.norm import LayerNormOp, RmsNormOp, SoftmaxOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.unary import (
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
+from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, ReductionOp, SumOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.unary import (
     ClipOp,
     ErfOp,
     ExpOp,

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.traits import is_side_effect_free
 
-from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of
 

@@ -2,8 +2,9 @@
 
 from math import isfinite, trunc
 
-from xrelay.dialects import norm, unary
+from xrelay.dialects.nn import norm
 from xrelay.dialects.shapes import is_float
+from xrelay.dialects.tensor import unary
 from xrelay.frontends.onnx.export_graph import (
     FLOAT64,
     Emitter,

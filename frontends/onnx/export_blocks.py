@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from xrelay.dialects import dilate, rearrange, transform
-from xrelay.dialects.layout import IMAGE, Layout
+from xrelay.dialects.nn import dilate
+from xrelay.dialects.nn import space as rearrange
 from xrelay.dialects.slicing import FARTHEST
+from xrelay.dialects.tensor import transform
+from xrelay.dialects.tensor.layout import IMAGE, Layout
 from xrelay.frontends.onnx.export_graph import Emitter, EmitterTable, OutputGraph, Tensor
 from xrelay.frontends.onnx.export_layout import change_layout
 from xrelay.frontends.onnx.export_numbers import converted, rounded

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xrelay.dialects import conv, conv_packed, conv_transpose
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.conv import conv
+from xrelay.dialects.conv import packed as conv_packed
+from xrelay.dialects.conv import transpose as conv_transpose
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import EmitterTable, OutputGraph, Tensor, dtype_of
 from xrelay.frontends.onnx.export_layout import change_layout

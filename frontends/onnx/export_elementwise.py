@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
-from xrelay.dialects import binary, bits, like, transcendental, transform, unary
+from xrelay.dialects.tensor import binary, bits, like, transcendental, transform, unary
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     BOOL,

@@ -18,7 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import INLINE_ELEMENTS, ConstantOp
+from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xrelay.dialects import image, regions, sampling, upsampling
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.image import resize as image
+from xrelay.dialects.image import sampling
+from xrelay.dialects.nn import upsampling
+from xrelay.dialects.tensor.layout import Layout
+from xrelay.dialects.vision import regions
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import INT64, EmitterTable, OutputGraph, Tensor, dtype_of
 from xrelay.frontends.onnx.export_indexing import in_range

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xrelay.dialects import creation, indexing, reorder, transform
 from xrelay.dialects.shapes import element_count, tuple_fields
+from xrelay.dialects.tensor import creation, indexing, reorder, transform
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     BOOL,

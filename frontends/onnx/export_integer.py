@@ -6,7 +6,7 @@ by 0 to 0, and shifts by any number of bits.
 import numpy as np
 from xdsl.ir import Operation
 
-from xrelay.dialects import binary, bits
+from xrelay.dialects.tensor import binary, bits
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_elementwise import truncated
 from xrelay.frontends.onnx.export_graph import (

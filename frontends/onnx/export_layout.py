@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xrelay.dialects.layout import Layout, LayoutTransformOp
+from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.frontends.onnx.export_graph import EmitterTable, OutputGraph, Tensor
 
 

@@ -4,8 +4,9 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from xrelay.dialects import dense, einsum
+from xrelay.dialects.nn import dense
 from xrelay.dialects.shapes import tuple_fields
+from xrelay.dialects.tensor import einsum
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     INT32,

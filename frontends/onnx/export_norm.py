@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import loss, norm
+from xrelay.dialects.nn import loss, norm
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     FLOAT64,

@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from xrelay.dialects import adaptive_pool, pool
-from xrelay.dialects.layout import Layout
-from xrelay.dialects.pool import pooled_layout
+from xrelay.dialects.pool import adaptive as adaptive_pool
+from xrelay.dialects.pool import pool
+from xrelay.dialects.pool.pool import pooled_layout
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     FLOAT32,

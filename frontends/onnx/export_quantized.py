@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import qnn, qnn_arithmetic, qnn_products
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.quantization import fixed_point
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.qnn import products as qnn_products
+from xrelay.dialects.qnn.parameters import fixed_point
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_conv import convolution
 from xrelay.frontends.onnx.export_elementwise import truncated

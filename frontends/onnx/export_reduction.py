@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from math import prod
 
-from xrelay.dialects import like, reduction
+from xrelay.dialects.tensor import like
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.frontends.onnx.export_graph import (
     INT32,
     INT64,

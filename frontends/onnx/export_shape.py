@@ -4,8 +4,9 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import creation, like, rearrange, reorder, reshape, transform
+from xrelay.dialects.nn import space as rearrange
 from xrelay.dialects.shapes import is_tensor_type, normalize_axes, normalize_axis, tuple_fields
+from xrelay.dialects.tensor import creation, like, reorder, reshape, transform
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     INT64,

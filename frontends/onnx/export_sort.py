@@ -2,8 +2,8 @@
 
 from xdsl.dialects.builtin import BoolAttr
 
-from xrelay.dialects import sort
 from xrelay.dialects.shapes import element_count, normalize_axis
+from xrelay.dialects.tensor import sort
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import (
     INT32,

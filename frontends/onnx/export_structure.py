@@ -4,13 +4,14 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
-from xrelay.dialects.annotation import (
+from xrelay.dialects.core.annotation import (
     CheckpointOp,
     CompilerBeginOp,
     CompilerEndOp,
     StopFusionOp,
 )
-from xrelay.dialects.core import (
+from xrelay.dialects.core.device import DeviceCopyOp, OnDeviceOp
+from xrelay.dialects.core.values import (
     CalledBodyOp,
     CompositeOp,
     ConstantOp,
@@ -18,8 +19,7 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.dialects.device import DeviceCopyOp, OnDeviceOp
-from xrelay.dialects.norm import DropoutOp
+from xrelay.dialects.nn.norm import DropoutOp
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.export_graph import EmitterTable, Exported, OutputGraph, Tensor
 from xrelay.frontends.onnx.export_shape import filled_like

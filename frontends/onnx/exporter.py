@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
-from xrelay.dialects.core import ONNX_NAME
+from xrelay.dialects.core.values import ONNX_NAME
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.frontends.onnx.emitters import EMITTERS
 from xrelay.frontends.onnx.errors import NotExpressible, OnnxExportError

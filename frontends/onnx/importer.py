@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xrelay.dialects.core import ONNX_NAME, ConstantOp
+from xrelay.dialects.core.values import ONNX_NAME, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError

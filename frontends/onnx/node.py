@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import stored_bytes
+from xrelay.dialects.core.values import stored_bytes
 from xrelay.dialects.limits import Limits
-from xrelay.dialects.reshape import ReshapeOp
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
+from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
 from xrelay.frontends.onnx.folding import fold
 from xrelay.frontends.onnx.names import identifier

@@ -4,7 +4,7 @@ from math import pi, sqrt
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import (
+from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
     GreaterOp,
@@ -12,8 +12,8 @@ from xrelay.dialects.binary import (
     MultiplyOp,
     SubtractOp,
 )
-from xrelay.dialects.transform import WhereOp
-from xrelay.dialects.unary import (
+from xrelay.dialects.tensor.transform import WhereOp
+from xrelay.dialects.tensor.unary import (
     AbsOp,
     ClipOp,
     ErfOp,

@@ -6,10 +6,10 @@ import numpy as np
 from onnx import GraphProto
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.transform import ConcatenateOp, StridedSliceOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
 

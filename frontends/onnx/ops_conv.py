@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp, Conv3DOp
-from xrelay.dialects.conv_transpose import Conv3DTransposeOp
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp, Conv3DOp
+from xrelay.dialects.conv.transpose import Conv3DTransposeOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import MAX_ELEMENTS, ConverterTable, Node
 from xrelay.frontends.onnx.windows import Window, halves

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import f16, f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import (
+from xrelay.dialects.shapes import is_float
+from xrelay.dialects.tensor.binary import (
     AddOp,
     BitwiseAndOp,
     BitwiseOrOp,
@@ -34,10 +35,9 @@ from xrelay.dialects.binary import (
     RightShiftOp,
     SubtractOp,
 )
-from xrelay.dialects.bits import IsInfOp, ReinterpretOp
-from xrelay.dialects.reshape import ExpandDimsOp
-from xrelay.dialects.shapes import is_float
-from xrelay.dialects.transcendental import (
+from xrelay.dialects.tensor.bits import IsInfOp, ReinterpretOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.transcendental import (
     AcoshOp,
     AcosOp,
     AsinhOp,
@@ -48,8 +48,8 @@ from xrelay.dialects.transcendental import (
     SinhOp,
     TanOp,
 )
-from xrelay.dialects.transform import WhereOp
-from xrelay.dialects.unary import (
+from xrelay.dialects.tensor.transform import WhereOp
+from xrelay.dialects.tensor.unary import (
     AbsOp,
     CastOp,
     CeilOp,

@@ -8,16 +8,16 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, FloorModOp, LessOp
-from xrelay.dialects.core import TupleGetItemOp, TupleOp
-from xrelay.dialects.creation import OneHotOp
-from xrelay.dialects.indexing import GatherOp, ScatterAddOp, ScatterNDOp, ScatterOp
-from xrelay.dialects.reduction import ArgmaxOp
-from xrelay.dialects.reorder import ReverseOp, ReverseSequenceOp, TriluOp
-from xrelay.dialects.reshape import ExpandDimsOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_float, normalize_axis
-from xrelay.dialects.sort import CumprodOp, CumsumOp, TopkOp
-from xrelay.dialects.transform import (
+from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
+from xrelay.dialects.tensor.creation import OneHotOp
+from xrelay.dialects.tensor.indexing import GatherOp, ScatterAddOp, ScatterNDOp, ScatterOp
+from xrelay.dialects.tensor.reduce import ArgmaxOp
+from xrelay.dialects.tensor.reorder import ReverseOp, ReverseSequenceOp, TriluOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.sort import CumprodOp, CumsumOp, TopkOp
+from xrelay.dialects.tensor.transform import (
     ConcatenateOp,
     GatherNDOp,
     SplitOp,
@@ -25,7 +25,7 @@ from xrelay.dialects.transform import (
     TransposeOp,
     WhereOp,
 )
-from xrelay.dialects.unary import CastOp
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.node import MAX_ELEMENTS, Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_matrix import as_matrix, reshaped

@@ -6,14 +6,14 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import AddOp, MultiplyOp
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.einsum import EinsumOp
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.shapes import broadcast_shapes, is_float, normalize_axis
-from xrelay.dialects.transform import BroadcastToOp
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
+from xrelay.dialects.tensor.einsum import EinsumOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import BroadcastToOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
 

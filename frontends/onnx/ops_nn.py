@@ -7,10 +7,8 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
-from xrelay.dialects.core import TupleGetItemOp
-from xrelay.dialects.creation import OnesLikeOp, OnesOp
-from xrelay.dialects.norm import (
+from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.nn.norm import (
     BatchNormOp,
     GroupNormOp,
     InstanceNormOp,
@@ -20,10 +18,12 @@ from xrelay.dialects.norm import (
     RmsNormOp,
     SoftmaxOp,
 )
-from xrelay.dialects.reduction import MeanOp
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.transform import BroadcastToOp, RepeatOp
-from xrelay.dialects.unary import CastOp, SqrtOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.creation import OnesLikeOp, OnesOp
+from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, RepeatOp
+from xrelay.dialects.tensor.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_elementwise import converted

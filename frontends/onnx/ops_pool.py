@@ -6,8 +6,8 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import MultiplyOp
-from xrelay.dialects.pool import (
+from xrelay.dialects.conv.windows import window_output
+from xrelay.dialects.pool.pool import (
     AvgPool1DOp,
     AvgPool2DOp,
     AvgPool3DOp,
@@ -17,9 +17,9 @@ from xrelay.dialects.pool import (
     MaxPool2DOp,
     MaxPool3DOp,
 )
-from xrelay.dialects.reduction import MaxOp, MeanOp
-from xrelay.dialects.transform import PadOp
-from xrelay.dialects.windows import window_output
+from xrelay.dialects.tensor.binary import MultiplyOp
+from xrelay.dialects.tensor.reduce import MaxOp, MeanOp
+from xrelay.dialects.tensor.transform import PadOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_reduction import norm, root_of_powers

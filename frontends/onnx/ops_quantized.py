@@ -6,7 +6,12 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import (
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
+from xrelay.dialects.qnn.parameters import BYTES, QUANTIZED, ui8
+from xrelay.dialects.qnn.products import QnnBatchMatmulOp, QnnConv2DOp
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
     EqualOp,
@@ -15,15 +20,10 @@ from xrelay.dialects.binary import (
     MultiplyOp,
     SubtractOp,
 )
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.qnn import QnnDequantizeOp, QnnQuantizeOp
-from xrelay.dialects.qnn_products import QnnBatchMatmulOp, QnnConv2DOp
-from xrelay.dialects.quantization import BYTES, QUANTIZED, ui8
-from xrelay.dialects.reduction import MaxOp, MinOp
-from xrelay.dialects.reshape import ExpandDimsOp, SqueezeOp
-from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.transform import RepeatOp, StridedSliceOp, WhereOp
-from xrelay.dialects.unary import CastOp, ClipOp, RoundOp
+from xrelay.dialects.tensor.reduce import MaxOp, MinOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.tensor.transform import RepeatOp, StridedSliceOp, WhereOp
+from xrelay.dialects.tensor.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node
 from xrelay.frontends.onnx.ops_conv import spatial

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, GreaterOp, LessOp, MultiplyOp, SubtractOp
-from xrelay.dialects.core import TupleGetItemOp
-from xrelay.dialects.dense import DenseOp
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.reorder import ReverseSequenceOp
-from xrelay.dialects.reshape import ExpandDimsOp
-from xrelay.dialects.transform import SplitOp, StridedSliceOp, TransposeOp, WhereOp
-from xrelay.dialects.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
+from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.tensor.binary import AddOp, GreaterOp, LessOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.reorder import ReverseSequenceOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.transform import SplitOp, StridedSliceOp, TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_activation import (

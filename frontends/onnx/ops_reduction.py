@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import (
+from xrelay.dialects.shapes import is_float
+from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
     EqualOp,
@@ -13,8 +14,8 @@ from xrelay.dialects.binary import (
     PowerOp,
     SubtractOp,
 )
-from xrelay.dialects.bits import IsFiniteOp
-from xrelay.dialects.reduction import (
+from xrelay.dialects.tensor.bits import IsFiniteOp
+from xrelay.dialects.tensor.reduce import (
     AllOp,
     AnyOp,
     ArgmaxOp,
@@ -26,10 +27,9 @@ from xrelay.dialects.reduction import (
     ReductionOp,
     SumOp,
 )
-from xrelay.dialects.reshape import SqueezeOp
-from xrelay.dialects.shapes import is_float
-from xrelay.dialects.transform import WhereOp
-from xrelay.dialects.unary import AbsOp, CastOp, ExpOp, LogOp, SqrtOp
+from xrelay.dialects.tensor.reshape import SqueezeOp
+from xrelay.dialects.tensor.transform import WhereOp
+from xrelay.dialects.tensor.unary import AbsOp, CastOp, ExpOp, LogOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.ops_elementwise import in_floating_point, in_single_precision

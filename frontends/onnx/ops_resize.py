@@ -15,9 +15,9 @@ import numpy as np
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.image import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
+from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
 from xrelay.dialects.shapes import normalize_axes
-from xrelay.dialects.transform import TakeOp, TransposeOp
+from xrelay.dialects.tensor.transform import TakeOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node, require_size, require_table
 from xrelay.frontends.onnx.ops_matrix import matrix_product

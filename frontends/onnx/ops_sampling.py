@@ -5,18 +5,17 @@ from math import prod
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, LessEqualOp, LogicalAndOp, MultiplyOp, SubtractOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.dense import BatchMatmulOp
-from xrelay.dialects.indexing import ScatterNDOp, ScatterOp
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.pool import AvgPool2DOp
-from xrelay.dialects.regions import RoiAlignOp, RoiPoolOp
-from xrelay.dialects.reorder import ReverseOp
-from xrelay.dialects.reshape import ExpandDimsOp
-from xrelay.dialects.sampling import GridSampleOp
-from xrelay.dialects.transform import (
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.image.sampling import GridSampleOp
+from xrelay.dialects.nn.dense import BatchMatmulOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.pool.pool import AvgPool2DOp
+from xrelay.dialects.tensor.binary import AddOp, LessEqualOp, LogicalAndOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.indexing import ScatterNDOp, ScatterOp
+from xrelay.dialects.tensor.reorder import ReverseOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
     ConcatenateOp,
     PadOp,
@@ -24,7 +23,8 @@ from xrelay.dialects.transform import (
     TakeOp,
     TransposeOp,
 )
-from xrelay.dialects.unary import CastOp
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_conv import spatial

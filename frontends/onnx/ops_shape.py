@@ -5,10 +5,10 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core import TupleGetItemOp, TupleOp
-from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis
-from xrelay.dialects.transform import (
+from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
     ConcatenateOp,
     PadOp,

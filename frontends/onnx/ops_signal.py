@@ -7,12 +7,12 @@ import numpy as np
 from onnx import TensorProto
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, SubtractOp
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.reshape import ExpandDimsOp
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.stft import StftOp
-from xrelay.dialects.transform import ConcatenateOp, StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.binary import AddOp, SubtractOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.stft import StftOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.node import Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.ops_matrix import matrix_product, reshaped

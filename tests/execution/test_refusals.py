@@ -22,8 +22,8 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
-from xrelay.dialects.core import RefCreateOp
-from xrelay.dialects.unary import AbsOp, CastOp, CopyOp
+from xrelay.dialects.core.values import RefCreateOp
+from xrelay.dialects.tensor.unary import AbsOp, CastOp, CopyOp
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.lowering.kernel import KernelOptions
 from xrelay.lowering.program import entry_function, lower_function

@@ -29,7 +29,7 @@ from tests.fuzz.roundings import noisy_results, unexplained
 from xrelay.analysis.compilers import REGISTRY, Compiler, SupportedOperators
 from xrelay.analysis.patterns import CompositePattern, is_op, wildcard
 from xrelay.compiler import context, parse_program
-from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.program import entry_function

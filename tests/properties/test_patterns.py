@@ -43,9 +43,9 @@ from xrelay.analysis.patterns import (
     through,
     wildcard,
 )
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.tensor.unary import NegativeOp, ReluOp
 from xrelay.dialects.traits import pattern_kind
-from xrelay.dialects.unary import NegativeOp, ReluOp
 from xrelay.interpreters.arrays import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites

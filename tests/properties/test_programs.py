@@ -19,7 +19,7 @@ from xrelay.analysis.names import sanitized, unused_name
 from xrelay.analysis.region_merging import plan_merge
 from xrelay.analysis.scopes import in_evaluation_order
 from xrelay.compiler import context
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.interpreters.arrays import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass

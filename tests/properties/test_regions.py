@@ -19,8 +19,8 @@ from xrelay.analysis.annotation import plan_annotation
 from xrelay.analysis.compilers import DEFAULT, No, Targets, Yes
 from xrelay.analysis.region_merging import MergePlan, plan_merge
 from xrelay.compiler import context
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.annotate_target import annotate
 from xrelay.transforms.inline import InlinePass

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr, f32, f64, i6
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects import transcendental, unary
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.tensor import transcendental, unary
 from xrelay.lowering import vector_math, vector_math_inverse, vector_math_trigonometry
 from xrelay.lowering.builder import KernelBuilder
 from xrelay.lowering.elements import element

@@ -33,11 +33,11 @@ from xdsl.parser import Parser
 from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
 from xrelay.analysis.fusion_arguments import argument_count
 from xrelay.analysis.fusion_file import plan_data
-from xrelay.dialects.binary import MultiplyOp
-from xrelay.dialects.core import ConstantOp, FusedOp
-from xrelay.dialects.reduction import SumOp
+from xrelay.dialects.core.values import ConstantOp, FusedOp
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.unary import CastOp, ExpOp
+from xrelay.dialects.tensor.binary import MultiplyOp
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.unary import CastOp, ExpOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
 from xrelay.transforms.fuse_ops import FuseOpsPass

@@ -30,7 +30,7 @@ from xrelay.analysis.fusion import (
 )
 from xrelay.analysis.fusion_file import FORMAT, plan_data
 from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
-from xrelay.dialects.core import FusedOp
+from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.frontends.onnx import import_model

@@ -28,9 +28,9 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp, SubtractOp
+from xrelay.dialects.tensor.binary import AddOp, SubtractOp
+from xrelay.dialects.tensor.unary import ReluOp, TanhOp
 from xrelay.dialects.traits import OpPatternKind
-from xrelay.dialects.unary import ReluOp, TanhOp
 from xrelay.tools import reduction
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.instruments import FusedKind, fused_kinds

@@ -30,9 +30,9 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.compiler import build, context, kernel_options, run_passes
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
-from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import constant_op
 from xrelay.lowering.evaluate import shape_of

@@ -17,7 +17,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
 from xrelay.compiler import context
-from xrelay.dialects import binary, core, unary
+from xrelay.dialects.core import values as core
+from xrelay.dialects.tensor import binary, unary
 from xrelay.frontends.onnx import (
     OnnxExportError,
     export_model,

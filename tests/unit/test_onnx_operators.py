@@ -22,7 +22,7 @@ from onnx_models import (
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
-from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.converters import CONVERTERS
 

@@ -35,9 +35,9 @@ from xrelay.analysis.patterns import (
     wildcard,
 )
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.unary import ExpOp, ReluOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp
+from xrelay.dialects.tensor.unary import ExpOp, ReluOp
 from xrelay.transforms.pattern_rewriting import PatternRule, rewrite_patterns
 
 T = "tensor<4xf32>"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32, f64
 
-from xrelay.dialects import random
+from xrelay.dialects.tensor import random
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.random import encrypted, generated, key_words, split, standard_uniform
 

@@ -12,14 +12,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.operation_count import operation_count
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import CompositeOp, YieldOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.norm import SoftmaxOp
-from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import CompositeOp, YieldOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.shapes import leaf_types
-from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.unary import ReluOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.lowering.context import KernelContext
 from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
 from xrelay.lowering.registry import explain_selection

@@ -28,9 +28,9 @@ from xrelay.analysis.fusion import (
 )
 from xrelay.analysis.scopes import has_flag
 from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.values import (
     INLINE_ELEMENTS,
     BlobAttr,
     CalledBodyOp,
