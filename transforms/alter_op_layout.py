@@ -70,7 +70,7 @@ from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp
 from xrelay.interpreters.arrays import constant_op
-from xrelay.interpreters.layout import change_layout
+from xrelay.interpreters.tensor.layout import change_layout
 from xrelay.transforms.rewriting import known_array
 
 DIVISIONS = (DivideOp, FloorDivideOp, FloorModOp, ModOp)

@@ -31,7 +31,7 @@ from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.transform import PadOp, StridedSliceOp, TakeOp, TransposeOp
 from xrelay.interpreters.arrays import Array, dtype_of
-from xrelay.interpreters.winograd import axis_transforms, weight_matrix, weight_order
+from xrelay.interpreters.conv.winograd import axis_transforms, weight_matrix, weight_order
 from xrelay.transforms.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.rewriting import Emitter, shape_of
 

@@ -76,7 +76,7 @@ class WinogradWeightTransformOp(RelayOp, ABC):
     """
     The filters `weight` multiplied by the matrix G of Winograd's F(m, r) along each axis, with m =
     `tile_size` and r the number of taps: r taps become m + r - 1 numbers. G is that of the points
-    0, -1, 1, 1/2, -2, … that `xrelay.interpreters.winograd` lists.
+    0, -1, 1, 1/2, -2, … that `xrelay.interpreters.conv.winograd` lists.
     """
 
     weight = tensor_operand_def()
@@ -94,7 +94,7 @@ class ContribConv2DWinogradWeightTransformOp(WinogradWeightTransformOp):
     """
     result[e, f, o, c] = sum over i, j of G[e, i] * G[f, j] * weight[o, c, i, j] for `weight`
     [O, C, r, r]: a tensor [m + r - 1, m + r - 1, O, C], where m is `tile_size`, from 2 to 8, and G
-    the matrix of F(m, r) for the points that `xrelay.interpreters.winograd` lists.
+    the matrix of F(m, r) for the points that `xrelay.interpreters.conv.winograd` lists.
 
     Source: Relay's `nn.contrib_conv2d_winograd_weight_transform`; Lavin and Gray, 2015.
     """

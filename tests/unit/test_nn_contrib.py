@@ -17,7 +17,7 @@ from xrelay.dialects.conv import packed as conv_packed
 from xrelay.dialects.conv import winograd
 from xrelay.dialects.nn import bitserial, dense, loss
 from xrelay.dialects.sparse import products as sparse
-from xrelay.interpreters.winograd import POINTS, weight_matrix
+from xrelay.interpreters.conv.winograd import POINTS, weight_matrix
 
 run_settings = settings(
     deadline=None,
