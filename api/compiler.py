@@ -22,9 +22,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.program_size import expanded_total, program_size
-from xrelay.analysis.verification import verify_program
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.program_size import expanded_total, program_size
+from xrelay.analysis.facts.verification import verify_program
+from xrelay.analysis.facts.walking import walk
 from xrelay.collector import collector_paused
 from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits

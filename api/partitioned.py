@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xrelay.analysis.call_graph import CallGraph
-from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
-from xrelay.analysis.memory_plan import Lifetime, plan_memory
-from xrelay.analysis.names import described as described_op
+from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
+from xrelay.analysis.facts.names import described as described_op
+from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend

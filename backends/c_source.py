@@ -26,7 +26,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TupleType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xrelay.analysis.memory_plan import Lifetime, plan_memory
+from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.backends.base import (
     Backend,
     BackendError,

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.backends.base import Backend, BackendError, No, Support
 from xrelay.backends.regions import operator_name
 from xrelay.dialects.relay import Relay

@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.analysis.pattern_nodes import nodes
-from xrelay.analysis.patterns import (
+from xrelay.analysis.patterns.language import (
     AltPattern,
     CallPattern,
     ConstantPattern,
@@ -23,6 +22,7 @@ from xrelay.analysis.patterns import (
     VarPattern,
     WildcardPattern,
 )
+from xrelay.analysis.patterns.nodes import nodes
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv import conv

@@ -8,7 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.compilers import No
+from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import (
     Backend,
     BackendError,

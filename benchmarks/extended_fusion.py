@@ -103,7 +103,7 @@ def measure(build: Build, dtype: str, shape: tuple[int, int], seconds: float) ->
     from xdsl.context import Context
 
     import xrelay
-    from xrelay.analysis.fusion_groups import RULE_SETS
+    from xrelay.analysis.fusion.groups import RULE_SETS
     from xrelay.transforms.fuse_ops import FuseOpsPass
 
     models: list[Any] = []
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="64x256,512x1024,4096x1024")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each program and size")
     args = parser.parse_args()
-    from xrelay.analysis.fusion_groups import RULE_SETS
+    from xrelay.analysis.fusion.groups import RULE_SETS
 
     others = "".join(f" | {name:>8}" for name in RULE_SETS if name != "relay")
     print(f"rule: program                  | size      | relay µs{others} times as fast")

@@ -89,7 +89,7 @@ def xrelay_pass(steps: Steps) -> Prepared:
 
 def xrelay_plan(steps: Steps) -> Prepared:
     """The decisions of `fuse-ops` alone."""
-    from xrelay.analysis.fusion import FusionOptions, fusion_blocks, plan_fusion
+    from xrelay.analysis.fusion.plan import FusionOptions, fusion_blocks, plan_fusion
 
     module = xrelay_module(steps)
     return lambda: [plan_fusion(block, FusionOptions()) for block in fusion_blocks(module)]

@@ -18,7 +18,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i8, i64
 from xdsl.ir import SSAValue
 
-from xrelay.analysis.memory_plan import ALIGNMENT
+from xrelay.analysis.facts.memory_plan import ALIGNMENT
 from xrelay.lowering.builder import Index, KernelBuilder
 from xrelay.lowering.elements import Element
 from xrelay.lowering.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape

@@ -6,7 +6,7 @@ from xdsl.dialects.scf import Scf
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.names import described
+from xrelay.analysis.facts.names import described
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.lowering.registry import FUNCTIONS, INTERPRETER_ONLY
 

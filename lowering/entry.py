@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import BoolAttr, FunctionType, UnitAttr, i8, i64
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xrelay.analysis.memory_plan import ALIGNMENT
+from xrelay.analysis.facts.memory_plan import ALIGNMENT
 from xrelay.dialects.model_names import model_names
 from xrelay.lowering.attributes import access, step, whole_number
 from xrelay.lowering.builder import POINTER

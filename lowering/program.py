@@ -33,9 +33,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.memory_plan import ALIGNMENT, Lifetime, plan_memory
-from xrelay.analysis.operation_count import operation_count
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory
+from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.values import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)

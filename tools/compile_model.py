@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.compiler import (
     compile_code,
     lower,

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.fusion import FusionGroup, FusionOptions
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.fusion.plan import FusionGroup, FusionOptions
 from xrelay.compiler import compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp

@@ -12,7 +12,7 @@ from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 
-from xrelay.analysis.fusion import (
+from xrelay.analysis.fusion.plan import (
     Boundary,
     FusionGroup,
     FusionOptions,

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OpDef, OptOperandDef, OptPropertyDef, VarOperandDef
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import HasPatternKind
 from xrelay.frontends.onnx.coverage import onnx_sources

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.walking import walk
 from xrelay.options import Progress, silent
 from xrelay.tools.errors import CommandFailed
 from xrelay.tools.semantics import ChangedResult, SemanticsCheck

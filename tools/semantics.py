@@ -24,7 +24,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret

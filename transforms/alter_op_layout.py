@@ -8,7 +8,7 @@
                                            %4 = relay.layout_transform %3     NCHW16c → NCHW
                                            %5 = relay.nn.batch_flatten %4
 
-The decision is `xrelay.analysis.blocking.plan_blocking`. This file carries it out, in one walk over
+The decision is `xrelay.analysis.facts.blocking.plan_blocking`. This file carries it out, in one walk over
 each block: every operator that works in blocks gets a version on blocked operands beside it. At
 the end a value of which operators in NCHW are left is transformed back, once, and the versions in
 NCHW disappear. Constants are transformed at once. When the channels are no multiple of x, those
@@ -35,7 +35,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.blocking import (
+from xrelay.analysis.facts.blocking import (
     BlockingPlan,
     both_layouts,
     cuts_last_block,
@@ -44,9 +44,9 @@ from xrelay.analysis.blocking import (
     is_whole,
     plan_blocking,
 )
-from xrelay.analysis.fusion import fusion_blocks
+from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.fusion.plan import fusion_blocks
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp
 from xrelay.dialects.nn.norm import BiasAddOp

@@ -29,8 +29,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from xrelay.analysis.scopes import Within, keeps_body
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.nn.norm import BiasAddOp

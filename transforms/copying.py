@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.walking import walk
 
 OpT = TypeVar("OpT", bound=Operation)
 

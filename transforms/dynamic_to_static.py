@@ -26,8 +26,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xrelay.analysis.names import described
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.limits import Limits

@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.windows import expand_padding
 from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp

@@ -27,9 +27,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xrelay.analysis.names import described
+from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType

@@ -31,9 +31,9 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.core.device import CPU, UNDECIDED, OnDeviceOp
 from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp
 from xrelay.dialects.nn.loss import (

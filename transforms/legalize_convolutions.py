@@ -39,9 +39,9 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
 from xrelay.dialects.conv.windows import (
     expand_padding,

@@ -20,9 +20,9 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import belongs_to_backend
 from xrelay.dialects.qnn.parameters import is_scalar
 from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
 from xrelay.dialects.tensor.binary import SubtractOp

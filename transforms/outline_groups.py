@@ -27,9 +27,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
-from xrelay.analysis.fusion import FusionGroup, FusionNode, FusionPlan, is_operator
-from xrelay.analysis.fusion_policy import groups_in_order
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.fusion.plan import FusionGroup, FusionNode, FusionPlan, is_operator
+from xrelay.analysis.fusion.policy import groups_in_order
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly

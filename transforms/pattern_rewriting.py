@@ -16,10 +16,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.matching import Match, match
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
-from xrelay.analysis.patterns import Pattern
-from xrelay.analysis.scopes import keeps_body
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.patterns.language import Pattern
+from xrelay.analysis.patterns.matching import Match, match
 from xrelay.transforms.rewriting import Emitter, apply_rule
 
 MOST_ROUNDS = 100

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.analysis.constants import number_of
-from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, through, wildcard
+from xrelay.analysis.facts.constants import number_of
+from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of, through, wildcard
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp

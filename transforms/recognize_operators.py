@@ -36,11 +36,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.matching import Match, match
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
-from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, wildcard
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of, wildcard
+from xrelay.analysis.patterns.matching import Match, match
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, YieldOp
 from xrelay.dialects.nn.norm import LayerNormOp, RmsNormOp, SoftmaxOp

@@ -36,10 +36,10 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp, i1
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.constants import number_of
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.constants import number_of
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.binary import (
     AddOp,

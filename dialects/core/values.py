@@ -154,7 +154,7 @@ class ConstantOp(RelayOp):
 
     value = prop_def(Attribute)
     result = tensor_result_def()
-    # Fusion gives scalar constants the kind elementwise: see xrelay.analysis.fusion.
+    # Fusion gives scalar constants the kind elementwise: see xrelay.analysis.fusion.plan.
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
 
     def __init__(self, value: Attribute, result_type: TensorType[Attribute] | None = None):

@@ -23,7 +23,7 @@ from xdsl.dialects import arith, func, llvm
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xrelay.analysis.memory_plan import ALIGNMENT
+from xrelay.analysis.facts.memory_plan import ALIGNMENT
 from xrelay.compiler import context, kernel_options
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of

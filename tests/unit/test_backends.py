@@ -22,8 +22,8 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
-from xrelay.analysis.compilers import No
-from xrelay.analysis.patterns import is_op, wildcard
+from xrelay.analysis.partition.compilers import No
+from xrelay.analysis.patterns.language import is_op, wildcard
 from xrelay.backends import c_source
 from xrelay.backends.base import (
     Array,

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from benchmarks.fusion import xrelay_module
 from benchmarks.fusion_graphs import GRAPHS
-from xrelay.analysis.fusion import (
+from xrelay.analysis.fusion.plan import (
     FusionGroup,
     FusionNode,
     FusionOptions,

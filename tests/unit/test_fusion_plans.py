@@ -20,7 +20,8 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
-from xrelay.analysis.fusion import (
+from xrelay.analysis.fusion.file import FORMAT, plan_data
+from xrelay.analysis.fusion.plan import (
     FusionOptions,
     FusionPlan,
     fusion_blocks,
@@ -28,8 +29,7 @@ from xrelay.analysis.fusion import (
     plan,
     plan_fusion,
 )
-from xrelay.analysis.fusion_file import FORMAT, plan_data
-from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
+from xrelay.analysis.fusion.policy import GroupMembers, plan_of_groups
 from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import OpPatternKind

@@ -11,7 +11,7 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.operation_count import operation_count
+from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp, YieldOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
