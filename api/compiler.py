@@ -55,10 +55,10 @@ from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
-from xrelay.transforms.copying import copied
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.rules.copying import copied
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -36,7 +36,7 @@ from xrelay.tools.errors import (
 )
 from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.weights import keep_weights
-from xrelay.transforms.pass_sequence import flattened
+from xrelay.transforms.rules.pass_sequence import flattened
 
 
 class XRelayOptMain(xDSLOptMain):

@@ -26,7 +26,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.options import Progress, silent
 from xrelay.tools.errors import CommandFailed
 from xrelay.tools.semantics import ChangedResult, SemanticsCheck
-from xrelay.transforms.copying import copied
+from xrelay.transforms.rules.copying import copied
 
 MOST_TRIALS = 400
 """After so many smaller programs the smallest one so far is good enough."""

@@ -31,7 +31,7 @@ from xrelay.interpreters.relay import interpret
 from xrelay.runtime.arguments import kind_of
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
 from xrelay.tools.verify import largest_difference, tolerance
-from xrelay.transforms.copying import copied
+from xrelay.transforms.rules.copying import copied
 
 Array = npt.NDArray[Any]
 Results = tuple[Any, ...]

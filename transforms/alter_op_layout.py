@@ -71,7 +71,7 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp
 from xrelay.interpreters.arrays import constant_op
 from xrelay.interpreters.tensor.layout import change_layout
-from xrelay.transforms.rewriting import known_array
+from xrelay.transforms.rules.rewriting import known_array
 
 DIVISIONS = (DivideOp, FloorDivideOp, FloorModOp, ModOp)
 """Operators whose second operand is 1, not 0, in the lanes that are padding."""

@@ -35,7 +35,7 @@ from xrelay.analysis.partition.annotation import AnnotationPlan, OperandAnnotati
 from xrelay.analysis.partition.compilers import DEFAULT, Targets
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from xrelay.analysis.fusion.plan import FusionPlan, fusion_blocks
 from xrelay.analysis.fusion.policy import GroupMembers, plan_of_groups
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.runtime.reading import read_source
-from xrelay.transforms.outline_groups import outline_groups
+from xrelay.transforms.rules.outline_groups import outline_groups
 
 GROUP = "relay.fusion_group"
 """The attribute that operators of one group have with equal values."""

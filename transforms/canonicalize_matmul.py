@@ -44,7 +44,7 @@ from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
-from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
 
 def _reshaped(emit: Emitter, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:

@@ -34,7 +34,7 @@ from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import is_dynamic
 from xrelay.transforms.fold_constant import FoldBranch, FoldingPass, FoldOperator, taken_branch
 from xrelay.transforms.infer_type import TypeInference
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 class ShapeResolution(TypeInference):

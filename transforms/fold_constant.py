@@ -57,7 +57,7 @@ from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of, held_elements
 from xrelay.interpreters.relay import register_relay
-from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
 
 REPEATED_BYTES = 1 << 28
 """Constants of one number, of which a single element is kept, count as operands of up to this size."""

@@ -32,7 +32,7 @@ from xrelay.dialects.shapes import boolean, int_array
 from xrelay.dialects.tensor.transform import PadOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.numerics import convert, lowest
-from xrelay.transforms.rewriting import Emitter, apply_rule, known_array
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, known_array
 
 WindowOp = Conv2DOp | MaxPool2DOp | AvgPool2DOp
 

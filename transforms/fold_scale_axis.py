@@ -39,7 +39,7 @@ from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
-from xrelay.transforms.rewriting import Emitter, erase_unused, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, erase_unused, shape_of
 
 
 def scaled_operand(edit: Edit, each: Plan, emit: Emitter) -> SSAValue:

@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.analysis.facts.scopes import has_flag
 from xrelay.analysis.fusion.plan import FusionOptions, fusion_blocks, plan_fusion
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.transforms.outline_groups import outline_groups
+from xrelay.transforms.rules.outline_groups import outline_groups
 
 
 @dataclass(frozen=True)

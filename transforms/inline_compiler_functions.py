@@ -29,7 +29,7 @@ from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.transforms.defuse_ops import inline_body
-from xrelay.transforms.inlining import compiler_of, inline_call
+from xrelay.transforms.rules.inlining import compiler_of, inline_call
 
 
 @dataclass(frozen=True)

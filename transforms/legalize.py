@@ -54,11 +54,11 @@ from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import GatherNDOp, TakeOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import LogOp, NegativeOp, SqrtOp
-from xrelay.transforms.emitting import cast, narrowed, relaid, reshaped, widened
-from xrelay.transforms.legalize_bits import BITS_RULES
-from xrelay.transforms.legalize_transposed import TRANSPOSED_RULES
-from xrelay.transforms.legalize_winograd import WINOGRAD_RULES
-from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
+from xrelay.transforms.rules.legalize_bits import BITS_RULES
+from xrelay.transforms.rules.legalize_transposed import TRANSPOSED_RULES
+from xrelay.transforms.rules.legalize_winograd import WINOGRAD_RULES
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
 LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 

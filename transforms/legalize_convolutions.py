@@ -55,7 +55,7 @@ from xrelay.dialects.shapes import is_dynamic
 from xrelay.dialects.tensor.creation import ZerosOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
-from xrelay.transforms.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 LEGALIZED = (Conv1DOp, Conv2DTransposeOp)
 """The operators that this pass replaces."""

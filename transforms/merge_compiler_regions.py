@@ -28,7 +28,7 @@ from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.region_merging import plan_merge
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.transforms.borders import RemoveBorders
+from xrelay.transforms.rules.borders import RemoveBorders
 
 
 @dataclass(frozen=True)

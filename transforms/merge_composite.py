@@ -32,7 +32,7 @@ from xrelay.analysis.patterns.groups import PatternGroup, find_groups
 from xrelay.analysis.patterns.language import CompositePattern
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp, YieldOp
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 @dataclass(frozen=True)

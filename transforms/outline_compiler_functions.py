@@ -31,7 +31,7 @@ from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp
-from xrelay.transforms.inlining import compiler_of
+from xrelay.transforms.rules.inlining import compiler_of
 
 
 def check_closed(op: ClosureOp) -> None:

@@ -33,7 +33,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.transforms.operands import exchange_operands
+from xrelay.transforms.rules.operands import exchange_operands
 
 
 @dataclass

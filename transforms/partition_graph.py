@@ -46,9 +46,9 @@ from xrelay.analysis.partition.partitioning import Partition, PartitionedRegion,
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerEndOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.transforms.borders import RemoveBorders
-from xrelay.transforms.operands import exchange_operands
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.transforms.rules.borders import RemoveBorders
+from xrelay.transforms.rules.operands import exchange_operands
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from xrelay.dialects.core.values import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.transforms.operands import exchange_operands
+from xrelay.transforms.rules.operands import exchange_operands
 
 
 def holds_references(type_: Attribute) -> bool:

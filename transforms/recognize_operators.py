@@ -59,8 +59,8 @@ from xrelay.dialects.tensor.unary import (
     TanhOp,
 )
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.transforms.recognize_attention import ATTENTION, with_moves
-from xrelay.transforms.rewriting import (
+from xrelay.transforms.rules.recognize_attention import ATTENTION, with_moves
+from xrelay.transforms.rules.rewriting import (
     Emitter,
     erase_unused,
     has_static_type,

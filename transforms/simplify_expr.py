@@ -62,7 +62,7 @@ from xrelay.dialects.tensor.transform import StridedSliceOp, TakeOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
 from xrelay.interpreters.arrays import Array, DType, dtype_of, held_elements
 from xrelay.interpreters.numerics import highest, is_float, lowest
-from xrelay.transforms.rewriting import (
+from xrelay.transforms.rules.rewriting import (
     Emitter,
     Rule,
     apply_rule,

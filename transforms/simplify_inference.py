@@ -52,7 +52,7 @@ from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractO
 from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.unary import NegativeOp, SqrtOp
-from xrelay.transforms.rewriting import Emitter
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValue:

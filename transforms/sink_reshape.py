@@ -44,7 +44,7 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, Reshap
 from xrelay.dialects.tensor.transform import SplitOp, WhereOp
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
-from xrelay.transforms.rewriting import (
+from xrelay.transforms.rules.rewriting import (
     Emitter,
     Rule,
     apply_rule,

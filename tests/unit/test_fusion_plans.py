@@ -38,7 +38,7 @@ from xrelay.interpreters.relay import interpret
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
-from xrelay.transforms.outline_groups import outline_groups
+from xrelay.transforms.rules.outline_groups import outline_groups
 
 Command = Callable[..., Any]
 

@@ -38,7 +38,7 @@ from xrelay.tools.opt import XRelayOptMain
 from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
-from xrelay.transforms.pass_sequence import flattened
+from xrelay.transforms.rules.pass_sequence import flattened
 
 Command = Callable[..., Any]
 EXAMPLE = Path(__file__).parent / "data" / "view.mlir"

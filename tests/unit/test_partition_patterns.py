@@ -26,7 +26,7 @@ from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.merge_composite import MergeCompositePass
 from xrelay.transforms.partition_graph import PartitionGraphPass
-from xrelay.transforms.rewriting import shape_of
+from xrelay.transforms.rules.rewriting import shape_of
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 

@@ -38,7 +38,7 @@ from xrelay.compiler import context
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp
 from xrelay.dialects.tensor.unary import ExpOp, ReluOp
-from xrelay.transforms.pattern_rewriting import PatternRule, rewrite_patterns
+from xrelay.transforms.rules.pattern_rewriting import PatternRule, rewrite_patterns
 
 T = "tensor<4xf32>"
 

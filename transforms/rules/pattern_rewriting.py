@@ -20,7 +20,7 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.patterns.language import Pattern
 from xrelay.analysis.patterns.matching import Match, match
-from xrelay.transforms.rewriting import Emitter, apply_rule
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule
 
 MOST_ROUNDS = 100
 """Rounds after which rules that still change something are taken to go on for ever."""

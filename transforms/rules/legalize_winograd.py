@@ -32,8 +32,8 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.transform import PadOp, StridedSliceOp, TakeOp, TransposeOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.conv.winograd import axis_transforms, weight_matrix, weight_order
-from xrelay.transforms.emitting import cast, narrowed, relaid, reshaped, widened
-from xrelay.transforms.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 WinogradRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
 

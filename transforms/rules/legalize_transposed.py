@@ -19,8 +19,8 @@ from xrelay.dialects.conv.transpose import Conv1DTransposeOp, Conv3DTransposeOp
 from xrelay.dialects.nn.dilate import DilateOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
-from xrelay.transforms.emitting import reshaped
-from xrelay.transforms.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.emitting import reshaped
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 TransposedRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 

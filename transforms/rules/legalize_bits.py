@@ -29,8 +29,8 @@ from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.transforms.emitting import cast, reshaped
-from xrelay.transforms.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.emitting import cast, reshaped
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 BitsRule: TypeAlias = Callable[[Any, Emitter], SSAValue]
 

@@ -9,7 +9,7 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.layout import Layout, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rewriting import Emitter
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 def cast(emit: Emitter, value: SSAValue, dtype: Attribute) -> SSAValue:

@@ -27,7 +27,7 @@ from xrelay.dialects.tensor.transform import (
     TransposeOp,
     WhereOp,
 )
-from xrelay.transforms.rewriting import shape_of
+from xrelay.transforms.rules.rewriting import shape_of
 
 MOST_STEPS = 3
 """Operators between the first product and the softmax, reshapes not counted."""

@@ -33,7 +33,7 @@ from xrelay.analysis.fusion.policy import groups_in_order
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import ConstantOp, FusedOp, TupleGetItemOp, TupleOp, YieldOp
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.transforms.operands import exchange_operands
+from xrelay.transforms.rules.operands import exchange_operands
 
 REMARK = "relay.fusion_remark"
 """
