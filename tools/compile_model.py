@@ -108,7 +108,7 @@ def write_onnx(module: ModuleOp, name: str, path: Path, *, external_data: bool) 
     from onnx import checker, shape_inference
 
     from xrelay.frontends.onnx import OnnxExportError, export_model
-    from xrelay.frontends.onnx.exporter import ExternalWeights
+    from xrelay.frontends.onnx.exporter.model import ExternalWeights
 
     try:
         str(path).encode()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import xrelay.tools.universe
-from xrelay.frontends.onnx.converters import CONVERTERS
-from xrelay.frontends.onnx.refusals import REFUSED
+from xrelay.frontends.onnx.importer.converters import CONVERTERS
+from xrelay.frontends.onnx.importer.refusals import REFUSED
 
 ROOT = Path(__file__).parents[2]
 
