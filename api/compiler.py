@@ -31,10 +31,12 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import tuple_depth
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
-from xrelay.lowering.fuse_composites import FuseCompositesPass
-from xrelay.lowering.kernel import KernelOptions
-from xrelay.lowering.program import (
+from xrelay.lowering.emit.target import named_target
+from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
+from xrelay.lowering.program.fuse_composites import FuseCompositesPass
+from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.program import (
     CONSTANTS_ATTRIBUTE,
     Port,
     Program,
@@ -42,8 +44,6 @@ from xrelay.lowering.program import (
     entry_function,
     lower_function,
 )
-from xrelay.lowering.target import named_target
-from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure

@@ -35,9 +35,9 @@ from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
-from xrelay.lowering.control_flow import check_straight
-from xrelay.lowering.program import entry_function, ports
-from xrelay.lowering.target import named_target
+from xrelay.lowering.emit.target import named_target
+from xrelay.lowering.program.control_flow import check_straight
+from xrelay.lowering.program.program import entry_function, ports
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot

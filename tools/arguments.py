@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xrelay.dialects.limits import Limits
-from xrelay.lowering.tuning import NO_RECORDS, read_records
+from xrelay.lowering.emit.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 

@@ -16,8 +16,8 @@ from xrelay.compiler import (
     require_weights,
     run_passes,
 )
-from xrelay.lowering.target import NATIVE, named_target
-from xrelay.lowering.to_llvm import convert_module
+from xrelay.lowering.emit.target import NATIVE, named_target
+from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.options import CompileOptions
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with

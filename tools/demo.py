@@ -22,7 +22,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.target import NATIVE, named_target
+from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 from xrelay.tools.errors import FAILED, failing_with, run_command

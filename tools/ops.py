@@ -21,7 +21,7 @@ from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import HasPatternKind
 from xrelay.frontends.onnx.importer.coverage import onnx_sources
 from xrelay.interpreters.relay import interpreted_operators
-from xrelay.lowering.registry import how_lowered
+from xrelay.lowering.program.registry import how_lowered
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 from xrelay.tools.tables import table_console
 

@@ -41,7 +41,7 @@ from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor import binary, creation, layout, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import element_type_of
-from xrelay.lowering.registry import (
+from xrelay.lowering.program.registry import (
     INTERPRETER_ONLY,
     REWRITTEN,
     RULES,
@@ -1026,7 +1026,7 @@ for table in (
     "op", sorted(Relay.operations, key=lambda op: op.name), ids=lambda op: op.name
 )
 def test_every_operator_has_code_and_a_case(op: type[Operation]):
-    # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`, or replaced.
+    # Those of no kernel are steps, places or bodies in `xrelay.lowering.program.program`, or replaced.
     program = {*STRUCTURE, *REWRITTEN}
     if op is LetOp:
         return  # `to-graph-normal-form` erases it.

@@ -15,8 +15,8 @@ from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
 from xrelay.dialects.pool import pool
 from xrelay.dialects.tensor import binary, reshape, transform, unary
-from xrelay.lowering.format import NO_HALO
-from xrelay.lowering.program import PlacedTensor, Program, entry_function, lower_function
+from xrelay.lowering.emit.format import NO_HALO
+from xrelay.lowering.program.program import PlacedTensor, Program, entry_function, lower_function
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 

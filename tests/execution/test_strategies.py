@@ -36,8 +36,8 @@ from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reduce import AllOp, MaxOp, MeanOp, SumOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.lowering.registry import STRATEGIES
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.program.registry import STRATEGIES
 from xrelay.tools.verify import largest_difference
 
 TOGETHER = 5

@@ -32,7 +32,7 @@ from xrelay.compiler import context, parse_program
 from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program import entry_function
+from xrelay.lowering.program.program import entry_function
 from xrelay.tools.reduction import Part
 from xrelay.tools.semantics import KINDS, input_of, leaves
 from xrelay.tools.universe import XRELAY_UNIVERSE

@@ -27,7 +27,7 @@ from xrelay.dialects.tensor.binary import PowerOp
 from xrelay.dialects.tensor.bits import ReinterpretOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.relay import register_relay
-from xrelay.lowering.program import entry_function
+from xrelay.lowering.program.program import entry_function
 
 CLOSE = 8
 """Units of the last place within which numbers are the same without further ado."""

@@ -34,8 +34,8 @@ from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
-from xrelay.lowering.evaluate import shape_of
-from xrelay.lowering.registry import STRATEGIES
+from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.program.registry import STRATEGIES
 
 T = TypeVar("T")
 

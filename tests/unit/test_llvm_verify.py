@@ -35,10 +35,10 @@ from xrelay.dialects.core.values import ConstantOp, RefCreateOp, RefReadOp, RefW
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import constant_op
-from xrelay.lowering.evaluate import shape_of
-from xrelay.lowering.program import entry_function, lower_function
-from xrelay.lowering.registry import INTERPRETER_ONLY
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.program.program import entry_function, lower_function
+from xrelay.lowering.program.registry import INTERPRETER_ONLY
 from xrelay.options import CompileOptions
 from xrelay.runtime.llvm import portable_text
 from xrelay.transforms.fuse_ops import FuseOpsPass

@@ -20,10 +20,8 @@ from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import ReluOp
-from xrelay.lowering.context import KernelContext
-from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
-from xrelay.lowering.registry import explain_selection
-from xrelay.lowering.strategy import (
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.strategy import (
     Basis,
     Implementation,
     Sink,
@@ -32,14 +30,16 @@ from xrelay.lowering.strategy import (
     select,
     unless,
 )
-from xrelay.lowering.target import AVX2, AVX512, GENERIC, Target
-from xrelay.lowering.tuning import (
+from xrelay.lowering.emit.target import AVX2, AVX512, GENERIC, Target
+from xrelay.lowering.emit.tuning import (
     NO_RECORDS,
     TuningError,
     TuningRecords,
     read_records,
     records_text,
 )
+from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
+from xrelay.lowering.program.registry import explain_selection
 
 
 def values(*shapes: tuple[int, ...]):

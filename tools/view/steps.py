@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from xrelay.analysis.facts.walking import walk
 from xrelay.compiler import kernel_options, run_passes
-from xrelay.lowering.program import Step, entry_function, lower_function
+from xrelay.lowering.program.program import Step, entry_function, lower_function
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.reading import read_source
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
