@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.partition.compilers import No, Support, Yes
-from xrelay.analysis.patterns.language import CompositePattern
+from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.interpreters.arrays import Array
 
 __all__ = [

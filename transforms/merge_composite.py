@@ -28,8 +28,8 @@ from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import REGISTRY
+from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.analysis.patterns.groups import PatternGroup, find_groups
-from xrelay.analysis.patterns.language import CompositePattern
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp, YieldOp
 from xrelay.transforms.rules.rewriting import erase_unused

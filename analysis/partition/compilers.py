@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.patterns.language import CompositePattern
+from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.relay import Relay
 

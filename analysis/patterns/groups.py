@@ -26,10 +26,10 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
 from xrelay.analysis.facts.scopes import in_evaluation_order
+from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.analysis.patterns.language import (
     AltPattern,
     CallPattern,
-    CompositePattern,
     ConstantPattern,
     DominatorPattern,
     ExprPattern,

@@ -19,13 +19,10 @@ in `is_op`, and that all alternatives are tried.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
-
-if TYPE_CHECKING:
-    from xrelay.analysis.patterns.matching import Match
 
 OpKind: TypeAlias = str | type[Operation] | tuple[type[Operation], ...]
 """An operator, by its name with or without `relay.`, or by its class."""
@@ -435,18 +432,3 @@ def one_of(*patterns: Pattern) -> Pattern:
 def through(types: Sequence[type[Operation]], pattern: Pattern) -> ThroughPattern:
     """What some operators of one operand, any number of them, make of what is described."""
     return ThroughPattern(tuple(types), pattern)
-
-
-def _always(found: "Match") -> bool:
-    return True
-
-
-@dataclass(frozen=True)
-class CompositePattern:
-    """What a compiler knows as one operator: a line of its table."""
-
-    name: str
-    """The name of the composite, `compiler.operator`."""
-    pattern: Pattern
-    check: Callable[["Match"], bool] = _always
-    """Whether the compiler supports what was found."""

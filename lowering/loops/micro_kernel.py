@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.operators.tensor.binary import multiply_add
+from xrelay.lowering.math.arithmetic import multiply_add
 
 UNROLLED_STEPS = 4
 """More do not pay, and cost compile time."""

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.elements import Element
-from xrelay.lowering.operators.tensor.layout import transposed
+from xrelay.lowering.loops.transposes import transposed
 
 ReadRow: TypeAlias = Callable[[Index, Index, int], SSAValue]
 """A number of neighbours in a row of a matrix, given the row and the first column."""

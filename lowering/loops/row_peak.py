@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xrelay.lowering.emit.builder import Index, with_lanes
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
-from xrelay.lowering.operators.tensor.reduce import MAXIMUM, MINIMUM, Term, reduce_elements
+from xrelay.lowering.loops.reductions import MAXIMUM, MINIMUM, Term, reduce_elements
 
 
 def largest_element(

@@ -10,9 +10,9 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.image.resize import CUBIC, NEAREST
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.lanes import Lanes
-from xrelay.lowering.operators.tensor.binary import add, multiply
 
 REAL = element(f64)
 SINGLE = element(f32)

@@ -27,7 +27,8 @@ from tests.fuzz.onnx_graphs import random_model
 from tests.fuzz.onnx_values import Array
 from tests.fuzz.roundings import noisy_results, unexplained
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators
-from xrelay.analysis.patterns.language import CompositePattern, is_op, wildcard
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.language import is_op, wildcard
 from xrelay.compiler import context, parse_program
 from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model

@@ -14,12 +14,12 @@ from random_graphs import RandomProgram, programs, shape_of
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
+from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.analysis.patterns.groups import find_groups, group_of
 from xrelay.analysis.patterns.language import (
     AltPattern,
     AttrPattern,
     CallPattern,
-    CompositePattern,
     ConstantPattern,
     DominatorPattern,
     DtypePattern,

@@ -10,13 +10,8 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler
-from xrelay.analysis.patterns.language import (
-    CompositePattern,
-    Pattern,
-    is_constant,
-    is_op,
-    wildcard,
-)
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.language import Pattern, is_constant, is_op, wildcard
 from xrelay.analysis.patterns.matching import Match
 from xrelay.compiler import context
 from xrelay.dialects.core.values import CompositeOp

@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators
-from xrelay.analysis.patterns.language import CompositePattern, Pattern, is_op, wildcard
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.language import Pattern, is_op, wildcard
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.compiler import context
 from xrelay.dialects.conv.conv import Conv2DOp

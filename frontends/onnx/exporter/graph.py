@@ -1,7 +1,7 @@
 """
 The ONNX graph that an export makes: nodes, initializers and their names.
 
-Emitters (`export_*.py`) add nodes through `OutputGraph`, which looks every node up in the schemas of
+Emitters (in the folders of the families) add nodes through `OutputGraph`, which looks every node up in the schemas of
 the operator set: an input of a dtype that the operator does not take is refused there, for all
 emitters alike. Nodes and initializers that no output needs are left out in the end.
 """

@@ -16,15 +16,14 @@ from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.loops.panel_writer import PanelWriter
+from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
 from xrelay.lowering.loops.tiles import TileGrid
 from xrelay.lowering.loops.tiling import Tiling
+from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add, subtract
 from xrelay.lowering.math.elementary import decay_to_zero, reciprocal
 from xrelay.lowering.operators.attention.cost import kernel_seconds
 from xrelay.lowering.operators.attention.parts import Attention, Cut, cut_of, parts_of, refusal
-from xrelay.lowering.operators.tensor.binary import add, multiply, multiply_add, subtract
-from xrelay.lowering.operators.tensor.reduce import SUM, Term, reduce_elements
-from xrelay.lowering.operators.tensor.unary import maximum
 
 Finish: TypeAlias = Callable[[Index, Index, SSAValue, int], None]
 """Takes the sums for a row and the number of a vector, of which so many lanes count."""

@@ -25,12 +25,12 @@ from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.loops.axis_order import FIRST_TO_LAST, AxisOrder, in_order, sink_in_order
 from xrelay.lowering.loops.windows import Window, fold_taps, prepare_image, row_tiles
+from xrelay.lowering.math.arithmetic import multiply_add
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.conv.blocked import DIRECT_BLOCKED
 from xrelay.lowering.operators.conv.depthwise import DEPTHWISE
 from xrelay.lowering.operators.conv.geometry import Convolution
 from xrelay.lowering.operators.conv.winograd import WINOGRAD
-from xrelay.lowering.operators.tensor.binary import multiply_add
 
 
 @dataclass(frozen=True)

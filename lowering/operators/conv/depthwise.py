@@ -25,13 +25,13 @@ from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
 from xrelay.lowering.loops.tiling import LOAD_CYCLES, MULTIPLY_ADDS_PER_CYCLE, TILE_CYCLES, Tiling
+from xrelay.lowering.math.arithmetic import multiply_add
 from xrelay.lowering.operators.conv.geometry import (
     Convolution,
     blocks_refusal,
     packing_refusal,
     wanted_halo,
 )
-from xrelay.lowering.operators.tensor.binary import multiply_add
 
 MOST_COLUMNS = 16
 """Wider tiles are more code and no faster."""

@@ -20,10 +20,10 @@ from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.axis_order import AxisOrder, in_order, sink_in_order
+from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
 from xrelay.lowering.loops.windows import Window, prepare_image
+from xrelay.lowering.math.arithmetic import multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import multiply
-from xrelay.lowering.operators.tensor.reduce import SUM, Term, reduce_elements
 
 
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:

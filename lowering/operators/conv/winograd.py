@@ -47,8 +47,8 @@ from xrelay.lowering.loops.tiling import (
     most_vectors,
     panel_parts,
 )
+from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.operators.conv.geometry import Convolution, blocks_refusal, packing_refusal
-from xrelay.lowering.operators.tensor.binary import add, multiply, multiply_add, subtract
 
 TRANSFORM_CYCLES = 3.5
 """For each component of a vector of channels, in either direction, memory included."""

@@ -22,6 +22,7 @@ from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import (
     INDEX,
@@ -37,8 +38,6 @@ from xrelay.lowering.math.interpolation import (
     taps,
 )
 from xrelay.lowering.math.lanes import Lanes
-from xrelay.lowering.operators.tensor.binary import add
-from xrelay.lowering.operators.tensor.unary import highest, lowest, maximum
 
 Elements = Callable[[tuple[Index, ...], int], SSAValue]
 """Computes elements of the result from a position on, along the last axis."""

@@ -17,6 +17,7 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import (
     INDEX,
@@ -29,7 +30,6 @@ from xrelay.lowering.math.interpolation import (
     taps,
 )
 from xrelay.lowering.math.lanes import Lanes
-from xrelay.lowering.operators.tensor.binary import add, multiply
 
 METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
 

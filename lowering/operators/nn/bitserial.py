@@ -11,9 +11,9 @@ from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.loops.reductions import INDEX
+from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add
-from xrelay.lowering.operators.tensor.reduce import INDEX
 
 
 def _bitpack(ctx: KernelContext, op: Operation, sink: Sink) -> None:

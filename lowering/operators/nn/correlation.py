@@ -17,8 +17,8 @@ from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.axis_order import AxisOrder, in_order, sink_in_order
 from xrelay.lowering.loops.windows import COUNT, Window, WindowedImage, prepare_image
+from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add, multiply, multiply_add, subtract
 
 
 def _correlation(ctx: KernelContext, op: Operation, sink: Sink) -> None:

@@ -24,6 +24,7 @@ from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.matrix_panels import PANELS, Product
+from xrelay.lowering.loops.reductions import across_lanes
 from xrelay.lowering.loops.tiling import (
     FAR_LOAD_CYCLES,
     MOST_VECTORS,
@@ -31,9 +32,8 @@ from xrelay.lowering.loops.tiling import (
     TILE_CYCLES,
     step_cycles,
 )
+from xrelay.lowering.math.arithmetic import add, multiply_add
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add, multiply_add
-from xrelay.lowering.operators.tensor.reduce import across_lanes
 
 ACROSS_CYCLES = 3
 """To add up the lanes of a register."""

@@ -21,7 +21,9 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.loops.reductions import MAXIMUM, SUM, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
+from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.elementary import (
     decay_to_zero,
@@ -30,13 +32,6 @@ from xrelay.lowering.math.elementary import (
     reciprocal,
 )
 from xrelay.lowering.operators.nn import standardize
-from xrelay.lowering.operators.tensor.binary import add, multiply, multiply_add, subtract
-from xrelay.lowering.operators.tensor.reduce import (
-    MAXIMUM,
-    SUM,
-    Term,
-    reduce_elements,
-)
 
 
 def _channel(ev: Evaluator, value: SSAValue, axis: int, position: Position) -> Rule:

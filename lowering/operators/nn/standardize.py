@@ -18,10 +18,7 @@ from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.elementary import rsqrt
-from xrelay.lowering.operators.tensor.binary import add, multiply, multiply_add, subtract
-from xrelay.lowering.operators.tensor.reduce import (
+from xrelay.lowering.loops.reductions import (
     SUM,
     ElementAt,
     PartialResults,
@@ -31,6 +28,9 @@ from xrelay.lowering.operators.tensor.reduce import (
     fold_columns,
     reduce_elements,
 )
+from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
+from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.elementary import rsqrt
 
 
 @dataclass(frozen=True)

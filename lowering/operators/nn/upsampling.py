@@ -18,8 +18,8 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.loops.axis_order import AxisOrder
+from xrelay.lowering.math.arithmetic import add, multiply, subtract
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add, multiply, subtract
 
 COUNT = element(i64)
 

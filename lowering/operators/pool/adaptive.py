@@ -12,9 +12,9 @@ from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.axis_order import AxisOrder, sink_in_order
+from xrelay.lowering.loops.reductions import MAXIMUM, SUM, Reducer, average, sum_kind
 from xrelay.lowering.loops.windows import COUNT
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.reduce import MAXIMUM, SUM, Reducer, average, sum_kind
 
 
 def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:

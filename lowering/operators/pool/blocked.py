@@ -21,9 +21,9 @@ from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Sink
+from xrelay.lowering.loops.reductions import Reducer, average
 from xrelay.lowering.loops.windows import COUNT, Window, taps_between
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.reduce import Reducer, average
 
 COLUMNS = 4
 """Output columns that are computed at once."""

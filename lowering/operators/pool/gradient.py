@@ -21,10 +21,10 @@ from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.axis_order import AxisOrder, in_order, sink_in_order
+from xrelay.lowering.loops.reductions import average
 from xrelay.lowering.loops.windows import COUNT, Window, fold_taps, taps_between
+from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add
-from xrelay.lowering.operators.tensor.reduce import average
 
 Shares = Callable[[KernelContext, "_Gradient"], "Share"]
 Share = Callable[[tuple[Index, ...], tuple[Index, Index], SSAValue], SSAValue]

@@ -26,10 +26,10 @@ from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.axis_order import AxisOrder, sink_in_order
+from xrelay.lowering.loops.reductions import MAXIMUM, SUM, Reducer, average, sum_kind
 from xrelay.lowering.loops.windows import COUNT, Window, fold_taps, prepare_image
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.pool.blocked import emit_blocked_pool
-from xrelay.lowering.operators.tensor.reduce import MAXIMUM, SUM, Reducer, average, sum_kind
 
 
 def _order(op: PoolOp) -> AxisOrder:

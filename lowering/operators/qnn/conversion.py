@@ -19,10 +19,10 @@ from xrelay.lowering.emit.evaluate import (
     leaf_element,
 )
 from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.math.arithmetic import highest, lowest, maximum, minimum
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.qnn.parameters import REAL, SCALE, ZERO_POINT, Arithmetic, parameter
 from xrelay.lowering.operators.tensor.transform import field_shapes, fields_of, join_fields
-from xrelay.lowering.operators.tensor.unary import highest, lowest, maximum, minimum
 
 
 def _requantized(

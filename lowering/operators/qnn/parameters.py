@@ -14,9 +14,9 @@ from xrelay.lowering.emit.builder import KernelBuilder, lanes_of
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, shape_of
 from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.math.arithmetic import highest, lowest
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.lanes import F64, Lanes
-from xrelay.lowering.operators.tensor.unary import highest, lowest
 
 SCALE = element(f32)
 ZERO_POINT = element(i32)

@@ -7,8 +7,8 @@ from xrelay.dialects.qnn.simulate import KIND_IDENTITY, SimulatedQuantizeOp
 from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of
 from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.math.arithmetic import maximum, minimum
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.unary import maximum, minimum
 
 ROUNDINGS = {"round": math.RoundEvenOp, "floor": math.FloorOp, "ceil": math.CeilOp}
 

@@ -14,7 +14,8 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.position import Position, at
-from xrelay.lowering.operators.tensor.binary import add, integer_division, multiply
+from xrelay.lowering.math.arithmetic import add, multiply
+from xrelay.lowering.operators.tensor.binary import integer_division
 from xrelay.lowering.operators.tensor.reorder import each_lane
 
 

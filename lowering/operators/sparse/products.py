@@ -25,9 +25,9 @@ from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.loops.reductions import INDEX
+from xrelay.lowering.math.arithmetic import add, multiply_add
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add, multiply_add
-from xrelay.lowering.operators.tensor.reduce import INDEX
 
 
 class _Matrix:

@@ -15,9 +15,9 @@ from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import INDEX
-from xrelay.lowering.operators.tensor.binary import add
 
 
 def key_element(kind: Element) -> Element:

@@ -12,41 +12,11 @@ from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import Evaluator, Rule, RuleFunction, element_of, inline_number
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.math import elementary as vector_math
+from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply, subtract
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.lanes import Lanes
-from xrelay.lowering.operators.tensor.unary import maximum, minimum, one
+from xrelay.lowering.operators.tensor.unary import one
 
 BinaryCode = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
-
-
-def add(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    """x + y"""
-    if kind.is_float:
-        return b.insert(arith.AddfOp(x, y)).result
-    return b.insert(arith.AddiOp(x, y)).result
-
-
-def subtract(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    """x - y"""
-    if kind.is_float:
-        return b.insert(arith.SubfOp(x, y)).result
-    return b.insert(arith.SubiOp(x, y)).result
-
-
-def multiply(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    """x * y"""
-    if kind.is_float:
-        return b.insert(arith.MulfOp(x, y)).result
-    return b.insert(arith.MuliOp(x, y)).result
-
-
-def multiply_add(
-    b: KernelBuilder, x: SSAValue, y: SSAValue, total: SSAValue, kind: Element
-) -> SSAValue:
-    """x * y + total, in one rounding where the CPU has an instruction for it."""
-    if kind.is_float:
-        return Lanes.of(b, x).fma(x, y, total)
-    return add(b, total, multiply(b, x, y, kind), kind)
 
 
 def _divide(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:

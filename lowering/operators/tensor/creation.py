@@ -14,8 +14,8 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add, multiply
 from xrelay.lowering.operators.tensor.reorder import each_lane, saturated_index
 
 INDEX = element(i64)

@@ -11,8 +11,8 @@ from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add, multiply
 from xrelay.lowering.operators.tensor.transform import field_shapes
 
 

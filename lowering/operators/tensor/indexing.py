@@ -22,11 +22,10 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.binary import add, multiply
 from xrelay.lowering.operators.tensor.reorder import each_lane, saturated_index
 from xrelay.lowering.operators.tensor.transform import field_shapes, index_value
-from xrelay.lowering.operators.tensor.unary import maximum, minimum
 
 Coords = tuple[Index, ...]
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]

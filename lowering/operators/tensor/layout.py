@@ -1,7 +1,5 @@
 """Kernel code of changes of layout."""
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
@@ -12,7 +10,7 @@ from xrelay.dialects.tensor.layout import (
     LayoutTransformOp,
     blocked_lanes,
 )
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import (
     Demand,
@@ -24,6 +22,7 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
+from xrelay.lowering.loops.transposes import transposed
 
 
 def _layout_transform(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -169,25 +168,6 @@ def _tiles(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                 i[0], b.mul(b.add(i[1], start), lanes), i[2], present
             ),
         )
-
-
-def transposed(b: KernelBuilder, vectors: Sequence[SSAValue]) -> list[SSAValue]:
-    """
-    Lane i of vector j becomes lane j of vector i, for as many vectors as lanes, a power of two:
-    in step s, the two numbers exchange bit s.
-    """
-    result = list(vectors)
-    count = len(result)
-    step = 1
-    while step < count:
-        low = [k if not k & step else count + k - step for k in range(count)]
-        high = [k + step if not k & step else count + k for k in range(count)]
-        for i in range(count):
-            if not i & step:
-                pair = result[i], result[i + step]
-                result[i], result[i + step] = b.merge(*pair, low), b.merge(*pair, high)
-        step *= 2
-    return result
 
 
 def each_element(ctx: KernelContext, op: Operation, sink: Sink) -> None:

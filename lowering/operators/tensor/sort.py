@@ -15,6 +15,7 @@ from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import INDEX
 from xrelay.lowering.operators.tensor.argsort import (
@@ -24,7 +25,6 @@ from xrelay.lowering.operators.tensor.argsort import (
     order_key,
     precedes,
 )
-from xrelay.lowering.operators.tensor.binary import add, multiply
 
 Coords = tuple[Index, ...]
 

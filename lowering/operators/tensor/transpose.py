@@ -34,7 +34,8 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.operators.tensor.layout import each_element, transposed
+from xrelay.lowering.loops.transposes import transposed
+from xrelay.lowering.operators.tensor.layout import each_element
 
 SMALLEST_TILE = 4
 """Smaller ones pay only where a vector has no more elements."""

@@ -1,7 +1,7 @@
 """Kernel code of the elementwise operators with one operand."""
 
 from collections.abc import Callable
-from math import inf, isfinite, isnan, trunc
+from math import isfinite, isnan, trunc
 
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
@@ -19,6 +19,7 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math import trigonometry as vector_math_trigonometry
+from xrelay.lowering.math.arithmetic import highest, lowest, maximum, minimum
 from xrelay.lowering.math.convert import convert
 
 UnaryCode = Callable[[KernelBuilder, SSAValue, Element], SSAValue]
@@ -63,40 +64,8 @@ def _sign(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
     return b.select(positive, one(b, x), b.select(negative, one(b, x, -1), zero))
 
 
-def maximum(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    """The larger element; NaN if one is."""
-    if kind.is_float:
-        return b.insert(arith.MaximumfOp(x, y)).result
-    if kind.is_bool:
-        return b.either(x, y)
-    return b.insert((arith.MaxSIOp if kind.signed else arith.MaxUIOp)(x, y)).result
-
-
-def minimum(b: KernelBuilder, x: SSAValue, y: SSAValue, kind: Element) -> SSAValue:
-    """The smaller element; NaN if one is."""
-    if kind.is_float:
-        return b.insert(arith.MinimumfOp(x, y)).result
-    if kind.is_bool:
-        return b.both(x, y)
-    return b.insert((arith.MinSIOp if kind.signed else arith.MinUIOp)(x, y)).result
-
-
 def _relu(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
     return x if not kind.signed else maximum(b, x, one(b, x, 0), kind)
-
-
-def lowest(kind: Element) -> float:
-    """The smallest value of an element type."""
-    if kind.is_float:
-        return -inf
-    return -(2 ** (kind.bits - 1)) if kind.signed else 0
-
-
-def highest(kind: Element) -> float:
-    """The largest value of an element type."""
-    if kind.is_float:
-        return inf
-    return 2 ** (kind.bits - 1) - 1 if kind.signed else 2**kind.bits - 1
 
 
 def nearest(number: float, kind: Element) -> float:

@@ -17,10 +17,10 @@ from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import maximum, minimum
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import INDEX
 from xrelay.lowering.operators.tensor.argsort import Sorter, score_key
-from xrelay.lowering.operators.tensor.unary import maximum, minimum
 
 COUNT = element(i32)
 

@@ -26,6 +26,7 @@ from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import Position, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math import elementary as vector_math
+from xrelay.lowering.math.arithmetic import lowest, maximum, minimum
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import (
     INDEX,
@@ -42,7 +43,6 @@ from xrelay.lowering.math.lanes import Lanes
 from xrelay.lowering.operators.image.resize import each_element
 from xrelay.lowering.operators.qnn.parameters import Arithmetic
 from xrelay.lowering.operators.tensor.argsort import Sorter, score_key
-from xrelay.lowering.operators.tensor.unary import lowest, maximum, minimum
 from xrelay.lowering.operators.vision.nms import narrowed
 
 EPSILON = 1e-5

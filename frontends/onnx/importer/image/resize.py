@@ -19,9 +19,8 @@ from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp
 from xrelay.dialects.shapes import normalize_axes
 from xrelay.dialects.tensor.transform import TakeOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.nn.dense import matrix_product
+from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_size, require_table
-from xrelay.frontends.onnx.importer.qnn.conversion import cast
 from xrelay.frontends.onnx.tensors import Array
 
 MAX_WEIGHTS = 2**24

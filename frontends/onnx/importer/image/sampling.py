@@ -28,7 +28,7 @@ from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.conv import spatial
 from xrelay.frontends.onnx.importer.conv.windows import Window, kernel_shape, require_image
-from xrelay.frontends.onnx.importer.nn.dense import reshaped
+from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
 from xrelay.frontends.onnx.tensors import Array
 

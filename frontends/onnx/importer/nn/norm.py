@@ -25,7 +25,7 @@ from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.transform import BroadcastToOp, RepeatOp
 from xrelay.dialects.tensor.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.nn.dense import reshaped
+from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.elementwise import converted
 

@@ -19,6 +19,7 @@ from xrelay.dialects.tensor.transform import SplitOp, StridedSliceOp, TransposeO
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.control import element, joined, require_few
+from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.nn.activation import (
     clipped_line,
     exponential_below_zero,
@@ -27,7 +28,6 @@ from xrelay.frontends.onnx.importer.nn.activation import (
     softened_sign,
     times,
 )
-from xrelay.frontends.onnx.importer.nn.dense import reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 
 Activation = Callable[[SSAValue], SSAValue]

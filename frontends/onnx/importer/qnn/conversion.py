@@ -27,19 +27,9 @@ from xrelay.dialects.tensor.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.conv import spatial
 from xrelay.frontends.onnx.importer.conv.windows import Window
-from xrelay.frontends.onnx.importer.nn.dense import matrix_product, reshaped
+from xrelay.frontends.onnx.importer.emitting import cast, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.tensors import ElementType, element_type_of, numpy_type
-
-
-def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
-    """`value` with another element type; constants stay constants."""
-    if node.element_type(value) == dtype:
-        return value
-    known = node.known_value(value)
-    if known is None:
-        return node.emit(CastOp(value, dtype))
-    return node.constant(known.astype(numpy_type(dtype)))
 
 
 def quantize(node: Node) -> SSAValue:

@@ -27,7 +27,7 @@ from xrelay.dialects.tensor.transform import (
 )
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.nn.dense import as_matrix, reshaped
+from xrelay.frontends.onnx.importer.emitting import as_matrix, reshaped
 from xrelay.frontends.onnx.importer.node import (
     MAX_ELEMENTS,
     Converter,

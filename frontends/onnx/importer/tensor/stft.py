@@ -14,7 +14,7 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.stft import StftOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.nn.dense import matrix_product, reshaped
+from xrelay.frontends.onnx.importer.emitting import matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
 

@@ -19,7 +19,7 @@ from xrelay.dialects.tensor.transform import (
     TransposeOp,
 )
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.nn.dense import reshaped
+from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import MAX_ELEMENTS, ConverterTable, Node
 
 
