@@ -39,20 +39,10 @@ class Reducer:
 
 
 SUM = Reducer(add, lambda kind: 0)
-
-
 PRODUCT = Reducer(multiply, lambda kind: 1)
-
-
 MAXIMUM = Reducer(maximum, lowest)
-
-
 MINIMUM = Reducer(minimum, highest)
-
-
 ALL = Reducer(lambda b, x, y, _: b.both(x, y), lambda kind: 1)
-
-
 ANY = Reducer(lambda b, x, y, _: b.either(x, y), lambda kind: 0)
 
 
