@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from xrelay.analysis.dominance import check_dominance
+from xrelay.analysis.facts.dominance import check_dominance
 
 
 @dataclass(frozen=True)

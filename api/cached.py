@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from xrelay.lowering.target import Target, named_target, native_target
+from xrelay.lowering.emit.target import Target, named_target, native_target
 from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.cache import ObjectCache, object_cache
 from xrelay.runtime.host import host

@@ -13,8 +13,8 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.deep import with_room_for
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.target import NATIVE
-from xrelay.lowering.tuning import NO_RECORDS, TuningRecords, read_records
+from xrelay.lowering.emit.target import NATIVE
+from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
 from xrelay.runtime.model import Model

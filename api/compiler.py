@@ -22,19 +22,21 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.program_size import expanded_total, program_size
-from xrelay.analysis.verification import verify_program
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.program_size import expanded_total, program_size
+from xrelay.analysis.facts.verification import verify_program
+from xrelay.analysis.facts.walking import walk
 from xrelay.collector import collector_paused
-from xrelay.dialects.core import Blob, BlobAttr, ConstantOp
+from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import tuple_depth
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
-from xrelay.lowering.fuse_composites import FuseCompositesPass
-from xrelay.lowering.kernel import KernelOptions
-from xrelay.lowering.program import (
+from xrelay.lowering.emit.target import named_target
+from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
+from xrelay.lowering.program.fuse_composites import FuseCompositesPass
+from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.program import (
     CONSTANTS_ATTRIBUTE,
     Port,
     Program,
@@ -42,8 +44,6 @@ from xrelay.lowering.program import (
     entry_function,
     lower_function,
 )
-from xrelay.lowering.target import named_target
-from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure
@@ -55,10 +55,10 @@ from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
 from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
-from xrelay.transforms.copying import copied
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.rules.copying import copied
 
 if TYPE_CHECKING:
     from onnx import ModelProto

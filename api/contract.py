@@ -23,7 +23,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from xrelay.analysis.compilers import No
+from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import Array, Backend, BackendError, CompiledRegion, RegionOptions
 from xrelay.backends.contract_cases import ContractCase, operator_cases, structure_cases
 from xrelay.backends.pattern_examples import NoExample, pattern_examples
@@ -35,7 +35,7 @@ from xrelay.backends.regions import (
     nested,
     region_outputs,
 )
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites
 

@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.call_graph import CallGraph
-from xrelay.analysis.compilers import DEFAULT, No
-from xrelay.analysis.operation_count import operation_count
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.compilers import DEFAULT, No
 from xrelay.backends.base import Backend
 from xrelay.backends.regions import (
     operator_name,
@@ -23,7 +23,7 @@ from xrelay.backends.regions import (
     region_outputs,
 )
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 from xrelay.partitioned import compiler_of
 
 

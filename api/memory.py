@@ -1,8 +1,8 @@
 """How much memory a program takes: checked where it is known, before any is allocated."""
 
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.control_flow import described
-from xrelay.lowering.program import Program
+from xrelay.lowering.program.control_flow import described
+from xrelay.lowering.program.program import Program
 from xrelay.options import CompileError
 
 

@@ -8,8 +8,8 @@ from typing import cast
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.target import NATIVE, TARGETS, unknown_target
-from xrelay.lowering.tuning import NO_RECORDS, TuningRecords
+from xrelay.lowering.emit.target import NATIVE, TARGETS, unknown_target
+from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
 from xrelay.runtime.arguments import flag_argument, number_argument
 from xrelay.runtime.support import MAX_THREADS
 

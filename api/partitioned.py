@@ -21,23 +21,23 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xrelay.analysis.call_graph import CallGraph
-from xrelay.analysis.compilers import DEFAULT, REGISTRY, Compiler
-from xrelay.analysis.memory_plan import Lifetime, plan_memory
-from xrelay.analysis.names import described as described_op
+from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
+from xrelay.analysis.facts.names import described as described_op
+from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
 from xrelay.backends.regions import compile_region, described
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
-from xrelay.lowering.control_flow import check_straight
-from xrelay.lowering.program import entry_function, ports
-from xrelay.lowering.target import named_target
+from xrelay.lowering.emit.target import named_target
+from xrelay.lowering.program.control_flow import check_straight
+from xrelay.lowering.program.program import entry_function, ports
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot

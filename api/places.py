@@ -8,10 +8,10 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
 
-from xrelay.analysis.dominance import DominanceError
-from xrelay.analysis.symbols import Symbols
-from xrelay.analysis.verification import verify_alone
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.dominance import DominanceError
+from xrelay.analysis.facts.symbols import Symbols
+from xrelay.analysis.facts.verification import verify_alone
+from xrelay.analysis.facts.walking import walk
 
 MOST_SHOWN = 200
 """Characters of an operation in a message."""

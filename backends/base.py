@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.compilers import No, Support, Yes
-from xrelay.analysis.patterns import CompositePattern
+from xrelay.analysis.partition.compilers import No, Support, Yes
+from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.interpreters.arrays import Array
 
 __all__ = [

@@ -26,7 +26,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TupleType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xrelay.analysis.memory_plan import Lifetime, plan_memory
+from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.backends.base import (
     Backend,
     BackendError,
@@ -37,8 +37,11 @@ from xrelay.backends.base import (
     Yes,
 )
 from xrelay.backends.regions import region_outputs
-from xrelay.dialects import binary, conv, core, dense, norm, reshape, unary
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm
 from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.tensor import binary, reshape, unary
 from xrelay.runtime.elf import is_supported
 
 SYMBOL = "region"

@@ -8,9 +8,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.compilers import DEFAULT
-from xrelay.analysis.pattern_nodes import nodes
-from xrelay.analysis.patterns import OpPattern, Pattern
+from xrelay.analysis.partition.compilers import DEFAULT
+from xrelay.analysis.patterns.language import OpPattern, Pattern
+from xrelay.analysis.patterns.nodes import nodes
 from xrelay.backends.base import (
     Backend,
     BackendError,

@@ -14,18 +14,12 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.backends.base import CompositePattern
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.dialects import (
-    binary,
-    conv,
-    core,
-    dense,
-    norm,
-    pool,
-    reduction,
-    reshape,
-    transform,
-    unary,
-)
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm
+from xrelay.dialects.pool import pool
+from xrelay.dialects.tensor import binary, reshape, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
 
 FLOATS = ("float32", "float64", "float16")
 NUMBERS = (*FLOATS, "int32", "int64", "int8", "uint8")

@@ -8,7 +8,7 @@ Backends by name. A package offers one with an entry point of the group `xrelay.
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isclass
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.backends.base import Backend, BackendError
 from xrelay.backends.checked import CheckedBackend
 

@@ -8,11 +8,11 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.backends.base import Backend, BackendError, No, Support
 from xrelay.backends.regions import operator_name
 from xrelay.dialects.relay import Relay
-from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
+from xrelay.frontends.onnx.exporter.model import export_model, reason_not_exported
 
 
 class OnnxEngine(Backend, ABC):

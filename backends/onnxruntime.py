@@ -19,7 +19,7 @@ from xrelay.backends.base import (
 )
 from xrelay.backends.onnx_engine import OnnxEngine
 from xrelay.backends.regions import static_tensors
-from xrelay.dialects.core import CompositeOp, ConstantOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp
 
 SMALL = 64
 """Constants of up to so many elements, shapes for example, stay constants when the engine is asked."""

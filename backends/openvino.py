@@ -19,7 +19,7 @@ from xrelay.backends.base import (
 )
 from xrelay.backends.onnx_engine import OnnxEngine
 from xrelay.backends.regions import static_tensors
-from xrelay.dialects.reduction import MeanOp
+from xrelay.dialects.tensor.reduce import MeanOp
 
 EXACT_DTYPES = frozenset({"bool", "float16", "float32", "int32"})
 INDICES = "int64"

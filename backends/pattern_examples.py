@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.analysis.pattern_nodes import nodes
-from xrelay.analysis.patterns import (
+from xrelay.analysis.patterns.language import (
     AltPattern,
     CallPattern,
     ConstantPattern,
@@ -23,13 +22,18 @@ from xrelay.analysis.patterns import (
     VarPattern,
     WildcardPattern,
 )
+from xrelay.analysis.patterns.nodes import nodes
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.dialects import conv, core, dense, norm, pool, unary
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import BroadcastBinaryOp
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm
+from xrelay.dialects.pool import pool
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.unary import ElementwiseUnaryOp
+from xrelay.dialects.tensor import unary
+from xrelay.dialects.tensor.binary import BroadcastBinaryOp
+from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
 
 IMAGE = (1, 8, 6, 6)
 ROWS = (4, 8)

@@ -7,7 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xrelay.dialects.core import TupleOp
+from xrelay.dialects.core.values import TupleOp
 from xrelay.interpreters.arrays import Array, constant_op, type_of
 
 

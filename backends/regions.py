@@ -8,7 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.compilers import No
+from xrelay.analysis.partition.compilers import No
 from xrelay.backends.base import (
     Backend,
     BackendError,
@@ -17,7 +17,7 @@ from xrelay.backends.base import (
     RegionOptions,
 )
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.runtime.arguments import kind_of

@@ -29,9 +29,9 @@ from typing import Any, cast
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
-from xrelay.analysis.matching import Match
-from xrelay.analysis.operation_count import operation_count
-from xrelay.analysis.patterns import Pattern, is_op, one_of, wildcard
+from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.analysis.patterns.language import Pattern, is_op, one_of, wildcard
+from xrelay.analysis.patterns.matching import Match
 from xrelay.backends.base import (
     BackendError,
     CompositePattern,
@@ -46,7 +46,7 @@ from xrelay.backends.regions import (
     region_outputs,
     static_tensors,
 )
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.relay import Relay
 from xrelay.runtime.reading import read_source
 

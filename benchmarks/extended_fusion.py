@@ -22,12 +22,12 @@ def programs() -> dict[str, tuple[str, Build]]:
     """The rule that a program is about, the dtype of its two operands, and its operators."""
     from xdsl.dialects.builtin import f32
 
-    from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
-    from xrelay.dialects.core import TupleOp
-    from xrelay.dialects.norm import SoftmaxOp
-    from xrelay.dialects.reduction import MaxOp, MeanOp, SumOp
-    from xrelay.dialects.transform import ConcatenateOp, TransposeOp
-    from xrelay.dialects.unary import CastOp, ExpOp, ReluOp, RsqrtOp, TanhOp
+    from xrelay.dialects.core.values import TupleOp
+    from xrelay.dialects.nn.norm import SoftmaxOp
+    from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+    from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, SumOp
+    from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp
+    from xrelay.dialects.tensor.unary import CastOp, ExpOp, ReluOp, RsqrtOp, TanhOp
 
     def softmax(x: Any, y: Any) -> list[Any]:
         largest = MaxOp(x, [1], keepdims=True)
@@ -80,7 +80,7 @@ def module_of(build: Build, dtype: str, shape: tuple[int, int]) -> Any:
     from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8
     from xdsl.ir import Block, Region
 
-    from xrelay.dialects.core import TupleOp
+    from xrelay.dialects.core.values import TupleOp
 
     type_ = TensorType({"f4": f32, "i1": i8}[dtype], shape)
     block = Block(arg_types=[type_, type_])
@@ -103,7 +103,7 @@ def measure(build: Build, dtype: str, shape: tuple[int, int], seconds: float) ->
     from xdsl.context import Context
 
     import xrelay
-    from xrelay.analysis.fusion_groups import RULE_SETS
+    from xrelay.analysis.fusion.groups import RULE_SETS
     from xrelay.transforms.fuse_ops import FuseOpsPass
 
     models: list[Any] = []
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="64x256,512x1024,4096x1024")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each program and size")
     args = parser.parse_args()
-    from xrelay.analysis.fusion_groups import RULE_SETS
+    from xrelay.analysis.fusion.groups import RULE_SETS
 
     others = "".join(f" | {name:>8}" for name in RULE_SETS if name != "relay")
     print(f"rule: program                  | size      | relay µs{others} times as fast")

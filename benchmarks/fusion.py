@@ -38,13 +38,13 @@ def xrelay_module(steps: Steps) -> Any:
     from xdsl.dialects.builtin import ModuleOp, TensorType, f32
     from xdsl.ir import Block, Operation, Region, SSAValue
 
-    from xrelay.dialects.binary import AddOp
-    from xrelay.dialects.core import TupleOp
-    from xrelay.dialects.dense import DenseOp
-    from xrelay.dialects.norm import LayerNormOp, SoftmaxOp
-    from xrelay.dialects.reduction import SumOp
-    from xrelay.dialects.transform import ConcatenateOp
-    from xrelay.dialects.unary import ExpOp, TanhOp
+    from xrelay.dialects.core.values import TupleOp
+    from xrelay.dialects.nn.dense import DenseOp
+    from xrelay.dialects.nn.norm import LayerNormOp, SoftmaxOp
+    from xrelay.dialects.tensor.binary import AddOp
+    from xrelay.dialects.tensor.reduce import SumOp
+    from xrelay.dialects.tensor.transform import ConcatenateOp
+    from xrelay.dialects.tensor.unary import ExpOp, TanhOp
 
     matrix, vector = TensorType(f32, [SIDE, SIDE]), TensorType(f32, [SIDE])
     block = Block(arg_types=[matrix, matrix, vector])
@@ -89,7 +89,7 @@ def xrelay_pass(steps: Steps) -> Prepared:
 
 def xrelay_plan(steps: Steps) -> Prepared:
     """The decisions of `fuse-ops` alone."""
-    from xrelay.analysis.fusion import FusionOptions, fusion_blocks, plan_fusion
+    from xrelay.analysis.fusion.plan import FusionOptions, fusion_blocks, plan_fusion
 
     module = xrelay_module(steps)
     return lambda: [plan_fusion(block, FusionOptions()) for block in fusion_blocks(module)]

@@ -22,9 +22,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.unary import AbsOp, TanhOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.unary import AbsOp, TanhOp
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass

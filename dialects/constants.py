@@ -6,7 +6,7 @@ from typing import Any
 from xdsl.dialects.builtin import Signedness, i1
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.core import BlobAttr, ConstantOp, is_dense
+from xrelay.dialects.core.values import BlobAttr, ConstantOp, is_dense
 from xrelay.dialects.shapes import is_integer_type
 
 _FORMATS = {8: "b", 16: "h", 32: "i", 64: "q"}

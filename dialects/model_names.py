@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import NameLoc
 from xdsl.ir import BlockArgument, Operation
 
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 
 
 def model_name(named: Operation | BlockArgument) -> str | None:

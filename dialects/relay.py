@@ -2,58 +2,58 @@
 
 from xdsl.ir import Dialect
 
-from xrelay.dialects.adaptive_pool import ADAPTIVE_POOL_OPS
-from xrelay.dialects.adt import ADT_ATTRS, ADT_OPS
-from xrelay.dialects.annotation import ANNOTATION_OPS
-from xrelay.dialects.binary import BINARY_OPS
-from xrelay.dialects.bits import BIT_OPS
-from xrelay.dialects.bitserial import BITSERIAL_OPS
-from xrelay.dialects.conv import CONV_OPS
-from xrelay.dialects.conv_gradient import CONV_GRADIENT_OPS
-from xrelay.dialects.conv_packed import CONV_PACKED_OPS
-from xrelay.dialects.conv_transpose import CONV_TRANSPOSE_OPS
-from xrelay.dialects.core import CORE_ATTRS, CORE_OPS
-from xrelay.dialects.correlation import CORRELATION_OPS
-from xrelay.dialects.creation import CREATION_OPS
-from xrelay.dialects.dense import DENSE_OPS
-from xrelay.dialects.device import DEVICE_ATTRS, DEVICE_OPS
-from xrelay.dialects.dilate import DILATE_OPS
-from xrelay.dialects.dyn import DYN_OPS
-from xrelay.dialects.dyn_image import DYN_IMAGE_OPS
-from xrelay.dialects.dyn_select import DYN_SELECT_OPS
-from xrelay.dialects.einsum import EINSUM_OPS
-from xrelay.dialects.functional import FUNCTIONAL_ATTRS, FUNCTIONAL_OPS
-from xrelay.dialects.image import IMAGE_OPS
-from xrelay.dialects.indexing import INDEXING_OPS
-from xrelay.dialects.layout import LAYOUT_OPS
-from xrelay.dialects.like import LIKE_OPS
-from xrelay.dialects.loss import LOSS_OPS
-from xrelay.dialects.memory import MEMORY_OPS
-from xrelay.dialects.norm import NORM_OPS
-from xrelay.dialects.pool import POOL_OPS
-from xrelay.dialects.pool_gradient import POOL_GRADIENT_OPS
-from xrelay.dialects.qnn import QNN_OPS
-from xrelay.dialects.qnn_arithmetic import QNN_ARITHMETIC_OPS
-from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS
-from xrelay.dialects.quantize import QUANTIZE_OPS
-from xrelay.dialects.random import RANDOM_OPS
-from xrelay.dialects.rearrange import REARRANGE_OPS
-from xrelay.dialects.reduction import REDUCTION_OPS
-from xrelay.dialects.regions import REGION_OPS
-from xrelay.dialects.reorder import REORDER_OPS
-from xrelay.dialects.reshape import RESHAPE_OPS
-from xrelay.dialects.sampling import SAMPLING_OPS
-from xrelay.dialects.sort import SORT_OPS
-from xrelay.dialects.sparse import SPARSE_OPS
-from xrelay.dialects.sparse_coordinates import SPARSE_COORDINATE_OPS
-from xrelay.dialects.stft import STFT_OPS
-from xrelay.dialects.transcendental import TRANSCENDENTAL_OPS
-from xrelay.dialects.transform import TRANSFORM_OPS
-from xrelay.dialects.unary import UNARY_OPS
-from xrelay.dialects.upsampling import UPSAMPLING_OPS
-from xrelay.dialects.vision import VISION_OPS
-from xrelay.dialects.vm import VM_OPS
-from xrelay.dialects.winograd import WINOGRAD_OPS
+from xrelay.dialects.conv.conv import CONV_OPS
+from xrelay.dialects.conv.gradient import CONV_GRADIENT_OPS
+from xrelay.dialects.conv.packed import CONV_PACKED_OPS
+from xrelay.dialects.conv.transpose import CONV_TRANSPOSE_OPS
+from xrelay.dialects.conv.winograd import WINOGRAD_OPS
+from xrelay.dialects.core.adt import ADT_ATTRS, ADT_OPS
+from xrelay.dialects.core.annotation import ANNOTATION_OPS
+from xrelay.dialects.core.device import DEVICE_ATTRS, DEVICE_OPS
+from xrelay.dialects.core.functional import FUNCTIONAL_ATTRS, FUNCTIONAL_OPS
+from xrelay.dialects.core.memory import MEMORY_OPS
+from xrelay.dialects.core.values import CORE_ATTRS, CORE_OPS
+from xrelay.dialects.core.vm import VM_OPS
+from xrelay.dialects.dyn.image import DYN_IMAGE_OPS
+from xrelay.dialects.dyn.select import DYN_SELECT_OPS
+from xrelay.dialects.dyn.tensor import DYN_OPS
+from xrelay.dialects.image.resize import IMAGE_OPS
+from xrelay.dialects.image.sampling import SAMPLING_OPS
+from xrelay.dialects.nn.bitserial import BITSERIAL_OPS
+from xrelay.dialects.nn.correlation import CORRELATION_OPS
+from xrelay.dialects.nn.dense import DENSE_OPS
+from xrelay.dialects.nn.dilate import DILATE_OPS
+from xrelay.dialects.nn.loss import LOSS_OPS
+from xrelay.dialects.nn.norm import NORM_OPS
+from xrelay.dialects.nn.space import REARRANGE_OPS
+from xrelay.dialects.nn.upsampling import UPSAMPLING_OPS
+from xrelay.dialects.pool.adaptive import ADAPTIVE_POOL_OPS
+from xrelay.dialects.pool.gradient import POOL_GRADIENT_OPS
+from xrelay.dialects.pool.pool import POOL_OPS
+from xrelay.dialects.qnn.arithmetic import QNN_ARITHMETIC_OPS
+from xrelay.dialects.qnn.conversion import QNN_OPS
+from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS
+from xrelay.dialects.qnn.simulate import QUANTIZE_OPS
+from xrelay.dialects.sparse.coordinates import SPARSE_COORDINATE_OPS
+from xrelay.dialects.sparse.products import SPARSE_OPS
+from xrelay.dialects.tensor.binary import BINARY_OPS
+from xrelay.dialects.tensor.bits import BIT_OPS
+from xrelay.dialects.tensor.creation import CREATION_OPS
+from xrelay.dialects.tensor.einsum import EINSUM_OPS
+from xrelay.dialects.tensor.indexing import INDEXING_OPS
+from xrelay.dialects.tensor.layout import LAYOUT_OPS
+from xrelay.dialects.tensor.like import LIKE_OPS
+from xrelay.dialects.tensor.random import RANDOM_OPS
+from xrelay.dialects.tensor.reduce import REDUCTION_OPS
+from xrelay.dialects.tensor.reorder import REORDER_OPS
+from xrelay.dialects.tensor.reshape import RESHAPE_OPS
+from xrelay.dialects.tensor.sort import SORT_OPS
+from xrelay.dialects.tensor.stft import STFT_OPS
+from xrelay.dialects.tensor.transcendental import TRANSCENDENTAL_OPS
+from xrelay.dialects.tensor.transform import TRANSFORM_OPS
+from xrelay.dialects.tensor.unary import UNARY_OPS
+from xrelay.dialects.vision.nms import VISION_OPS
+from xrelay.dialects.vision.regions import REGION_OPS
 
 Relay = Dialect(
     "relay",

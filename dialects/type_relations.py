@@ -5,7 +5,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType
 from xdsl.ir import Attribute
 
-from xrelay.dialects.functional import same_head, type_parts, with_parts
+from xrelay.dialects.core.functional import same_head, type_parts, with_parts
 from xrelay.dialects.shapes import is_tensor_type
 
 

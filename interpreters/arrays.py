@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp, is_dense
+from xrelay.dialects.core.values import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp, is_dense
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]

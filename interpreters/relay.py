@@ -22,64 +22,64 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
-from xrelay.dialects.core import RefType
+from xrelay.dialects.core.values import RefType
 from xrelay.dialects.shapes import (
     MOST_ELEMENTS,
     compatible,
     is_addressable,
     is_tensor_type,
 )
-from xrelay.interpreters.adaptive_pool import AdaptivePoolFunctions
-from xrelay.interpreters.adt import AdtFunctions
-from xrelay.interpreters.annotation import AnnotationFunctions
 from xrelay.interpreters.arrays import Array, type_of
-from xrelay.interpreters.binary import BinaryFunctions
-from xrelay.interpreters.bits import BitFunctions
-from xrelay.interpreters.bitserial import BitSerialFunctions
-from xrelay.interpreters.conv import ConvFunctions
-from xrelay.interpreters.conv_gradient import ConvGradientFunctions
-from xrelay.interpreters.conv_packed import ConvPackedFunctions
-from xrelay.interpreters.conv_transpose import ConvTransposeFunctions
-from xrelay.interpreters.core import Cell, CoreFunctions
-from xrelay.interpreters.correlation import CorrelationFunctions
-from xrelay.interpreters.creation import CreationFunctions
-from xrelay.interpreters.dense import DenseFunctions
-from xrelay.interpreters.device import DeviceFunctions
-from xrelay.interpreters.dilate import DilateFunctions
-from xrelay.interpreters.dyn import DynFunctions
-from xrelay.interpreters.einsum import EinsumFunctions
-from xrelay.interpreters.functional import FunctionalFunctions
-from xrelay.interpreters.image import ImageFunctions
-from xrelay.interpreters.indexing import IndexingFunctions
-from xrelay.interpreters.layout import LayoutFunctions
-from xrelay.interpreters.like import LikeFunctions
-from xrelay.interpreters.loss import LossFunctions
-from xrelay.interpreters.memory import MemoryFunctions
-from xrelay.interpreters.norm import NormFunctions
-from xrelay.interpreters.pool import PoolFunctions
-from xrelay.interpreters.pool_gradient import PoolGradientFunctions
-from xrelay.interpreters.qnn import QnnFunctions
-from xrelay.interpreters.qnn_arithmetic import QnnArithmeticFunctions
-from xrelay.interpreters.qnn_products import QnnProductFunctions
-from xrelay.interpreters.quantize import QuantizeFunctions
-from xrelay.interpreters.random import RandomFunctions
-from xrelay.interpreters.rearrange import RearrangeFunctions
-from xrelay.interpreters.reduction import ReductionFunctions
-from xrelay.interpreters.regions import RegionFunctions
-from xrelay.interpreters.reorder import ReorderFunctions
-from xrelay.interpreters.reshape import ReshapeFunctions
-from xrelay.interpreters.sampling import SamplingFunctions
-from xrelay.interpreters.sort import SortFunctions
-from xrelay.interpreters.sparse import SparseFunctions
-from xrelay.interpreters.sparse_coordinates import SparseCoordinateFunctions
-from xrelay.interpreters.stft import StftFunctions
-from xrelay.interpreters.transcendental import TranscendentalFunctions
-from xrelay.interpreters.transform import TransformFunctions
-from xrelay.interpreters.unary import UnaryFunctions
-from xrelay.interpreters.upsampling import UpsamplingFunctions
-from xrelay.interpreters.vision import VisionFunctions
-from xrelay.interpreters.vm import VmFunctions
-from xrelay.interpreters.winograd import WinogradFunctions
+from xrelay.interpreters.conv.conv import ConvFunctions
+from xrelay.interpreters.conv.gradient import ConvGradientFunctions
+from xrelay.interpreters.conv.packed import ConvPackedFunctions
+from xrelay.interpreters.conv.transpose import ConvTransposeFunctions
+from xrelay.interpreters.conv.winograd import WinogradFunctions
+from xrelay.interpreters.core.adt import AdtFunctions
+from xrelay.interpreters.core.annotation import AnnotationFunctions
+from xrelay.interpreters.core.device import DeviceFunctions
+from xrelay.interpreters.core.functional import FunctionalFunctions
+from xrelay.interpreters.core.memory import MemoryFunctions
+from xrelay.interpreters.core.values import Cell, CoreFunctions
+from xrelay.interpreters.core.vm import VmFunctions
+from xrelay.interpreters.dyn.tensor import DynFunctions
+from xrelay.interpreters.image.resize import ImageFunctions
+from xrelay.interpreters.image.sampling import SamplingFunctions
+from xrelay.interpreters.nn.bitserial import BitSerialFunctions
+from xrelay.interpreters.nn.correlation import CorrelationFunctions
+from xrelay.interpreters.nn.dense import DenseFunctions
+from xrelay.interpreters.nn.dilate import DilateFunctions
+from xrelay.interpreters.nn.loss import LossFunctions
+from xrelay.interpreters.nn.norm import NormFunctions
+from xrelay.interpreters.nn.space import RearrangeFunctions
+from xrelay.interpreters.nn.upsampling import UpsamplingFunctions
+from xrelay.interpreters.pool.adaptive import AdaptivePoolFunctions
+from xrelay.interpreters.pool.gradient import PoolGradientFunctions
+from xrelay.interpreters.pool.pool import PoolFunctions
+from xrelay.interpreters.qnn.arithmetic import QnnArithmeticFunctions
+from xrelay.interpreters.qnn.conversion import QnnFunctions
+from xrelay.interpreters.qnn.products import QnnProductFunctions
+from xrelay.interpreters.qnn.simulate import QuantizeFunctions
+from xrelay.interpreters.sparse.coordinates import SparseCoordinateFunctions
+from xrelay.interpreters.sparse.products import SparseFunctions
+from xrelay.interpreters.tensor.binary import BinaryFunctions
+from xrelay.interpreters.tensor.bits import BitFunctions
+from xrelay.interpreters.tensor.creation import CreationFunctions
+from xrelay.interpreters.tensor.einsum import EinsumFunctions
+from xrelay.interpreters.tensor.indexing import IndexingFunctions
+from xrelay.interpreters.tensor.layout import LayoutFunctions
+from xrelay.interpreters.tensor.like import LikeFunctions
+from xrelay.interpreters.tensor.random import RandomFunctions
+from xrelay.interpreters.tensor.reduce import ReductionFunctions
+from xrelay.interpreters.tensor.reorder import ReorderFunctions
+from xrelay.interpreters.tensor.reshape import ReshapeFunctions
+from xrelay.interpreters.tensor.sort import SortFunctions
+from xrelay.interpreters.tensor.stft import StftFunctions
+from xrelay.interpreters.tensor.transcendental import TranscendentalFunctions
+from xrelay.interpreters.tensor.transform import TransformFunctions
+from xrelay.interpreters.tensor.unary import UnaryFunctions
+from xrelay.interpreters.vision.nms import VisionFunctions
+from xrelay.interpreters.vision.regions import RegionFunctions
 
 RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     AdtFunctions,

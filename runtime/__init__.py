@@ -1,1 +1,4 @@
-
+"""
+Compiled models: load, call, threads, caches, files. Nothing here knows the compiler.
+Imports: NumPy, llvmlite.
+"""

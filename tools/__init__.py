@@ -1,1 +1,4 @@
-
+"""
+Command lines, and the universe of passes that xDSL's tools load.
+Imports: all.
+"""

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xrelay.dialects.limits import Limits
-from xrelay.lowering.tuning import NO_RECORDS, read_records
+from xrelay.lowering.emit.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
 if TYPE_CHECKING:
-    from xrelay.analysis.fusion import FusionOptions
+    from xrelay.analysis.fusion.plan import FusionOptions
 
 
 def named_values(arguments: Sequence[str], option: str, example: str) -> dict[str, str]:
@@ -58,7 +58,7 @@ def backends(arguments: Sequence[str]) -> list[str]:
 def fusion_options(args: argparse.Namespace) -> FusionOptions:
     """The options of --opt-level, --max-depth, --rules and --max-function-args."""
     # A model from the cache runs without xDSL's IR.
-    from xrelay.analysis.fusion import FusionOptions
+    from xrelay.analysis.fusion.plan import FusionOptions
 
     return FusionOptions(
         args.opt_level,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from xrelay.dialects.limits import DEFAULT_LIMITS
 from xrelay.runtime.sizes import byte_count
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, check_words, run_command
-from xrelay.tools.start import until_interrupted
+from xrelay.tools.interruption import until_interrupted
 
 EXAMPLES = """\
 examples:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.compiler import (
     compile_code,
     lower,
@@ -16,8 +16,8 @@ from xrelay.compiler import (
     require_weights,
     run_passes,
 )
-from xrelay.lowering.target import NATIVE, named_target
-from xrelay.lowering.to_llvm import convert_module
+from xrelay.lowering.emit.target import NATIVE, named_target
+from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.options import CompileOptions
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -108,7 +108,7 @@ def write_onnx(module: ModuleOp, name: str, path: Path, *, external_data: bool) 
     from onnx import checker, shape_inference
 
     from xrelay.frontends.onnx import OnnxExportError, export_model
-    from xrelay.frontends.onnx.exporter import ExternalWeights
+    from xrelay.frontends.onnx.exporter.model import ExternalWeights
 
     try:
         str(path).encode()

@@ -15,22 +15,22 @@ from rich.console import Console
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.fusion import FusionGroup, FusionOptions
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.fusion.plan import FusionGroup, FusionOptions
 from xrelay.compiler import compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.target import NATIVE, named_target
+from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 from xrelay.tools.errors import FAILED, failing_with, run_command
 from xrelay.tools.explain import plans
+from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.light_models import light_model
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
-from xrelay.tools.start import until_interrupted
 from xrelay.tools.verify import TOLERANCE, largest_difference
 
 MODEL = "resnet50"

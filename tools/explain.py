@@ -12,7 +12,7 @@ from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 
-from xrelay.analysis.fusion import (
+from xrelay.analysis.fusion.plan import (
     Boundary,
     FusionGroup,
     FusionOptions,
@@ -23,10 +23,10 @@ from xrelay.analysis.fusion import (
 )
 from xrelay.compiler import kernel_options, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
-from xrelay.lowering.fuse_composites import FuseCompositesPass
-from xrelay.lowering.program import Program, entry_function, lower_function
+from xrelay.lowering.program.fuse_composites import FuseCompositesPass
+from xrelay.lowering.program.program import Program, entry_function, lower_function
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with

@@ -14,7 +14,9 @@ from xdsl.dialects.builtin import ModuleOp, NameLoc
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.fusion import (
+from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.fusion.file import function_name, plan_data
+from xrelay.analysis.fusion.plan import (
     FusionOptions,
     FusionPlan,
     Refusal,
@@ -23,8 +25,6 @@ from xrelay.analysis.fusion import (
     may_fuse,
     plan_fusion,
 )
-from xrelay.analysis.fusion_file import function_name, plan_data
-from xrelay.analysis.suggestions import did_you_mean
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.runtime.files import write_files

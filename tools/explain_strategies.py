@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from xrelay.lowering.group import short_name
-from xrelay.lowering.program import Program, Step
-from xrelay.lowering.strategy import Basis, Candidate, Selection
+from xrelay.lowering.emit.group import short_name
+from xrelay.lowering.emit.strategy import Basis, Candidate, Selection
+from xrelay.lowering.program.program import Program, Step
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
-from xrelay.analysis.fusion import is_operator
-from xrelay.analysis.walking import walk
-from xrelay.dialects.core import FusedOp
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.fusion.plan import is_operator
+from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.options import Progress
 from xrelay.runtime.files import check_writable

@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OpDef, OptOperandDef, OptPropertyDef, VarOperandDef
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import HasPatternKind
-from xrelay.frontends.onnx.coverage import onnx_sources
+from xrelay.frontends.onnx.importer.coverage import onnx_sources
 from xrelay.interpreters.relay import interpreted_operators
-from xrelay.lowering.registry import how_lowered
+from xrelay.lowering.program.registry import how_lowered
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 from xrelay.tools.tables import table_console
 

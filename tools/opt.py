@@ -21,7 +21,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xrelay.analysis.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.collector import collector_paused
 from xrelay.deep import TooDeepError, with_room_for
 from xrelay.runtime.files import whole_file
@@ -34,9 +34,9 @@ from xrelay.tools.errors import (
     failing_with,
     run_command,
 )
-from xrelay.tools.start import until_interrupted
+from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.weights import keep_weights
-from xrelay.transforms.pass_sequence import flattened
+from xrelay.transforms.rules.pass_sequence import flattened
 
 
 class XRelayOptMain(xDSLOptMain):
@@ -122,7 +122,7 @@ class XRelayOptMain(xDSLOptMain):
 
     def verify_after(self, previous: ModulePass, module: ModuleOp) -> None:
         """Raises CommandFailed that names the pass if it made the program invalid."""
-        from xrelay.analysis.verification import verify
+        from xrelay.analysis.facts.verification import verify
 
         try:
             verify(module)
@@ -173,7 +173,7 @@ class XRelayOptMain(xDSLOptMain):
     ) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and self.verifies:
-            from xrelay.analysis.verification import verify_program
+            from xrelay.analysis.facts.verification import verify_program
 
             try:
                 verify_program(module)

@@ -26,7 +26,7 @@ from xrelay.tools.progress import stage_progress
 from xrelay.tools.run_model import complete_inputs
 from xrelay.tools.tables import table_console
 from xrelay.tools.verify import TOLERANCE, largest_difference
-from xrelay.transforms.copying import copied
+from xrelay.transforms.rules.copying import copied
 
 SHOWN_OPERATORS = 5
 """How many operators of a region a table lists."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from xrelay.lowering.target import NATIVE, named_target
+from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.runtime.files import write_files
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import Array, Model

@@ -22,11 +22,11 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.walking import walk
 from xrelay.options import Progress, silent
 from xrelay.tools.errors import CommandFailed
 from xrelay.tools.semantics import ChangedResult, SemanticsCheck
-from xrelay.transforms.copying import copied
+from xrelay.transforms.rules.copying import copied
 
 MOST_TRIALS = 400
 """After so many smaller programs the smallest one so far is good enough."""

@@ -24,14 +24,14 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 from xrelay.runtime.arguments import kind_of
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed
 from xrelay.tools.verify import largest_difference, tolerance
-from xrelay.transforms.copying import copied
+from xrelay.transforms.rules.copying import copied
 
 Array = npt.NDArray[Any]
 Results = tuple[Any, ...]

@@ -29,11 +29,11 @@ from xrelay.compiler import (
     require_weights,
     run_passes,
 )
-from xrelay.lowering.group import short_name
-from xrelay.lowering.program import Program, entry_function, lower_function
-from xrelay.lowering.strategy import Selection
-from xrelay.lowering.target import NATIVE, named_target
-from xrelay.lowering.tuning import TuningRecords, read_records, records_text
+from xrelay.lowering.emit.group import short_name
+from xrelay.lowering.emit.strategy import Selection
+from xrelay.lowering.emit.target import NATIVE, named_target
+from xrelay.lowering.emit.tuning import TuningRecords, read_records, records_text
+from xrelay.lowering.program.program import Program, entry_function, lower_function
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
 from xrelay.runtime.model import Model

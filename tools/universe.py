@@ -55,13 +55,13 @@ def _combine_parallel_dense() -> type[ModulePass]:
 
 
 def _convert_kernels_to_llvm() -> type[ModulePass]:
-    from xrelay.lowering.convert_kernels_to_llvm import ConvertKernelsToLLVMPass
+    from xrelay.lowering.llvm.convert_kernels_to_llvm import ConvertKernelsToLLVMPass
 
     return ConvertKernelsToLLVMPass
 
 
 def _convert_relay_to_kernels() -> type[ModulePass]:
-    from xrelay.lowering.convert_relay_to_kernels import ConvertRelayToKernelsPass
+    from xrelay.lowering.program.convert_relay_to_kernels import ConvertRelayToKernelsPass
 
     return ConvertRelayToKernelsPass
 
@@ -115,7 +115,7 @@ def _fold_scale_axis() -> type[ModulePass]:
 
 
 def _fuse_composites() -> type[ModulePass]:
-    from xrelay.lowering.fuse_composites import FuseCompositesPass
+    from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 
     return FuseCompositesPass
 

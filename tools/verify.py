@@ -11,7 +11,7 @@ from xrelay.compiler import read_model
 from xrelay.dialects.limits import Limits
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program import entry_function
+from xrelay.lowering.program.program import entry_function
 from xrelay.options import Shapes
 from xrelay.runtime.model import Array
 from xrelay.tools.errors import FAILED, failing_with

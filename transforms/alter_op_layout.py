@@ -8,7 +8,7 @@
                                            %4 = relay.layout_transform %3     NCHW16c → NCHW
                                            %5 = relay.nn.batch_flatten %4
 
-The decision is `xrelay.analysis.blocking.plan_blocking`. This file carries it out, in one walk over
+The decision is `xrelay.analysis.facts.blocking.plan_blocking`. This file carries it out, in one walk over
 each block: every operator that works in blocks gets a version on blocked operands beside it. At
 the end a value of which operators in NCHW are left is transformed back, once, and the versions in
 NCHW disappear. Constants are transformed at once. When the channels are no multiple of x, those
@@ -35,7 +35,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.blocking import (
+from xrelay.analysis.facts.blocking import (
     BlockingPlan,
     both_layouts,
     cuts_last_block,
@@ -44,28 +44,34 @@ from xrelay.analysis.blocking import (
     is_whole,
     plan_blocking,
 )
-from xrelay.analysis.fusion import fusion_blocks
+from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.fusion.plan import fusion_blocks
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import Within, keeps_body
-from xrelay.dialects.binary import (
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
+from xrelay.dialects.shapes import int_array, is_tensor_type, string
+from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
     FloorDivideOp,
     FloorModOp,
     ModOp,
 )
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleOp
-from xrelay.dialects.layout import IMAGE, Layout, LayoutTransformOp, block_count, blocked_image
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.reduction import MeanOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp
-from xrelay.dialects.shapes import int_array, is_tensor_type, string
-from xrelay.dialects.transform import ConcatenateOp, PadOp, StridedSliceOp
+from xrelay.dialects.tensor.layout import (
+    IMAGE,
+    Layout,
+    LayoutTransformOp,
+    block_count,
+    blocked_image,
+)
+from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp
 from xrelay.interpreters.arrays import constant_op
-from xrelay.interpreters.layout import change_layout
-from xrelay.transforms.rewriting import known_array
+from xrelay.interpreters.tensor.layout import change_layout
+from xrelay.transforms.rules.rewriting import known_array
 
 DIVISIONS = (DivideOp, FloorDivideOp, FloorModOp, ModOp)
 """Operators whose second operand is 1, not 0, in the lanes that are padding."""

@@ -5,7 +5,7 @@
                                     %0 = relay.nn.relu %b
                                     %e = relay.annotation.compiler_end %0 compiler "dnnl"
 
-`xrelay.analysis.annotation` decides, the patterns carry it out. Every operator is a region of its own
+`xrelay.analysis.partition.annotation` decides, the patterns carry it out. Every operator is a region of its own
 afterwards; `merge-compiler-regions` follows. Annotating for one compiler after the other is the same as
 for both, the first one preferred, and annotating again changes nothing.
 
@@ -28,14 +28,14 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.annotation import AnnotationPlan, OperandAnnotation, plan_annotation
-from xrelay.analysis.compilers import DEFAULT, Targets
-from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.annotation import AnnotationPlan, OperandAnnotation, plan_annotation
+from xrelay.analysis.partition.compilers import DEFAULT, Targets
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
-from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import CompilerBeginOp, CompilerEndOp
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class AnnotateTargetPass(RelayPass):
     operators: tuple[str, ...] = ()
     """
     Which operators compilers support, as `compiler:operator`, with operands of any type. Compilers
-    without an entry are asked through `xrelay.analysis.compilers.REGISTRY`.
+    without an entry are asked through `xrelay.analysis.partition.compilers.REGISTRY`.
     """
 
     def rewrite(self, op: ModuleOp) -> None:

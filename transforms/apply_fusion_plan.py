@@ -8,7 +8,7 @@
 A pipeline that has a policy of its own marks operators of one block with equal values of
 `relay.fusion_group`, or writes a plan file, which `xrelay explain --plan-json` also does for the
 decisions of `fuse-ops`. A plan is checked as a whole before anything changes
-(`xrelay.analysis.fusion_policy`); operators in no group stay as they are. A group with several
+(`xrelay.analysis.fusion.policy`); operators in no group stay as they are. A group with several
 outputs yields a tuple, and operations between its members move behind it where they need it.
 
 Source: Relax's FuseOpsByPattern and the `kPrimitive` functions of Relay share the idea.
@@ -24,14 +24,14 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.fusion import FusionPlan, fusion_blocks
-from xrelay.analysis.fusion_file import groups_of_data, linked_params
-from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
-from xrelay.analysis.names import described
+from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.scopes import has_flag
+from xrelay.analysis.fusion.file import groups_of_data, linked_params
+from xrelay.analysis.fusion.plan import FusionPlan, fusion_blocks
+from xrelay.analysis.fusion.policy import GroupMembers, plan_of_groups
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import has_flag
 from xrelay.runtime.reading import read_source
-from xrelay.transforms.outline_groups import outline_groups
+from xrelay.transforms.rules.outline_groups import outline_groups
 
 GROUP = "relay.fusion_group"
 """The attribute that operators of one group have with equal values."""

@@ -36,15 +36,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.binary import MultiplyOp
-from xrelay.dialects.core import ConstantOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.transform import TransposeOp
-from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.tensor.binary import MultiplyOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
 
 def _reshaped(emit: Emitter, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:

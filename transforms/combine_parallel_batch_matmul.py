@@ -2,7 +2,7 @@
 `combine-parallel-batch-matmul`: batches of products with the same left operand become one with more
 columns.
 
-xrelay.transforms.combine_parallel shows the rewrite and says what is left alone. Only products
+xrelay.transforms.rules.combine_parallel shows the rewrite and says what is left alone. Only products
 with transposed right operands (`transpose_b`) are combined, as in Relay.
 
 Source: Relay's CombineParallelBatchMatmul.
@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.dense import BatchMatmulOp
-from xrelay.transforms.combine_parallel import Combiner
-from xrelay.transforms.rewriting import has_static_type
+from xrelay.dialects.nn.dense import BatchMatmulOp
+from xrelay.transforms.rules.combine_parallel import Combiner
+from xrelay.transforms.rules.rewriting import has_static_type
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 `combine-parallel-conv2d`: convolutions of the same image become one with more output channels.
 
 Kernels of the same size with the same strides, padding and dilation, as Inception modules have.
-Grouped convolutions, and layouts other than NCHW, stay. xrelay.transforms.combine_parallel shows the
+Grouped convolutions, and layouts other than NCHW, stay. xrelay.transforms.rules.combine_parallel shows the
 rewrite and says what else is left alone.
 
 Source: Relay's CombineParallelConv2D.
@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.layout import IMAGE
-from xrelay.transforms.combine_parallel import Combiner
-from xrelay.transforms.rewriting import has_static_type
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.tensor.layout import IMAGE
+from xrelay.transforms.rules.combine_parallel import Combiner
+from xrelay.transforms.rules.rewriting import has_static_type
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 `combine-parallel-dense`: matrix products of the same data become one with more columns.
 
 Three projections of one input, as attention has for queries, keys and values, read the data once and
-make one product that is large enough for all threads. xrelay.transforms.combine_parallel shows the
+make one product that is large enough for all threads. xrelay.transforms.rules.combine_parallel shows the
 rewrite and says what is left alone.
 
 Source: Relay's CombineParallelDense with `to_batch=False`.
@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.dense import DenseOp
-from xrelay.transforms.combine_parallel import Combiner
-from xrelay.transforms.rewriting import has_static_type
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.transforms.rules.combine_parallel import Combiner
+from xrelay.transforms.rules.rewriting import has_static_type
 
 
 @dataclass(frozen=True)

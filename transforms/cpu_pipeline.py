@@ -23,8 +23,8 @@ from xrelay.transforms.legalize import LegalizePass
 from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
 from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
-from xrelay.transforms.pass_sequence import PassSequence
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
+from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.sink_reshape import SinkReshapePass

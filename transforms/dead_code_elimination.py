@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region
 from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
 
+from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.symbols import Symbols
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import Within, keeps_body
-from xrelay.analysis.symbols import Symbols
-from xrelay.analysis.walking import walk
 
 
 @dataclass

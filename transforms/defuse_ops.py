@@ -26,10 +26,10 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import has_flag
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import has_flag
-from xrelay.dialects.core import CalledBodyOp, CompositeOp, FusedOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import CalledBodyOp, CompositeOp, FusedOp, TupleGetItemOp, TupleOp
 
 
 def inline_body(op: CalledBodyOp, rewriter: PatternRewriter) -> None:

@@ -26,15 +26,15 @@ from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xrelay.analysis.names import described
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.constants import constant_numbers
-from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import is_dynamic
 from xrelay.transforms.fold_constant import FoldBranch, FoldingPass, FoldOperator, taken_branch
 from xrelay.transforms.infer_type import TypeInference
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 class ShapeResolution(TypeInference):

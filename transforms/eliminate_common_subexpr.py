@@ -22,10 +22,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 
+from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import Within, keeps_body
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.dialects.shapes import flattened
 
 Known = dict[Hashable, Operation]

@@ -38,26 +38,26 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.names import described
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.annotation import AnnotationOp
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.annotation import AnnotationOp
+from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
+from xrelay.dialects.core.functional import LetOp
+from xrelay.dialects.core.values import (
     BlobAttr,
     ConstantOp,
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.dialects.device import DeviceOp, OnDeviceOp
-from xrelay.dialects.functional import LetOp
-from xrelay.dialects.like import NdarraySizeOp, ShapeOfOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
+from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of, held_elements
 from xrelay.interpreters.relay import register_relay
-from xrelay.transforms.rewriting import erase_unused, has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
 
 REPEATED_BYTES = 1 << 28
 """Constants of one number, of which a single element is kept, count as operands of up to this size."""

@@ -22,17 +22,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.conv.windows import expand_padding
+from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import boolean, int_array
-from xrelay.dialects.transform import PadOp
-from xrelay.dialects.windows import expand_padding
+from xrelay.dialects.tensor.transform import PadOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.numerics import convert, lowest
-from xrelay.transforms.rewriting import Emitter, apply_rule, known_array
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, known_array
 
 WindowOp = Conv2DOp | MaxPool2DOp | AvgPool2DOp
 

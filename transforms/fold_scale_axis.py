@@ -9,8 +9,8 @@
 
 The products with weights and biases are constants after `fold-constant`. First `backward`: a
 multiplication after a convolution (what `simplify-inference` makes of batch normalisation), then
-`forward`: one before it. Additions stay additions, of scaled constants. xrelay.analysis.scale_axis
-says what scales move past; `xrelay.analysis.scale_axis.plans` explains refusals.
+`forward`: one before it. Additions stay additions, of scaled constants. xrelay.analysis.facts.scale_axis
+says what scales move past; `xrelay.analysis.facts.scale_axis.plans` explains refusals.
 
 A scale in front of a grouped convolution is laid along the input channels of each group:
 w [O, I / G, …] as [G, O / G, I / G, …] times s as [G, 1, I / G, 1, 1].
@@ -33,13 +33,13 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scale_axis import Direction, Edit, Plan, plan
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scale_axis import Direction, Edit, Plan, plan
-from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.binary import DivideOp, MultiplyOp
-from xrelay.dialects.reshape import ReshapeOp
-from xrelay.transforms.rewriting import Emitter, erase_unused, shape_of
+from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.transforms.rules.rewriting import Emitter, erase_unused, shape_of
 
 
 def scaled_operand(edit: Edit, each: Plan, emit: Emitter) -> SSAValue:

@@ -8,7 +8,7 @@
                                             relay.yield %3
                                           }
 
-The decision is `xrelay.analysis.fusion.plan_fusion`, made for all blocks before anything changes;
+The decision is `xrelay.analysis.fusion.plan.plan_fusion`, made for all blocks before anything changes;
 `outline_groups` carries it out. A group moves to the place of its root, the one member that others
 use. Values from outside become parameters p0, p1, …
 
@@ -21,7 +21,7 @@ A scalar constant goes into a group when all its users do: one that unrelated op
 parameter, so that sharing is better undone before.
 
 With `rules=extended` groups may have several outputs, and compute again what is cheap
-(`xrelay.analysis.fusion_extended`).
+(`xrelay.analysis.fusion.extended`).
 
 Source: Relay's FuseOps.
 """
@@ -30,10 +30,10 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.fusion import FusionOptions, fusion_blocks, plan_fusion
+from xrelay.analysis.facts.scopes import has_flag
+from xrelay.analysis.fusion.plan import FusionOptions, fusion_blocks, plan_fusion
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import has_flag
-from xrelay.transforms.outline_groups import outline_groups
+from xrelay.transforms.rules.outline_groups import outline_groups
 
 
 @dataclass(frozen=True)

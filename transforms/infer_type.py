@@ -27,13 +27,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xrelay.analysis.names import described
+from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.walking import walk
-from xrelay.dialects.adt import ConstructOp, MatchOp, pattern_variables
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import CalledBodyOp, YieldOp
-from xrelay.dialects.functional import ClosureOp, FnType, ForallType
+from xrelay.dialects.core.adt import ConstructOp, MatchOp, pattern_variables
+from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType
+from xrelay.dialects.core.values import CalledBodyOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.type_relations import joined, refined
 

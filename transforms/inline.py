@@ -30,11 +30,11 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import Rewriter
 
-from xrelay.analysis.call_graph import CallGraph, symbols_used
-from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
+from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.functional import ApplyOp, GlobalVarOp, type_params_of
-from xrelay.transforms.inlining import closure_of, compiler_of, inline_call
+from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, type_params_of
+from xrelay.transforms.rules.inlining import closure_of, compiler_of, inline_call
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,12 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.call_graph import CallGraph, symbols_used
-from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
+from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.transforms.defuse_ops import inline_body
-from xrelay.transforms.inlining import compiler_of, inline_call
+from xrelay.transforms.rules.inlining import compiler_of, inline_call
 
 
 @dataclass(frozen=True)

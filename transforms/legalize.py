@@ -31,34 +31,34 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import belongs_to_backend
-from xrelay.dialects.binary import (
-    DivideOp,
-    EqualOp,
-    MaximumOp,
-    MultiplyOp,
-)
-from xrelay.dialects.dense import ContribDensePackOp, DenseOp
-from xrelay.dialects.device import CPU, UNDECIDED, OnDeviceOp
-from xrelay.dialects.loss import (
+from xrelay.dialects.core.device import CPU, UNDECIDED, OnDeviceOp
+from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp
+from xrelay.dialects.nn.loss import (
     CrossEntropyFamilyOp,
     CrossEntropyOp,
     CrossEntropyWithLogitsOp,
     NllLossOp,
 )
-from xrelay.dialects.norm import L2NormalizeOp
-from xrelay.dialects.reduction import SumOp
-from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.transform import GatherNDOp, TakeOp, TransposeOp, WhereOp
-from xrelay.dialects.unary import LogOp, NegativeOp, SqrtOp
-from xrelay.dialects.upsampling import UpsamplingOp
-from xrelay.transforms.emitting import cast, narrowed, relaid, reshaped, widened
-from xrelay.transforms.legalize_bits import BITS_RULES
-from xrelay.transforms.legalize_transposed import TRANSPOSED_RULES
-from xrelay.transforms.legalize_winograd import WINOGRAD_RULES
-from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.dialects.nn.norm import L2NormalizeOp
+from xrelay.dialects.nn.upsampling import UpsamplingOp
+from xrelay.dialects.tensor.binary import (
+    DivideOp,
+    EqualOp,
+    MaximumOp,
+    MultiplyOp,
+)
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import GatherNDOp, TakeOp, TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import LogOp, NegativeOp, SqrtOp
+from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
+from xrelay.transforms.rules.legalize_bits import BITS_RULES
+from xrelay.transforms.rules.legalize_transposed import TRANSPOSED_RULES
+from xrelay.transforms.rules.legalize_winograd import WINOGRAD_RULES
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
 LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 

@@ -39,18 +39,23 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import belongs_to_backend
-from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.creation import ZerosOp
-from xrelay.dialects.dilate import DilateOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv2DTransposeOp
+from xrelay.dialects.conv.windows import (
+    expand_padding,
+    line_padding,
+    positive_numbers,
+    positive_pair,
+)
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.nn.dilate import DilateOp
 from xrelay.dialects.shapes import is_dynamic
-from xrelay.dialects.transform import ConcatenateOp, StridedSliceOp, TransposeOp
-from xrelay.dialects.windows import expand_padding, line_padding, positive_numbers, positive_pair
-from xrelay.transforms.rewriting import Emitter, shape_of
+from xrelay.dialects.tensor.creation import ZerosOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 LEGALIZED = (Conv1DOp, Conv2DTransposeOp)
 """The operators that this pass replaces."""

@@ -28,22 +28,22 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import belongs_to_backend
-from xrelay.dialects.conv import (
+from xrelay.dialects.conv.conv import (
     Conv2DOp,
     Conv3DOp,
     LaidOutConvolutionOp,
     TransposedConvolutionOp,
 )
-from xrelay.dialects.conv_packed import PackedConv2DOp
-from xrelay.dialects.layout import LayoutTransformOp
-from xrelay.dialects.pool import GlobalPool2DOp, Pool2DOp
+from xrelay.dialects.conv.packed import PackedConv2DOp
+from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
 from xrelay.dialects.shapes import string, with_shape
-from xrelay.dialects.transform import StridedSliceOp
-from xrelay.transforms.emitting import relaid, reshaped
-from xrelay.transforms.rewriting import Emitter, apply_rule, has_static_type, shape_of
+from xrelay.dialects.tensor.layout import LayoutTransformOp
+from xrelay.dialects.tensor.transform import StridedSliceOp
+from xrelay.transforms.rules.emitting import relaid, reshaped
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
 LayoutRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
 

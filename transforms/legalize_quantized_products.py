@@ -20,15 +20,15 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import belongs_to_backend
-from xrelay.dialects.binary import SubtractOp
-from xrelay.dialects.qnn_products import QNN_PRODUCT_OPS, QnnProductOp
-from xrelay.dialects.quantization import is_scalar
-from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.unary import CastOp
-from xrelay.transforms.rewriting import Emitter, known_array, shape_of
+from xrelay.dialects.qnn.parameters import is_scalar
+from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
+from xrelay.dialects.tensor.binary import SubtractOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.transforms.rules.rewriting import Emitter, known_array, shape_of
 
 REPLACED = QNN_PRODUCT_OPS
 """The operators that this pass replaces."""

@@ -8,7 +8,7 @@
     %1 = relay.exp %c
     %f = end %1 "a"
 
-`xrelay.analysis.region_merging` decides. The pattern removes the pairs of end and begin between the parts
+`xrelay.analysis.partition.region_merging` decides. The pattern removes the pairs of end and begin between the parts
 of a region. Regions for `default` are merged too. Running the pass twice changes nothing.
 
 Leaves alone: functions with `Compiler`, `Extern` or `SkipOptimization`; regions that are no neighbours,
@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.pattern_walker import PatternWalker
-from xrelay.analysis.region_merging import plan_merge
+from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.region_merging import plan_merge
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
-from xrelay.analysis.walking import walk
-from xrelay.transforms.borders import RemoveBorders
+from xrelay.transforms.rules.borders import RemoveBorders
 
 
 @dataclass(frozen=True)

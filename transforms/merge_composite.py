@@ -7,7 +7,7 @@
                                            }
 
 Each compiler has a table of patterns `(name, pattern, check)`, the preferred ones first: what an earlier
-pattern took is not looked into again. `xrelay.analysis.pattern_groups` says where a pattern occurs.
+pattern took is not looked into again. `xrelay.analysis.patterns.groups` says where a pattern occurs.
 
 Leaves alone: functions with `Compiler`, `Extern` or `SkipOptimization`, the bodies of `relay.fused` and
 `relay.composite`, and matches with control flow.
@@ -24,15 +24,15 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.compilers import REGISTRY
-from xrelay.analysis.pattern_groups import PatternGroup, find_groups
-from xrelay.analysis.pattern_walker import PatternWalker
-from xrelay.analysis.patterns import CompositePattern
+from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.compilers import REGISTRY
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.groups import PatternGroup, find_groups
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import SKIPPED_FUNCTIONS, has_flag
-from xrelay.analysis.walking import walk
-from xrelay.dialects.core import CompositeOp, YieldOp
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.dialects.core.values import CompositeOp, YieldOp
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ from xdsl.pattern_rewriter import (
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.dependencies import block_of, encloses
-from xrelay.analysis.names import described, module_symbols, sanitized, unused_name
-from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.facts.dependencies import block_of, encloses
+from xrelay.analysis.facts.names import described, module_symbols, sanitized, unused_name
+from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.walking import walk
-from xrelay.dialects.functional import ApplyOp, ClosureOp, GlobalVarOp
-from xrelay.transforms.inlining import compiler_of
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp
+from xrelay.transforms.rules.inlining import compiler_of
 
 
 def check_closed(op: ClosureOp) -> None:

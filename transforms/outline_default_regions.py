@@ -28,12 +28,12 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.compilers import DEFAULT
-from xrelay.analysis.dependencies import Effects
+from xrelay.analysis.facts.dependencies import Effects
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.walking import walk
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.transforms.operands import exchange_operands
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.transforms.rules.operands import exchange_operands
 
 
 @dataclass

@@ -11,7 +11,7 @@
 
 1. A tuple that leaves a region leaves it field by field, so that outputs do not nest.
 2. Regions for `default` are no regions.
-3. `xrelay.analysis.partitioning` says what the function of each region takes and returns. One result is
+3. `xrelay.analysis.partition.partitioning` says what the function of each region takes and returns. One result is
    returned as it is, several as a tuple. Inputs that are constants, or tuples of constants, move
    into the function when `bind_constants` is on.
 4. The function is named after compiler, function and number of the region, and has the attributes
@@ -38,17 +38,17 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from xrelay.analysis.compilers import DEFAULT, REGISTRY
-from xrelay.analysis.names import module_symbols, sanitized, unused_name
-from xrelay.analysis.partitioning import Partition, PartitionedRegion, plan_partition
-from xrelay.analysis.pattern_walker import PatternWalker
+from xrelay.analysis.facts.names import module_symbols, sanitized, unused_name
+from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY
+from xrelay.analysis.partition.partitioning import Partition, PartitionedRegion, plan_partition
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerEndOp
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.transforms.borders import RemoveBorders
-from xrelay.transforms.operands import exchange_operands
-from xrelay.transforms.rewriting import erase_unused
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerEndOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.transforms.rules.borders import RemoveBorders
+from xrelay.transforms.rules.operands import exchange_operands
+from xrelay.transforms.rules.rewriting import erase_unused
 
 
 @dataclass(frozen=True)

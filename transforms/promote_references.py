@@ -28,12 +28,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from xrelay.analysis.dependencies import block_of
+from xrelay.analysis.facts.dependencies import block_of
+from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluation_order
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluation_order
-from xrelay.analysis.walking import walk
 from xrelay.dialects.base import tuple_type
-from xrelay.dialects.core import (
+from xrelay.dialects.core.values import (
     RefCreateOp,
     RefReadOp,
     RefType,
@@ -41,7 +41,7 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.transforms.operands import exchange_operands
+from xrelay.transforms.rules.operands import exchange_operands
 
 
 def holds_references(type_: Attribute) -> bool:

@@ -36,19 +36,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.matching import Match, match
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
-from xrelay.analysis.patterns import Pattern, is_number, is_op, one_of, wildcard
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of, wildcard
+from xrelay.analysis.patterns.matching import Match, match
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, YieldOp
-from xrelay.dialects.norm import LayerNormOp, RmsNormOp, SoftmaxOp
-from xrelay.dialects.reduction import MaxOp, MeanOp, ReductionOp, SumOp
-from xrelay.dialects.reshape import ReshapeOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, YieldOp
+from xrelay.dialects.nn.norm import LayerNormOp, RmsNormOp, SoftmaxOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.unary import (
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
+from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, ReductionOp, SumOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.unary import (
     ClipOp,
     ErfOp,
     ExpOp,
@@ -59,8 +59,8 @@ from xrelay.dialects.unary import (
     TanhOp,
 )
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.transforms.recognize_attention import ATTENTION, with_moves
-from xrelay.transforms.rewriting import (
+from xrelay.transforms.rules.recognize_attention import ATTENTION, with_moves
+from xrelay.transforms.rules.rewriting import (
     Emitter,
     erase_unused,
     has_static_type,

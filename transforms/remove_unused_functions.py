@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.call_graph import CallGraph
+from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.relay_pass import RelayPass
 
 

@@ -36,11 +36,12 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp, i1
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.constants import number_of
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.constants import number_of
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.binary import (
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.tensor.binary import (
     AddOp,
     BroadcastBinaryOp,
     DivideOp,
@@ -48,7 +49,7 @@ from xrelay.dialects.binary import (
     PowerOp,
     SubtractOp,
 )
-from xrelay.dialects.creation import (
+from xrelay.dialects.tensor.creation import (
     FilledLikeOp,
     FullOp,
     OnesLikeOp,
@@ -56,13 +57,12 @@ from xrelay.dialects.creation import (
     ZerosLikeOp,
     ZerosOp,
 )
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.dialects.transform import StridedSliceOp, TakeOp, TransposeOp
-from xrelay.dialects.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
+from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TakeOp, TransposeOp
+from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
 from xrelay.interpreters.arrays import Array, DType, dtype_of, held_elements
 from xrelay.interpreters.numerics import highest, is_float, lowest
-from xrelay.transforms.rewriting import (
+from xrelay.transforms.rules.rewriting import (
     Emitter,
     Rule,
     apply_rule,

@@ -36,12 +36,11 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
-from xrelay.dialects.core import TupleGetItemOp
-from xrelay.dialects.norm import (
+from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.nn.norm import (
     BatchNormOp,
     DropoutOp,
     GroupNormOp,
@@ -49,10 +48,11 @@ from xrelay.dialects.norm import (
     LayerNormOp,
     StandardizingOp,
 )
-from xrelay.dialects.reduction import MeanOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp
-from xrelay.dialects.unary import NegativeOp, SqrtOp
-from xrelay.transforms.rewriting import Emitter
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
+from xrelay.dialects.tensor.unary import NegativeOp, SqrtOp
+from xrelay.transforms.rules.rewriting import Emitter
 
 
 def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValue:

@@ -31,20 +31,20 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.analysis.scopes import keeps_body
-from xrelay.analysis.walking import walk
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.binary import BroadcastBinaryOp
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp
-from xrelay.dialects.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp
+from xrelay.dialects.nn.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
 from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
+from xrelay.dialects.tensor.binary import BroadcastBinaryOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
+from xrelay.dialects.tensor.transform import SplitOp, WhereOp
+from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
-from xrelay.dialects.transform import SplitOp, WhereOp
-from xrelay.dialects.unary import ElementwiseUnaryOp
-from xrelay.transforms.rewriting import (
+from xrelay.transforms.rules.rewriting import (
     Emitter,
     Rule,
     apply_rule,

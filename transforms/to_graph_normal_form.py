@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.functional import ClosureOp, LetOp
+from xrelay.dialects.core.functional import ClosureOp, LetOp
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The ONNX importer and exporter."""
 
 from xrelay.frontends.onnx.errors import OnnxExportError, OnnxImportError
-from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
-from xrelay.frontends.onnx.importer import import_model
-from xrelay.frontends.onnx.loading import load_model
+from xrelay.frontends.onnx.exporter.model import export_model, reason_not_exported
+from xrelay.frontends.onnx.importer.loading import load_model
+from xrelay.frontends.onnx.importer.model import import_model
 
 __all__ = [
     "OnnxExportError",

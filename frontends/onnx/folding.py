@@ -10,10 +10,11 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import binary, reduction, reshape, transform, unary
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import INLINE_ELEMENTS, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import INLINE_ELEMENTS, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import element_count, is_tensor_type
+from xrelay.dialects.tensor import binary, reshape, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.frontends.onnx.tensors import Array, is_element_type, numpy_type
 
 FOLDED_ELEMENTS = 4096

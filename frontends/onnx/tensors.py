@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp, is_dense
+from xrelay.dialects.core.values import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp, is_dense
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
 

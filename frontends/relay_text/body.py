@@ -22,8 +22,19 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.adt import ConstructOp, ConstructorOp, MatchOp, constructor_ref
-from xrelay.dialects.core import (
+from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, MatchOp, constructor_ref
+from xrelay.dialects.core.functional import (
+    AdtType,
+    ApplyOp,
+    ClosureOp,
+    FnType,
+    ForallType,
+    GlobalVarOp,
+    Instance,
+    InstantiateOp,
+    LetOp,
+)
+from xrelay.dialects.core.values import (
     CompositeOp,
     ConstantOp,
     FusedOp,
@@ -36,20 +47,9 @@ from xrelay.dialects.core import (
     YieldOp,
     is_dense,
 )
-from xrelay.dialects.functional import (
-    AdtType,
-    ApplyOp,
-    ClosureOp,
-    FnType,
-    ForallType,
-    GlobalVarOp,
-    Instance,
-    InstantiateOp,
-    LetOp,
-)
 from xrelay.dialects.shapes import compatible, is_tensor_type
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.dialects.type_relations import joined, tells
-from xrelay.dialects.unary import CastOp
 from xrelay.frontends.relay_text import literals
 from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.metadata import Metadata

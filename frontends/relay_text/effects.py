@@ -12,7 +12,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, MemoryEffect, NoMemoryEffect, RecursiveMemoryEffect
 
-from xrelay.dialects.functional import ApplyOp, ClosureOp, LetOp
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp
 
 
 class Effects:

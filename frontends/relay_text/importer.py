@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xrelay.dialects.adt import ConstructorAttr, TypeDefOp
-from xrelay.dialects.functional import TYPE_PARAMS, ForallType, InstantiateOp
+from xrelay.dialects.core.adt import ConstructorAttr, TypeDefOp
+from xrelay.dialects.core.functional import TYPE_PARAMS, ForallType, InstantiateOp
 from xrelay.dialects.shapes import compatible
 from xrelay.dialects.type_relations import same_type
 from xrelay.frontends.relay_text.body import BodyImporter, Signature, stated_type

@@ -16,7 +16,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, Block
 
-from xrelay.dialects.functional import ForallType
+from xrelay.dialects.core.functional import ForallType
 from xrelay.dialects.shapes import compatible
 from xrelay.frontends.relay_text.errors import RelayTextError
 from xrelay.frontends.relay_text.metadata import Metadata

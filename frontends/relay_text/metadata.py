@@ -34,8 +34,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from xrelay.dialects.core import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
-from xrelay.dialects.device import VirtualDeviceAttr
+from xrelay.dialects.core.device import VirtualDeviceAttr
+from xrelay.dialects.core.values import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
 from xrelay.frontends.relay_text.literals import INT64, WIDTHS, int64

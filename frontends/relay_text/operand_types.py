@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.conv import (
+from xrelay.dialects.conv.conv import (
     Conv1DOp,
     Conv2DOp,
     Conv2DTransposeOp,
@@ -25,9 +25,9 @@ from xrelay.dialects.conv import (
     ConvolutionOp,
     TransposedConvolutionOp,
 )
-from xrelay.dialects.conv_transpose import Conv1DTransposeOp, Conv3DTransposeOp
-from xrelay.dialects.layout import Layout
+from xrelay.dialects.conv.transpose import Conv1DTransposeOp, Conv3DTransposeOp
 from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.tensor.layout import Layout
 
 Types = Sequence[Attribute | None]
 Properties = Mapping[str, Attribute]

@@ -5,14 +5,14 @@ from collections.abc import Collection, Iterator, Sequence
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute
 
-from xrelay.dialects.adt import (
+from xrelay.dialects.core.adt import (
     ConstructorPatternAttr,
     TuplePatternAttr,
     VarPatternAttr,
     WildcardPatternAttr,
     constructor_ref,
 )
-from xrelay.dialects.functional import AdtType
+from xrelay.dialects.core.functional import AdtType
 from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.syntax import Constructor, Module, Pattern, Variable

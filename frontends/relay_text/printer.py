@@ -22,9 +22,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xrelay.dialects import adt, core, functional
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.device import VirtualDeviceAttr
+from xrelay.dialects.core import adt, functional
+from xrelay.dialects.core import values as core
+from xrelay.dialects.core.device import VirtualDeviceAttr
 from xrelay.frontends.relay_text.attributes import BESIDE_OPERANDS, SCHEMAS, quoted, text_of
 from xrelay.frontends.relay_text.effects import Effects
 from xrelay.frontends.relay_text.errors import RelayPrintError

@@ -3,7 +3,7 @@
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
 
-from xrelay.dialects.functional import ForallType, TypeVarType
+from xrelay.dialects.core.functional import ForallType, TypeVarType
 from xrelay.dialects.shapes import tensor_of
 from xrelay.frontends.relay_text.cursor import Cursor
 from xrelay.frontends.relay_text.steps import Step

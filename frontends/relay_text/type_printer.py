@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from xrelay.dialects.core import is_dense
-from xrelay.dialects.functional import ForallType, TypeVarType
+from xrelay.dialects.core.functional import ForallType, TypeVarType
+from xrelay.dialects.core.values import is_dense
 from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.steps import Step, run

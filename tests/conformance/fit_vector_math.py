@@ -1,5 +1,5 @@
 """
-Computes the coefficients of `xrelay.lowering.vector_math_tables` and prints that module's tables.
+Computes the coefficients of `xrelay.lowering.math.tables` and prints that module's tables.
 
     python tests/conformance/fit_vector_math.py
 

@@ -22,7 +22,7 @@ from onnx import ModelProto
 from raw_calls import RawCode
 
 from xrelay.compiler import compile_code, read_model
-from xrelay.lowering.target import NATIVE
+from xrelay.lowering.emit.target import NATIVE
 from xrelay.options import CompileOptions
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 from xrelay.tools.run_model import complete_inputs

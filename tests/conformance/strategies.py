@@ -19,7 +19,7 @@ from strategy_cases import draws, implementations
 from strategy_checks import Trial
 from vector_functions import targets_here
 
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.target import TARGETS
 
 TOGETHER = 10
 """Cases in a model."""

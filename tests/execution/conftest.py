@@ -6,7 +6,7 @@ import pytest
 from graphs import Graph
 from vector_functions import targets_here
 
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.target import TARGETS
 
 
 @pytest.fixture

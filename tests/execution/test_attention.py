@@ -24,9 +24,9 @@ from xdsl.ir import SSAValue
 import xrelay
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.interpreters.arrays import Array
-from xrelay.lowering.fuse_composites import FuseCompositesPass
-from xrelay.lowering.program import entry_function, lower_function
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.program.fuse_composites import FuseCompositesPass
+from xrelay.lowering.program.program import entry_function, lower_function
 from xrelay.options import CompileOptions
 from xrelay.transforms.fuse_ops import FuseOpsPass
 

@@ -14,20 +14,12 @@ from graphs import Graph
 from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import (
-    binary,
-    conv,
-    core,
-    creation,
-    dense,
-    norm,
-    pool,
-    reduction,
-    reshape,
-    transform,
-    unary,
-    upsampling,
-)
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm, upsampling
+from xrelay.dialects.pool import pool
+from xrelay.dialects.tensor import binary, creation, reshape, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
 
 Case: TypeAlias = Callable[[Graph], None]
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 import xrelay
-from xrelay.dialects.core import FusedOp
+from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.fuse_ops import FuseOpsPass

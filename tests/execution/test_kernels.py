@@ -29,29 +29,19 @@ from tensor_cases import COVERED as TENSOR_OPERATORS
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import (
-    annotation,
-    binary,
-    conv,
-    core,
-    creation,
-    dense,
-    dilate,
-    layout,
-    norm,
-    pool,
-    qnn,
-    reduction,
-    reshape,
-    transform,
-    unary,
-    upsampling,
-)
-from xrelay.dialects.functional import LetOp
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import annotation
+from xrelay.dialects.core import values as core
+from xrelay.dialects.core.functional import LetOp
+from xrelay.dialects.nn import dense, dilate, norm, upsampling
+from xrelay.dialects.pool import pool
+from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float
+from xrelay.dialects.tensor import binary, creation, layout, reshape, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import element_type_of
-from xrelay.lowering.registry import (
+from xrelay.lowering.program.registry import (
     INTERPRETER_ONLY,
     REWRITTEN,
     RULES,
@@ -1036,7 +1026,7 @@ for table in (
     "op", sorted(Relay.operations, key=lambda op: op.name), ids=lambda op: op.name
 )
 def test_every_operator_has_code_and_a_case(op: type[Operation]):
-    # Those of no kernel are steps, places or bodies in `xrelay.lowering.program`, or replaced.
+    # Those of no kernel are steps, places or bodies in `xrelay.lowering.program.program`, or replaced.
     program = {*STRUCTURE, *REWRITTEN}
     if op is LetOp:
         return  # `to-graph-normal-form` erases it.

@@ -18,7 +18,11 @@ from graphs import Graph
 from guard_pages import Guarded
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import binary, conv, core, dense, norm, pool, reshape, transform, unary
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm
+from xrelay.dialects.pool import pool
+from xrelay.dialects.tensor import binary, reshape, transform, unary
 
 
 def moves(g: Graph) -> None:

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Region
 
 import xrelay
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.qnn import QnnConcatenateOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.qnn.conversion import QnnConcatenateOp
 from xrelay.interpreters.arrays import type_of
 from xrelay.interpreters.relay import interpret
 

@@ -22,12 +22,12 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
-from xrelay.dialects.core import RefCreateOp
-from xrelay.dialects.unary import AbsOp, CastOp, CopyOp
+from xrelay.dialects.core.values import RefCreateOp
+from xrelay.dialects.tensor.unary import AbsOp, CastOp, CopyOp
 from xrelay.frontends.relay_text import read_relay_text
-from xrelay.lowering.kernel import KernelOptions
-from xrelay.lowering.program import entry_function, lower_function
-from xrelay.lowering.target import GENERIC, named_target
+from xrelay.lowering.emit.target import GENERIC, named_target
+from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.program import entry_function, lower_function
 
 
 def module(types: Sequence[Attribute], build: type[Operation], *args: object) -> ModuleOp:

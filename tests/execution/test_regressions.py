@@ -10,11 +10,11 @@ from xdsl.ir import Operation
 
 import xrelay
 from xrelay.compiler import context, parse_program, run_passes
-from xrelay.dialects.conv import Conv1DOp, Conv2DOp, Conv3DOp
-from xrelay.dialects.pool import AvgPool2DOp, MaxPool1DOp, MaxPool2DOp
-from xrelay.lowering.kernel import KernelOptions
-from xrelay.lowering.program import entry_function, lower_function
-from xrelay.lowering.target import TARGETS
+from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv3DOp
+from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool1DOp, MaxPool2DOp
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.program import entry_function, lower_function
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 
 

@@ -10,9 +10,13 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from xrelay.compiler import build, kernel_options
-from xrelay.dialects import binary, conv, core, dense, norm, pool, reshape, transform, unary
-from xrelay.lowering.format import NO_HALO
-from xrelay.lowering.program import PlacedTensor, Program, entry_function, lower_function
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm
+from xrelay.dialects.pool import pool
+from xrelay.dialects.tensor import binary, reshape, transform, unary
+from xrelay.lowering.emit.format import NO_HALO
+from xrelay.lowering.program.program import PlacedTensor, Program, entry_function, lower_function
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 

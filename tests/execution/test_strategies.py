@@ -29,15 +29,15 @@ from strategy_checks import Trial, listed, problems, winograd_leaks
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.binary import MultiplyOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.norm import GroupNormOp, InstanceNormOp, LayerNormOp, RmsNormOp
-from xrelay.dialects.reduction import AllOp, MaxOp, MeanOp, SumOp
-from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.unary import CastOp
-from xrelay.lowering.registry import STRATEGIES
-from xrelay.lowering.target import TARGETS
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import GroupNormOp, InstanceNormOp, LayerNormOp, RmsNormOp
+from xrelay.dialects.tensor.binary import MultiplyOp
+from xrelay.dialects.tensor.reduce import AllOp, MaxOp, MeanOp, SumOp
+from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.program.registry import STRATEGIES
 from xrelay.tools.verify import largest_difference
 
 TOGETHER = 5

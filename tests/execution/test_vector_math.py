@@ -12,7 +12,7 @@ from float_errors import ORACLES, errors, unreached
 from mpmath import mp, mpf
 from vector_functions import FUNCTIONS, compiled
 
-from xrelay.lowering import vector_math
+from xrelay.lowering.math import elementary as vector_math
 
 LARGEST_F32 = {
     "exp": 1.21,

@@ -12,7 +12,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, StringStringEntryProto,
 
 from tests.fuzz.fuzzer import Fuzzer, Reductions
 from tests.fuzz.onnx_models import corpus, parts_of, smaller_models, use
-from xrelay.frontends.onnx.converters import CONVERTERS
+from xrelay.frontends.onnx.importer.converters import CONVERTERS
 
 NUMBERS = (
     *(0, 1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 22, 127, 255, 1000, 65537, -1, -2, -3, -9),

@@ -14,7 +14,7 @@ from tests.fuzz.roundings import noisy_results, unexplained
 from xrelay.compiler import compile_code
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program import entry_function
+from xrelay.lowering.program.program import entry_function
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 

@@ -12,7 +12,7 @@ from onnx.defs import OpSchema
 from tests.fuzz.fuzzer import Fuzzer, Reductions
 from tests.fuzz.onnx_fields import FLOATS, NUMBERS, TEXTS
 from tests.fuzz.onnx_models import smaller_models, use
-from xrelay.frontends.onnx.converters import CONVERTERS, NEWEST_OPSET
+from xrelay.frontends.onnx.importer.converters import CONVERTERS, NEWEST_OPSET
 
 USUAL = (TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16)
 TYPES = sorted(TensorProto.DataType.values())

@@ -32,8 +32,8 @@ from xrelay.frontends.onnx import import_model
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileError
 from xrelay.tools import cli
+from xrelay.tools.interruption import INTERRUPTED, until_interrupted
 from xrelay.tools.module_file import write_module
-from xrelay.tools.start import INTERRUPTED, until_interrupted
 
 OTHER = 1
 """The seed of the weights of another model."""

@@ -19,15 +19,15 @@ from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation
 
 from tests.fuzz.onnx_values import Array
-from xrelay.dialects.binary import PowerOp
-from xrelay.dialects.bits import ReinterpretOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import ConstantOp
-from xrelay.dialects.norm import LogSoftmaxOp, SoftmaxOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.nn.norm import LogSoftmaxOp, SoftmaxOp
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.unary import CastOp
+from xrelay.dialects.tensor.binary import PowerOp
+from xrelay.dialects.tensor.bits import ReinterpretOp
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.relay import register_relay
-from xrelay.lowering.program import entry_function
+from xrelay.lowering.program.program import entry_function
 
 CLOSE = 8
 """Units of the last place within which numbers are the same without further ado."""

@@ -28,9 +28,9 @@ from tests.fuzz.onnx_templates import TEMPLATES
 from tests.fuzz.onnx_values import Array
 from tests.fuzz.pass_pipelines import OPTIONS, OTHERS, PassPipelineFuzzer, pass_names, passes_of
 from tests.fuzz.roundings import Noise, noisy_results, unexplained
-from xrelay.dialects.reduction import ArgmaxOp, SumOp
-from xrelay.dialects.unary import AbsOp, ExpOp, NegativeOp, SinOp, TanhOp
-from xrelay.frontends.onnx.converters import CONVERTERS
+from xrelay.dialects.tensor.reduce import ArgmaxOp, SumOp
+from xrelay.dialects.tensor.unary import AbsOp, ExpOp, NegativeOp, SinOp, TanhOp
+from xrelay.frontends.onnx.importer.converters import CONVERTERS
 from xrelay.interpreters.arrays import type_of
 from xrelay.interpreters.relay import interpret
 from xrelay.tools.universe import XRELAY_UNIVERSE

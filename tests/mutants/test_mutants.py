@@ -490,8 +490,10 @@ def test_equivalents_are_mutants_of_the_tree() -> None:
 
 def test_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONHASHSEED", "0")
-    assert command.main(["--list", "--count", "3", "--paths", "analysis/dominance.py"]) == 0
+    assert command.main(["--list", "--count", "3", "--paths", "analysis/facts/dominance.py"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("\n--- analysis/dominance.py\n+++ analysis/dominance.py\n@@ ") == 3
+    assert (
+        shown.count("\n--- analysis/facts/dominance.py\n+++ analysis/facts/dominance.py\n@@ ") == 3
+    )
     assert command.main(["--list", "--paths", "tests"]) == 2
     assert "'tests' has no files of " in capsys.readouterr().err

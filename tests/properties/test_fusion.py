@@ -17,10 +17,16 @@ from xdsl.dialects.builtin import TensorType, TupleType, f32, f64, i1, i32, i64
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator
 
-from xrelay.analysis.fusion import FusionGroup, FusionOptions, FusionPlan, may_fuse, plan_fusion
+from xrelay.analysis.fusion.plan import (
+    FusionGroup,
+    FusionOptions,
+    FusionPlan,
+    may_fuse,
+    plan_fusion,
+)
 from xrelay.compiler import context
-from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.core import CalledBodyOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.values import CalledBodyOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.traits import pattern_kind
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.defuse_ops import DefuseOpsPass

@@ -14,13 +14,12 @@ from random_graphs import RandomProgram, programs, shape_of
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
-from xrelay.analysis.matching import match, why_not
-from xrelay.analysis.pattern_groups import find_groups, group_of
-from xrelay.analysis.patterns import (
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.groups import find_groups, group_of
+from xrelay.analysis.patterns.language import (
     AltPattern,
     AttrPattern,
     CallPattern,
-    CompositePattern,
     ConstantPattern,
     DominatorPattern,
     DtypePattern,
@@ -43,9 +42,10 @@ from xrelay.analysis.patterns import (
     through,
     wildcard,
 )
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.analysis.patterns.matching import match, why_not
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.tensor.unary import NegativeOp, ReluOp
 from xrelay.dialects.traits import pattern_kind
-from xrelay.dialects.unary import NegativeOp, ReluOp
 from xrelay.interpreters.arrays import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites

@@ -14,12 +14,12 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 
-from xrelay.analysis.call_graph import CallGraph
-from xrelay.analysis.names import sanitized, unused_name
-from xrelay.analysis.region_merging import plan_merge
-from xrelay.analysis.scopes import in_evaluation_order
+from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.names import sanitized, unused_name
+from xrelay.analysis.facts.scopes import in_evaluation_order
+from xrelay.analysis.partition.region_merging import plan_merge
 from xrelay.compiler import context
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.interpreters.arrays import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass

@@ -15,12 +15,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from xrelay.analysis.annotation import plan_annotation
-from xrelay.analysis.compilers import DEFAULT, No, Targets, Yes
-from xrelay.analysis.region_merging import MergePlan, plan_merge
+from xrelay.analysis.partition.annotation import plan_annotation
+from xrelay.analysis.partition.compilers import DEFAULT, No, Targets, Yes
+from xrelay.analysis.partition.region_merging import MergePlan, plan_merge
 from xrelay.compiler import context
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.annotate_target import annotate
 from xrelay.transforms.inline import InlinePass

@@ -23,17 +23,17 @@ from xdsl.dialects import arith, func, llvm
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xrelay.analysis.memory_plan import ALIGNMENT
+from xrelay.analysis.facts.memory_plan import ALIGNMENT
 from xrelay.compiler import context, kernel_options
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering import program as lowering
-from xrelay.lowering.context import BARRIER
-from xrelay.lowering.format import NO_HALO, Format
-from xrelay.lowering.group import Group, group_of
-from xrelay.lowering.kernel import Kernel, KernelOptions
-from xrelay.lowering.program import Program, lower_function
+from xrelay.lowering.emit.context import BARRIER
+from xrelay.lowering.emit.format import NO_HALO, Format
+from xrelay.lowering.emit.group import Group, group_of
+from xrelay.lowering.program import program as lowering
+from xrelay.lowering.program.kernel import Kernel, KernelOptions
+from xrelay.lowering.program.program import Program, lower_function
 from xrelay.options import CompileOptions
 from xrelay.transforms.fuse_ops import FuseOpsPass
 

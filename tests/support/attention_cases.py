@@ -7,11 +7,11 @@ import numpy as np
 from graphs import Graph
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
-from xrelay.dialects.dense import BatchMatmulOp, MatmulOp
-from xrelay.dialects.norm import SoftmaxOp
-from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.transform import StridedSliceOp, TransposeOp, WhereOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
+from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp, WhereOp
 from xrelay.interpreters.arrays import Array
 
 LENGTHS = (1, 5, 64, 127, 197)

@@ -17,16 +17,20 @@ from pass_guards import GuardGraph
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects import binary, conv, dense, norm, pool, reduction, transform, unary
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.creation import FullOp, OnesLikeOp, ZerosLikeOp
-from xrelay.dialects.functional import LetOp
-from xrelay.dialects.layout import LayoutTransformOp
-from xrelay.dialects.loss import CrossEntropyOp
-from xrelay.dialects.norm import L2NormalizeOp
-from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.dialects.upsampling import UpsamplingOp
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core.functional import LetOp
+from xrelay.dialects.core.values import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.nn import dense, norm
+from xrelay.dialects.nn.loss import CrossEntropyOp
+from xrelay.dialects.nn.norm import L2NormalizeOp
+from xrelay.dialects.nn.upsampling import UpsamplingOp
+from xrelay.dialects.pool import pool
+from xrelay.dialects.tensor import binary, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
+from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, ZerosLikeOp
+from xrelay.dialects.tensor.layout import LayoutTransformOp
+from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.interpreters.numerics import lowest
 

@@ -9,7 +9,7 @@ from _pytest.mark import ParameterSet
 from graphs import Graph
 from xdsl.ir import Operation
 
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.target import TARGETS
 
 Case: TypeAlias = Callable[[Graph], None]
 

@@ -7,17 +7,12 @@ from graphs import BITS, Graph
 from kernel_cases import CaseTable
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import (
-    conv,
-    core,
-    creation,
-    dense,
-    indexing,
-    qnn,
-    reduction,
-    transform,
-    unary,
-)
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.tensor import creation, indexing, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import element_type_of
 
 OPERANDS = CaseTable()

@@ -6,7 +6,10 @@ from kernel_cases import CaseTable
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import dyn, dyn_image, dyn_select, like
+from xrelay.dialects.dyn import image as dyn_image
+from xrelay.dialects.dyn import select as dyn_select
+from xrelay.dialects.dyn import tensor as dyn
+from xrelay.dialects.tensor import like
 
 TABLE = CaseTable()
 

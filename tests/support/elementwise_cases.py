@@ -5,7 +5,8 @@ from graphs import BITS, Graph
 from kernel_cases import DTYPES, FLOATS, INTEGERS, SHAPES, CaseTable
 from xdsl.dialects.builtin import f16
 
-from xrelay.dialects import binary, bits, device, transcendental, unary
+from xrelay.dialects.core import device
+from xrelay.dialects.tensor import binary, bits, transcendental, unary
 from xrelay.interpreters.arrays import element_type_of
 
 ELEMENTWISE = CaseTable()

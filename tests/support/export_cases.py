@@ -12,37 +12,34 @@ from kernel_cases import DTYPES, FLOATS, INTEGERS, SHAPES, SIGNED, CaseTable
 from xdsl.dialects.builtin import IntegerType, Signedness, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import (
-    annotation,
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import annotation
+from xrelay.dialects.core import values as core
+from xrelay.dialects.image import resize as image
+from xrelay.dialects.image import sampling
+from xrelay.dialects.nn import dense, dilate, norm, upsampling
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.pool import pool
+from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.qnn import products as qnn_products
+from xrelay.dialects.tensor import (
     binary,
     bits,
-    conv,
-    core,
     creation,
-    dense,
-    dilate,
     einsum,
-    image,
     indexing,
     layout,
     like,
-    norm,
-    pool,
-    qnn,
-    qnn_arithmetic,
-    qnn_products,
-    rearrange,
-    reduction,
-    regions,
     reorder,
     reshape,
-    sampling,
     sort,
     transform,
     unary,
-    upsampling,
 )
-from xrelay.dialects.unary import FloatUnaryOp
+from xrelay.dialects.tensor import reduce as reduction
+from xrelay.dialects.tensor.unary import FloatUnaryOp
+from xrelay.dialects.vision import regions
 
 EXPORTED = CaseTable()
 COMPUTED = (*FLOATS, "int8", "int16", "int32", "int64", "uint8", "uint32", "bool")

@@ -13,7 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
 from xdsl.ir import Attribute, SSAValue
 
-from xrelay.frontends.onnx.exporter import export_model, reason_not_exported
+from xrelay.frontends.onnx.exporter.model import export_model, reason_not_exported
 from xrelay.interpreters.arrays import Array
 
 NO_KERNEL = (

@@ -8,15 +8,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType, f32, f64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.binary import AddOp, MultiplyOp, SubtractOp
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.dense import DenseOp
-from xrelay.dialects.norm import BiasAddOp, SoftmaxOp
-from xrelay.dialects.reduction import MaxOp, MeanOp, SumOp
-from xrelay.dialects.reshape import ExpandDimsOp
-from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.unary import CastOp, NegativeOp, ReluOp, TanhOp
+from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.norm import BiasAddOp, SoftmaxOp
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, SumOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.unary import CastOp, NegativeOp, ReluOp, TanhOp
 
 SIDE = 6
 MATRIX = TensorType(f32, [SIDE, SIDE])

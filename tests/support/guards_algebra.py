@@ -8,7 +8,8 @@ from pass_guards import GuardGraph, GuardTable
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.binary import (
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
     FloorDivideOp,
@@ -16,11 +17,10 @@ from xrelay.dialects.binary import (
     PowerOp,
     SubtractOp,
 )
-from xrelay.dialects.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.dialects.transform import StridedSliceOp, TakeOp, TransposeOp
-from xrelay.dialects.unary import CastOp, ClipOp, CopyOp, ReluOp, SqrtOp, TanhOp
+from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp
+from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TakeOp, TransposeOp
+from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp, ReluOp, SqrtOp, TanhOp
 from xrelay.interpreters.arrays import BFLOAT16, dtype_of, element_type_of
 
 FLOATS = ("float16", "float32", "float64")

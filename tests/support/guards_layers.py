@@ -4,21 +4,21 @@ import numpy as np
 from pass_guards import GuardGraph, GuardTable
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.dense import DenseOp, MatmulOp
-from xrelay.dialects.norm import (
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.nn.dense import DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import (
     BiasAddOp,
 )
-from xrelay.dialects.pool import (
+from xrelay.dialects.pool.pool import (
     AvgPool2DOp,
     GlobalAvgPool2DOp,
     GlobalMaxPool2DOp,
     MaxPool2DOp,
 )
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp
-from xrelay.dialects.transform import PadOp, TransposeOp
-from xrelay.dialects.unary import LeakyReluOp, ReluOp, TanhOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
+from xrelay.dialects.tensor.transform import PadOp, TransposeOp
+from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp, TanhOp
 
 FLOATS = ("float16", "float32", "float64")
 

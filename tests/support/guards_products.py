@@ -5,24 +5,24 @@ from pass_guards import GuardGraph, GuardTable
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import (
-    AddOp,
-    DivideOp,
-    MultiplyOp,
-    SubtractOp,
-)
-from xrelay.dialects.core import TupleGetItemOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.norm import (
+from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import (
     BatchNormOp,
     DropoutOp,
     GroupNormOp,
     InstanceNormOp,
     LayerNormOp,
 )
-from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.unary import (
+from xrelay.dialects.tensor.binary import (
+    AddOp,
+    DivideOp,
+    MultiplyOp,
+    SubtractOp,
+)
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.unary import (
     LeakyReluOp,
     ReluOp,
     TanhOp,

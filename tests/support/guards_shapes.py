@@ -8,7 +8,17 @@ from pass_guards import GuardGraph, GuardTable
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.binary import (
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.norm import (
+    LayerNormOp,
+    LogSoftmaxOp,
+    RmsNormOp,
+    SoftmaxOp,
+)
+from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
+from xrelay.dialects.tensor.binary import (
     AddOp,
     DivideOp,
     GreaterOp,
@@ -16,20 +26,10 @@ from xrelay.dialects.binary import (
     PowerOp,
     SubtractOp,
 )
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.creation import ZerosOp
-from xrelay.dialects.dense import DenseOp
-from xrelay.dialects.norm import (
-    LayerNormOp,
-    LogSoftmaxOp,
-    RmsNormOp,
-    SoftmaxOp,
-)
-from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
-from xrelay.dialects.reduction import MaxOp, MeanOp, SumOp
-from xrelay.dialects.reshape import BatchFlattenOp, ReshapeOp
-from xrelay.dialects.transform import (
+from xrelay.dialects.tensor.creation import ZerosOp
+from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, SumOp
+from xrelay.dialects.tensor.reshape import BatchFlattenOp, ReshapeOp
+from xrelay.dialects.tensor.transform import (
     ConcatenateOp,
     PadOp,
     SplitOp,
@@ -37,7 +37,7 @@ from xrelay.dialects.transform import (
     TransposeOp,
     WhereOp,
 )
-from xrelay.dialects.unary import (
+from xrelay.dialects.tensor.unary import (
     CastOp,
     ClipOp,
     ErfOp,

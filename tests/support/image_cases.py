@@ -8,8 +8,9 @@ from case_table import CaseTable
 from graphs import Graph
 from xdsl.dialects.builtin import f32, f64, i8, i32
 
-from xrelay.dialects import image, sampling
-from xrelay.dialects.image import MODES, ROUNDINGS
+from xrelay.dialects.image import resize as image
+from xrelay.dialects.image import sampling
+from xrelay.dialects.image.resize import MODES, ROUNDINGS
 
 TABLE = CaseTable()
 

@@ -9,8 +9,8 @@ from kernel_cases import DTYPES, FLOATS, INTEGERS, SHAPES, CaseTable
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import creation, indexing, like, reorder, reshape, transform, unary
-from xrelay.dialects.core import TupleOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.tensor import creation, indexing, like, reorder, reshape, transform, unary
 from xrelay.interpreters.arrays import element_type_of
 
 INDEXING = CaseTable()

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 
-from xrelay.dialects.adt import ConstructOp, ConstructorOp, TypeDefOp
-from xrelay.dialects.core import ConstantOp
-from xrelay.dialects.functional import ApplyOp, GlobalVarOp, LetOp
+from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, TypeDefOp
+from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, LetOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.interpreters.arrays import constant_array
 
 NAMED = (ConstantOp, ConstructorOp, GlobalVarOp)

@@ -11,27 +11,18 @@ from graphs import BITS, Graph
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects import (
-    adaptive_pool,
-    bitserial,
-    conv,
-    conv_gradient,
-    conv_packed,
-    conv_transpose,
-    core,
-    correlation,
-    dense,
-    loss,
-    norm,
-    pool,
-    pool_gradient,
-    rearrange,
-    sparse,
-    transform,
-    unary,
-    upsampling,
-    winograd,
-)
+from xrelay.dialects.conv import conv, winograd
+from xrelay.dialects.conv import gradient as conv_gradient
+from xrelay.dialects.conv import packed as conv_packed
+from xrelay.dialects.conv import transpose as conv_transpose
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import bitserial, correlation, dense, loss, norm, upsampling
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.pool import adaptive as adaptive_pool
+from xrelay.dialects.pool import gradient as pool_gradient
+from xrelay.dialects.pool import pool
+from xrelay.dialects.sparse import products as sparse
+from xrelay.dialects.tensor import transform, unary
 
 Case: TypeAlias = Callable[[Graph], None]
 

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.interpreters.relay import interpret
 

@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.functional import AdtType
-from xrelay.dialects.memory import STORAGE
+from xrelay.dialects.core.functional import AdtType
+from xrelay.dialects.core.memory import STORAGE
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import boolean, float_array, int_array, integer, real, string
 from xrelay.interpreters.arrays import constant_op

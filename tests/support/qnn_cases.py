@@ -9,8 +9,10 @@ from graphs import Graph
 from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import SSAValue
 
-from xrelay.dialects import qnn, qnn_arithmetic, qnn_products
-from xrelay.dialects.quantization import QUANTIZED
+from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.qnn import products as qnn_products
+from xrelay.dialects.qnn.parameters import QUANTIZED
 from xrelay.interpreters.arrays import dtype_of
 
 TABLE = CaseTable()

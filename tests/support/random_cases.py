@@ -5,7 +5,7 @@ from case_table import CaseTable
 from graphs import Graph
 from xdsl.dialects.builtin import f32, f64
 
-from xrelay.dialects import random
+from xrelay.dialects.tensor import random
 from xrelay.interpreters.arrays import Array
 
 TABLE = CaseTable()

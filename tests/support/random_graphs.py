@@ -17,18 +17,18 @@ from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType, f32, f64, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.binary import AddOp, DivideOp, MaximumOp, MultiplyOp, SubtractOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import TupleGetItemOp, TupleOp
-from xrelay.dialects.dense import DenseOp
-from xrelay.dialects.norm import BiasAddOp, SoftmaxOp
-from xrelay.dialects.pool import MaxPool2DOp
-from xrelay.dialects.reduction import MaxOp, MeanOp, SumOp
-from xrelay.dialects.reshape import ExpandDimsOp, ReshapeOp
-from xrelay.dialects.sort import CumsumOp
-from xrelay.dialects.transform import ConcatenateOp, SplitOp, StridedSliceOp, TransposeOp
-from xrelay.dialects.unary import AbsOp, CastOp, NegativeOp, ReluOp, TanhOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.norm import BiasAddOp, SoftmaxOp
+from xrelay.dialects.pool.pool import MaxPool2DOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MaximumOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, SumOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
+from xrelay.dialects.tensor.sort import CumsumOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.unary import AbsOp, CastOp, NegativeOp, ReluOp, TanhOp
 from xrelay.interpreters.arrays import Array, constant_op, type_of
 
 Step = tuple[str, int, int, int]

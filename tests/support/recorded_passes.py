@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from xrelay.analysis.compilers import REGISTRY, Compiler
+from xrelay.analysis.partition.compilers import REGISTRY, Compiler
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass

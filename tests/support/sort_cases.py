@@ -5,8 +5,8 @@ from graphs import BITS, Graph
 from kernel_cases import DTYPES, CaseTable
 from xdsl.dialects.builtin import f16, f32, i1, i8, i64
 
-from xrelay.dialects import sort, unary
-from xrelay.dialects.core import TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.tensor import sort, unary
 from xrelay.interpreters.arrays import Array
 
 SORT = CaseTable()

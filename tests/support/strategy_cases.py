@@ -23,19 +23,19 @@ from graphs import Graph
 from numpy.random import Generator
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.binary import AddOp, MultiplyOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import CompositeOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.layout import LayoutTransformOp, blocked_image
-from xrelay.dialects.norm import BiasAddOp
-from xrelay.dialects.pool import AvgPool2DOp, MaxPool2DOp
-from xrelay.dialects.reshape import ReshapeOp
-from xrelay.dialects.transform import StridedSliceOp, TransposeOp
-from xrelay.dialects.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
+from xrelay.dialects.tensor.layout import LayoutTransformOp, blocked_image
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
-from xrelay.lowering.evaluate import shape_of
-from xrelay.lowering.registry import STRATEGIES
+from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.program.registry import STRATEGIES
 
 T = TypeVar("T")
 

@@ -5,17 +5,12 @@ from graphs import BITS, Graph
 from kernel_cases import DTYPES, FLOATS, SIGNED, CaseTable
 from xdsl.dialects.builtin import i8
 
-from xrelay.dialects import (
-    annotation,
-    einsum,
-    indexing,
-    quantize,
-    reduction,
-    sparse_coordinates,
-    stft,
-    unary,
-)
-from xrelay.dialects.core import TupleGetItemOp, TupleOp
+from xrelay.dialects.core import annotation
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.qnn import simulate as quantize
+from xrelay.dialects.sparse import coordinates as sparse_coordinates
+from xrelay.dialects.tensor import einsum, indexing, stft, unary
+from xrelay.dialects.tensor import reduce as reduction
 
 SUMS = CaseTable()
 

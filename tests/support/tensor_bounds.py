@@ -24,7 +24,7 @@ from operator_bounds import (
 )
 from xdsl.dialects.builtin import IndexType, f32, i1, i8, i32, i64
 
-from xrelay.dialects.device import VirtualDeviceAttr
+from xrelay.dialects.core.device import VirtualDeviceAttr
 
 CUBE = "4x4x4xf32"
 SCALAR = Bound(("f32",), ("1xf32",))

@@ -1,4 +1,4 @@
-"""Functions of `xrelay.lowering.vector_math` as machine code over arrays."""
+"""Functions of `xrelay.lowering.math.elementary` as machine code over arrays."""
 
 import ctypes
 from collections.abc import Callable
@@ -12,13 +12,15 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr, f32, f64, i6
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects import transcendental, unary
 from xrelay.dialects.base import RelayOp
-from xrelay.lowering import vector_math, vector_math_inverse, vector_math_trigonometry
-from xrelay.lowering.builder import KernelBuilder
-from xrelay.lowering.elements import element
-from xrelay.lowering.target import TARGETS, Target
-from xrelay.lowering.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.dialects.tensor import transcendental, unary
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.elements import element
+from xrelay.lowering.emit.target import TARGETS, Target
+from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
+from xrelay.lowering.math import elementary as vector_math
+from xrelay.lowering.math import inverse as vector_math_inverse
+from xrelay.lowering.math import trigonometry as vector_math_trigonometry
 
 Function = Callable[..., SSAValue]
 """Code of a function: of a kernel builder and values."""

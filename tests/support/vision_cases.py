@@ -7,7 +7,8 @@ import numpy as np
 from case_table import CaseTable
 from graphs import Graph
 
-from xrelay.dialects import regions, vision
+from xrelay.dialects.vision import nms as vision
+from xrelay.dialects.vision import regions
 from xrelay.interpreters.arrays import Array
 
 TABLE = CaseTable()

@@ -25,8 +25,8 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay.compiler import kernel_options, read_model, relay_passes
 from xrelay.frontends.onnx import OnnxImportError
-from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
 from xrelay.options import CompileOptions
 from xrelay.tools.universe import XRELAY_UNIVERSE
 

@@ -22,8 +22,8 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
-from xrelay.analysis.compilers import No
-from xrelay.analysis.patterns import is_op, wildcard
+from xrelay.analysis.partition.compilers import No
+from xrelay.analysis.patterns.language import is_op, wildcard
 from xrelay.backends import c_source
 from xrelay.backends.base import (
     Array,
@@ -42,8 +42,8 @@ from xrelay.backends.onnxruntime import OnnxRuntimeBackend
 from xrelay.compiler import context
 from xrelay.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.coverage import coverage
-from xrelay.dialects.binary import AddOp
-from xrelay.dialects.unary import ExpOp, ReluOp
+from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.unary import ExpOp, ReluOp
 from xrelay.interpreters.arrays import constant_op
 from xrelay.partitioned import find_backends, partition
 from xrelay.runtime.errors import ModelError
@@ -283,7 +283,7 @@ def test_costs_that_make_no_sense(tmp_path: Path, text: str, message: str) -> No
 PACKAGE = """
 import numpy as np
 from xrelay.backends.base import Backend, No, Yes
-from xrelay.dialects.unary import ReluOp
+from xrelay.dialects.tensor.unary import ReluOp
 
 
 class Rectifier(Backend):

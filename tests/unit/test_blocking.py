@@ -15,10 +15,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xrelay.dialects import binary, conv, norm, pool, reduction, reshape, transform, unary
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.layout import LayoutTransformOp
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.nn import norm
+from xrelay.dialects.pool import pool
 from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.tensor import binary, reshape, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
+from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.interpreters.arrays import Array, constant_op, type_of
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass

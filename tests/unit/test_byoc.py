@@ -13,13 +13,13 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.compiler_regions import compiler_regions
-from xrelay.analysis.compilers import REGISTRY, Compiler, No, Yes
-from xrelay.analysis.region_merging import plan_merge
+from xrelay.analysis.partition.compiler_regions import compiler_regions
+from xrelay.analysis.partition.compilers import REGISTRY, Compiler, No, Yes
+from xrelay.analysis.partition.region_merging import plan_merge
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp, MultiplyOp
-from xrelay.dialects.core import TupleGetItemOp, TupleOp
-from xrelay.dialects.unary import AbsOp, ReluOp, TanhOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
+from xrelay.dialects.tensor.unary import AbsOp, ReluOp, TanhOp
 from xrelay.interpreters.arrays import constant_op
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.annotate_target import AnnotateTargetPass

@@ -29,13 +29,13 @@ from xdsl.irdl import IRDLOperation, OptPropertyDef, PropertyDef
 from xdsl.traits import MemoryEffect
 from xdsl.utils.hints import isa
 
-from xrelay.dialects.adt import ConstructOp, ConstructorOp, MatchOp, TypeDefOp
-from xrelay.dialects.annotation import CompilerAnnotationOp
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import CompositeOp, FusedOp, YieldOp
-from xrelay.dialects.device import VirtualDeviceAttr
-from xrelay.dialects.dyn_base import DynamicOp
-from xrelay.dialects.functional import ClosureOp, GlobalVarOp
+from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, MatchOp, TypeDefOp
+from xrelay.dialects.core.annotation import CompilerAnnotationOp
+from xrelay.dialects.core.device import VirtualDeviceAttr
+from xrelay.dialects.core.functional import ClosureOp, GlobalVarOp
+from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
+from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import (
     HasPatternKind,
@@ -233,7 +233,7 @@ def test_has_assembly_format(op: type[IRDLOperation]):
 def test_interpreter_stands_in_file_of_same_name(op: type[IRDLOperation]):
     functions = IMPLEMENTATIONS[op]
     # The static operators run those of all files of `dyn` operators.
-    module = "xrelay.dialects.dyn" if issubclass(op, DynamicOp) else op.__module__
+    module = "xrelay.dialects.dyn.tensor" if issubclass(op, DynamicOp) else op.__module__
     assert functions.__module__ == module.replace(".dialects.", ".interpreters.")
 
 

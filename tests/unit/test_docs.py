@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import xrelay.tools.universe
-from xrelay.frontends.onnx.converters import CONVERTERS
-from xrelay.frontends.onnx.refusals import REFUSED
+from xrelay.frontends.onnx.importer.converters import CONVERTERS
+from xrelay.frontends.onnx.importer.refusals import REFUSED
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def test_readme_program_fuses_into_one_function_of_five_operators():
     from xdsl.parser import Parser
 
     from xrelay.compiler import context
-    from xrelay.dialects.core import ConstantOp, FusedOp, YieldOp
+    from xrelay.dialects.core.values import ConstantOp, FusedOp, YieldOp
     from xrelay.transforms.fuse_ops import FuseOpsPass
 
     (text,) = re.findall(r"```mlir\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)

@@ -18,7 +18,7 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.dominance import DominanceError, check_dominance
+from xrelay.analysis.facts.dominance import DominanceError, check_dominance
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.compiler import context, parse_program, read_model
 from xrelay.tools.universe import XRELAY_UNIVERSE

@@ -16,8 +16,10 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError, VerifyException
 
 import xrelay
-from xrelay.dialects import dyn, dyn_image, dyn_select
-from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.dialects.dyn import image as dyn_image
+from xrelay.dialects.dyn import select as dyn_select
+from xrelay.dialects.dyn import tensor as dyn
+from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.shapes import boolean
 from xrelay.interpreters.arrays import Array, constant_op, type_of
 

@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import TensorType, f32, i1, i32
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects import binary, bits, transcendental
+from xrelay.dialects.tensor import binary, bits, transcendental
 from xrelay.interpreters.arrays import element_type_of
 
 PRECISE: dict[type[Operation], Any] = {

@@ -10,8 +10,8 @@ import pytest
 from xdsl.ir import Operation
 
 from xrelay.compiler import kernel_options, read_model, relay_passes, run_passes
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.lowering.program import Program, entry_function, lower_function
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.lowering.program.program import Program, entry_function, lower_function
 from xrelay.options import CompileOptions
 from xrelay.tools.explain_memory import Usage, kind, picture
 from xrelay.tools.explain_strategies import kernel_uses, why_not

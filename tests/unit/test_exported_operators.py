@@ -15,7 +15,7 @@ from tensor_cases import TABLES
 from xdsl.dialects.func import FuncOp
 
 from xrelay.frontends.onnx import OnnxExportError, OnnxImportError, export_model, import_model
-from xrelay.frontends.onnx.emitters import EMITTERS
+from xrelay.frontends.onnx.exporter.emitters import EMITTERS
 from xrelay.interpreters.relay import interpret
 
 LEFT_OPEN = (

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from benchmarks.fusion import xrelay_module
 from benchmarks.fusion_graphs import GRAPHS
-from xrelay.analysis.fusion import (
+from xrelay.analysis.fusion.plan import (
     FusionGroup,
     FusionNode,
     FusionOptions,
@@ -35,16 +35,16 @@ from xrelay.analysis.fusion import (
     fusion_blocks,
     plan_fusion,
 )
-from xrelay.dialects.annotation import StopFusionOp
-from xrelay.dialects.binary import AddOp, MultiplyOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import ConstantOp, FusedOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.norm import BatchNormOp, SoftmaxOp
-from xrelay.dialects.reduction import SumOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.values import ConstantOp, FusedOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.nn.norm import BatchNormOp, SoftmaxOp
 from xrelay.dialects.relay import Relay
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp
+from xrelay.dialects.tensor.unary import ExpOp, ReluOp, TanhOp
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
-from xrelay.dialects.transform import ConcatenateOp, TransposeOp
-from xrelay.dialects.unary import ExpOp, ReluOp, TanhOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.defuse_ops import DefuseOpsPass
 from xrelay.transforms.fuse_ops import FuseOpsPass

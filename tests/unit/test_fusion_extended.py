@@ -30,14 +30,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.parser import Parser
 
-from xrelay.analysis.fusion import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
-from xrelay.analysis.fusion_arguments import argument_count
-from xrelay.analysis.fusion_file import plan_data
-from xrelay.dialects.binary import MultiplyOp
-from xrelay.dialects.core import ConstantOp, FusedOp
-from xrelay.dialects.reduction import SumOp
+from xrelay.analysis.fusion.arguments import argument_count
+from xrelay.analysis.fusion.file import plan_data
+from xrelay.analysis.fusion.plan import FusionOptions, FusionPlan, fusion_blocks, plan, plan_fusion
+from xrelay.dialects.core.values import ConstantOp, FusedOp
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.unary import CastOp, ExpOp
+from xrelay.dialects.tensor.binary import MultiplyOp
+from xrelay.dialects.tensor.reduce import SumOp
+from xrelay.dialects.tensor.unary import CastOp, ExpOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
 from xrelay.transforms.fuse_ops import FuseOpsPass

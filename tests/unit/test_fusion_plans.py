@@ -20,7 +20,8 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
-from xrelay.analysis.fusion import (
+from xrelay.analysis.fusion.file import FORMAT, plan_data
+from xrelay.analysis.fusion.plan import (
     FusionOptions,
     FusionPlan,
     fusion_blocks,
@@ -28,9 +29,8 @@ from xrelay.analysis.fusion import (
     plan,
     plan_fusion,
 )
-from xrelay.analysis.fusion_file import FORMAT, plan_data
-from xrelay.analysis.fusion_policy import GroupMembers, plan_of_groups
-from xrelay.dialects.core import FusedOp
+from xrelay.analysis.fusion.policy import GroupMembers, plan_of_groups
+from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import OpPatternKind
 from xrelay.frontends.onnx import import_model
@@ -38,7 +38,7 @@ from xrelay.interpreters.relay import interpret
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 from xrelay.transforms.apply_fusion_plan import ApplyFusionPlanPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
-from xrelay.transforms.outline_groups import outline_groups
+from xrelay.transforms.rules.outline_groups import outline_groups
 
 Command = Callable[..., Any]
 

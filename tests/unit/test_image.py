@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32, i8
 
-from xrelay.dialects import image, sampling
-from xrelay.dialects.image import MODES, ROUNDINGS
+from xrelay.dialects.image import resize as image
+from xrelay.dialects.image import sampling
+from xrelay.dialects.image.resize import MODES, ROUNDINGS
 from xrelay.interpreters.arrays import Array
 
 run_settings = settings(

@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i8, i32, i64
 from xdsl.ir import Block
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from xrelay.dialects import creation, indexing, like, reorder, reshape
-from xrelay.dialects.core import TupleOp
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.tensor import creation, indexing, like, reorder, reshape
 from xrelay.interpreters.arrays import Array, constant_op, element_type_of
 
 I64 = np.dtype(np.int64)

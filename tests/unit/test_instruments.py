@@ -28,9 +28,9 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp, SubtractOp
+from xrelay.dialects.tensor.binary import AddOp, SubtractOp
+from xrelay.dialects.tensor.unary import ReluOp, TanhOp
 from xrelay.dialects.traits import OpPatternKind
-from xrelay.dialects.unary import ReluOp, TanhOp
 from xrelay.tools import reduction
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.instruments import FusedKind, fused_kinds
@@ -38,7 +38,7 @@ from xrelay.tools.opt import XRelayOptMain
 from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
-from xrelay.transforms.pass_sequence import flattened
+from xrelay.transforms.rules.pass_sequence import flattened
 
 Command = Callable[..., Any]
 EXAMPLE = Path(__file__).parent / "data" / "view.mlir"

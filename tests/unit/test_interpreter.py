@@ -42,22 +42,14 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from xrelay.dialects import (
-    annotation,
-    binary,
-    conv,
-    core,
-    creation,
-    dense,
-    norm,
-    pool,
-    reduction,
-    reshape,
-    transform,
-    unary,
-    upsampling,
-)
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import annotation
+from xrelay.dialects.core import values as core
+from xrelay.dialects.nn import dense, norm, upsampling
+from xrelay.dialects.pool import pool
 from xrelay.dialects.relay import Relay
+from xrelay.dialects.tensor import binary, creation, reshape, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import (
     Array,
     constant_array,

@@ -14,24 +14,16 @@ import pytest
 from operator_oracles import BF16, FLOATS, SIGNED, UNSIGNED, evaluate, same
 from xdsl.dialects.builtin import i8, i16
 
-from xrelay.dialects import (
-    binary,
-    bits,
-    indexing,
-    loss,
-    pool,
-    qnn,
-    reduction,
-    reorder,
-    sort,
-    transform,
-    unary,
-)
-from xrelay.dialects.quantization import fixed_point
+from xrelay.dialects.nn import loss
+from xrelay.dialects.pool import pool
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.qnn.parameters import fixed_point
+from xrelay.dialects.tensor import binary, bits, indexing, reorder, sort, transform, unary
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import Array, DType, element_type_of
-from xrelay.interpreters.interpolation import clamped as clamped_indices
-from xrelay.interpreters.interpolation import is_inside, taps
-from xrelay.interpreters.quantization import (
+from xrelay.interpreters.image.interpolation import clamped as clamped_indices
+from xrelay.interpreters.image.interpolation import is_inside, taps
+from xrelay.interpreters.qnn.parameters import (
     clamped,
     fixed_point_product,
     fixed_points,

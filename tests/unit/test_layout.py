@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.layout import LayoutTransformOp
-from xrelay.dialects.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
+from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.relay import interpret
 

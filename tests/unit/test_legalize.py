@@ -7,7 +7,7 @@ from graphs import LEGALIZATION, Graph
 from pass_guards import results_of
 from xdsl.context import Context
 
-from xrelay.lowering.registry import REWRITTEN, RULES, STRATEGIES
+from xrelay.lowering.program.registry import REWRITTEN, RULES, STRATEGIES
 from xrelay.transforms.legalize import PARTIAL_RULES
 from xrelay.transforms.legalize import RULES as LEGAL
 

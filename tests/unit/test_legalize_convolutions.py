@@ -5,7 +5,7 @@ import pytest
 from graphs import Graph
 
 from xrelay.compiler import run_passes
-from xrelay.dialects.conv import Conv2DTransposeOp
+from xrelay.dialects.conv.conv import Conv2DTransposeOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.legalize_convolutions import LEGALIZED, LegalizeConvolutionsPass
 

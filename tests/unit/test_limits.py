@@ -10,7 +10,7 @@ from onnx import ModelProto, helper, numpy_helper
 from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
-from xrelay.analysis.program_size import expanded_total, program_size
+from xrelay.analysis.facts.program_size import expanded_total, program_size
 from xrelay.compiler import context, parse_program, read_model, relay_passes, run_passes
 from xrelay.dialects.limits import Limits
 from xrelay.frontends.onnx import OnnxImportError, import_model

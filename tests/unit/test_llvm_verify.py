@@ -31,15 +31,15 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.compiler import build, context, kernel_options, run_passes
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
-from xrelay.dialects.dyn_base import DynamicOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import constant_op
-from xrelay.lowering.evaluate import shape_of
-from xrelay.lowering.program import entry_function, lower_function
-from xrelay.lowering.registry import INTERPRETER_ONLY
-from xrelay.lowering.target import TARGETS
+from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.program.program import entry_function, lower_function
+from xrelay.lowering.program.registry import INTERPRETER_ONLY
 from xrelay.options import CompileOptions
 from xrelay.runtime.llvm import portable_text
 from xrelay.transforms.fuse_ops import FuseOpsPass

@@ -7,7 +7,7 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xrelay.analysis.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
+from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, MemoryPlan, plan_memory
 
 LIFETIMES = st.lists(
     st.builds(
@@ -94,7 +94,7 @@ def test_buffers_of_no_bytes_take_no_place():
 @given(LIFETIMES)
 @settings(deadline=None, derandomize=True, max_examples=50)
 def test_with_many_pairs_the_order_of_the_steps_decides(lifetimes: list[Lifetime]):
-    with patch("xrelay.analysis.memory_plan.MOST_PAIRS", 0):
+    with patch("xrelay.analysis.facts.memory_plan.MOST_PAIRS", 0):
         check(lifetimes, plan_memory(lifetimes))
 
 

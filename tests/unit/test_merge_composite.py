@@ -9,11 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.compilers import REGISTRY, Compiler
-from xrelay.analysis.matching import Match
-from xrelay.analysis.patterns import CompositePattern, Pattern, is_constant, is_op, wildcard
+from xrelay.analysis.partition.compilers import REGISTRY, Compiler
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.language import Pattern, is_constant, is_op, wildcard
+from xrelay.analysis.patterns.matching import Match
 from xrelay.compiler import context
-from xrelay.dialects.core import CompositeOp
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import MergeCompositePass, merge_composites

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from oracles import close, evaluate, every_index, reference, runtime, same, sample
 from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 
-from xrelay.dialects import bitserial, conv_packed, dense, loss, sparse, winograd
-from xrelay.interpreters.winograd import POINTS, weight_matrix
+from xrelay.dialects.conv import packed as conv_packed
+from xrelay.dialects.conv import winograd
+from xrelay.dialects.nn import bitserial, dense, loss
+from xrelay.dialects.sparse import products as sparse
+from xrelay.interpreters.conv.winograd import POINTS, weight_matrix
 
 run_settings = settings(
     deadline=None,

@@ -14,17 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles import close, evaluate, every_index, reference, runtime, same, sample
 
-from xrelay.dialects import (
-    adaptive_pool,
-    conv,
-    conv_gradient,
-    correlation,
-    norm,
-    pool,
-    pool_gradient,
-    rearrange,
-    upsampling,
-)
+from xrelay.dialects.conv import conv
+from xrelay.dialects.conv import gradient as conv_gradient
+from xrelay.dialects.nn import correlation, norm, upsampling
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.pool import adaptive as adaptive_pool
+from xrelay.dialects.pool import gradient as pool_gradient
+from xrelay.dialects.pool import pool
 
 run_settings = settings(
     deadline=None,

@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32
 from xdsl.dialects.test import TestOp
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects import conv, conv_transpose, pool
+from xrelay.dialects.conv import conv
+from xrelay.dialects.conv import transpose as conv_transpose
+from xrelay.dialects.pool import pool
 
 run_settings = settings(
     deadline=None,

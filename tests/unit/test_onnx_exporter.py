@@ -17,15 +17,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
 from xrelay.compiler import context
-from xrelay.dialects import binary, core, unary
-from xrelay.frontends.onnx import (
-    OnnxExportError,
-    export_model,
-    exporter,
-    import_model,
-    reason_not_exported,
-)
-from xrelay.frontends.onnx.emitters import EMITTERS
+from xrelay.dialects.core import values as core
+from xrelay.dialects.tensor import binary, unary
+from xrelay.frontends.onnx import OnnxExportError, export_model, import_model, reason_not_exported
+from xrelay.frontends.onnx.exporter import model as exporter
+from xrelay.frontends.onnx.exporter.emitters import EMITTERS
 from xrelay.tools.light_models import light_model
 
 with warnings.catch_warnings():

@@ -15,8 +15,8 @@ from onnx.backend.test.loader import load_model_tests
 from onnx_models import Array, one_node, with_constants
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.converters import CONVERTERS
-from xrelay.frontends.onnx.refusals import REFUSED
+from xrelay.frontends.onnx.importer.converters import CONVERTERS
+from xrelay.frontends.onnx.importer.refusals import REFUSED
 from xrelay.interpreters.relay import interpret
 
 NARROW = r".*(FLOAT8|INT4|INT2|FLOAT4|e4m3fn|e5m2|e2m1|int4|int2|e8m0).*"

@@ -22,9 +22,9 @@ from onnx_models import (
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
-from xrelay.dialects.core import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.converters import CONVERTERS
+from xrelay.frontends.onnx.importer.converters import CONVERTERS
 
 SAMPLES = Samples(7)
 floats, integers, bools = SAMPLES.floats, SAMPLES.integers, SAMPLES.bools

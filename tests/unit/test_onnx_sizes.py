@@ -12,7 +12,7 @@ import xrelay
 from xrelay.compiler import lower
 from xrelay.dialects.limits import Limits
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.node import MAX_TABLE_BYTES
+from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions
 from xrelay.runtime.executor import aligned_bytes, allocated

@@ -16,23 +16,23 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError, VerifyException
 
 import xrelay
-from xrelay.dialects import (
+from xrelay.dialects.conv import conv
+from xrelay.dialects.core import values as core
+from xrelay.dialects.dyn import select as dyn_select
+from xrelay.dialects.nn import dense
+from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.tensor import (
     binary,
     bits,
-    conv,
-    core,
     creation,
-    dense,
-    dyn_select,
     indexing,
-    qnn,
-    qnn_arithmetic,
-    reduction,
     reshape,
     transcendental,
     transform,
     unary,
 )
+from xrelay.dialects.tensor import reduce as reduction
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
 from xrelay.interpreters.arrays import constant_op
 from xrelay.transforms.fold_constant import FoldConstantPass

@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xrelay.compiler import read_mlir
-from xrelay.dialects.core import ConstantOp
-from xrelay.dialects.unary import ReluOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.interpreters.arrays import constant_array, constant_op
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.opt import XRelayOptMain

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -70,16 +71,95 @@ BELOW: dict[str, tuple[str, ...]] = {
 """What each folder may import; `api` and `tools` stand above all."""
 
 
+ROOMS = ("emit", "math", "loops", "operators", "llvm", "program")
+"""The rooms of `lowering`, each of which imports those before it only; `llvm` imports `emit`."""
+MOST_FILES = 30
+"""In a folder of code, so that one can take it in."""
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """The modules, or what they hold, that a file imports from the project."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+
+
 @pytest.mark.parametrize("folder", BELOW)
 def test_imports_point_one_way(folder: str) -> None:
     for path in (ROOT / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [node.module] if isinstance(node, ast.ImportFrom) else []
-            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            for name in names:
-                top, _, rest = (name or "").partition(".")
-                if top == "xrelay":
-                    assert rest.split(".")[0] in (folder, *BELOW[folder]), f"{path}: {name}"
+        for name in imported_names(path):
+            top, _, rest = name.partition(".")
+            if top == "xrelay":
+                assert rest.split(".")[0] in (folder, *BELOW[folder]), f"{path}: {name}"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_of_lowering_import_those_before_them(room: str) -> None:
+    below = ("emit",) if room == "llvm" else ROOMS[: ROOMS.index(room)]
+    for path in (ROOT / "lowering" / room).rglob("*.py"):
+        for name in imported_names(path):
+            if name.startswith("xrelay.lowering."):
+                assert name.split(".")[2] in (room, *below), f"{path}: {name}"
+
+
+def test_facts_and_rules_import_nothing_above_them() -> None:
+    for folder, above in (
+        ("analysis/facts", ("analysis.fusion", "analysis.patterns", "analysis.partition")),
+        ("analysis/patterns", ("analysis.fusion", "analysis.partition")),
+        ("analysis/fusion", ("analysis.patterns", "analysis.partition")),
+        ("dialects/core", tuple(f"dialects.{family}" for family in FAMILIES - {"core"})),
+        (
+            "dialects/tensor",
+            tuple(f"dialects.{family}" for family in FAMILIES - {"core", "tensor"}),
+        ),
+    ):
+        for path in (ROOT / folder).rglob("*.py"):
+            for name in imported_names(path):
+                assert not name.startswith(tuple(f"xrelay.{each}." for each in above)), path
+
+
+FAMILIES = {path.name for path in (ROOT / "dialects").iterdir() if (path / "__init__.py").exists()}
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "interpreters",
+        "lowering/operators",
+        "frontends/onnx/importer",
+        "frontends/onnx/exporter",
+    ],
+)
+def test_families_are_those_of_the_dialect(folder: str) -> None:
+    found = {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
+    # A composite is no operator of the dialect.
+    assert found - {"attention"} <= FAMILIES
+
+
+def test_no_circle_of_files() -> None:
+    files = {
+        ".".join((name, *(() if path.stem == "__init__" else (path.stem,)))): path
+        for name, folder in packages().items()
+        for path in folder.glob("*.py")
+    }
+    needs = {
+        module: {
+            name if name in files else name.rpartition(".")[0] for name in imported_names(path)
+        }
+        & files.keys() - {module}
+        for module, path in files.items()
+    }
+    while ready := {module for module, below in needs.items() if not below}:
+        needs = {module: below - ready for module, below in needs.items() if module not in ready}
+    assert not needs, f"circles among {sorted(needs)}"
+
+
+def test_folders_can_be_taken_in() -> None:
+    for path in packages().values():
+        if path != ROOT / "transforms":  # A pass a file.
+            assert len(list(path.glob("*.py"))) <= MOST_FILES, path
 
 
 def test_types_are_linked() -> None:

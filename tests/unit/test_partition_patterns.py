@@ -8,25 +8,26 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from xrelay.analysis.compilers import REGISTRY, Compiler, SupportedOperators
-from xrelay.analysis.patterns import CompositePattern, Pattern, is_op, wildcard
+from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.language import Pattern, is_op, wildcard
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import CompositeOp, ConstantOp, TupleGetItemOp
-from xrelay.dialects.dense import DenseOp
-from xrelay.dialects.norm import BatchNormOp, BiasAddOp, SoftmaxOp
-from xrelay.dialects.pool import GlobalAvgPool2DOp
-from xrelay.dialects.reshape import BatchFlattenOp
-from xrelay.dialects.unary import ReluOp, SigmoidOp
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.norm import BatchNormOp, BiasAddOp, SoftmaxOp
+from xrelay.dialects.pool.pool import GlobalAvgPool2DOp
+from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.reshape import BatchFlattenOp
+from xrelay.dialects.tensor.unary import ReluOp, SigmoidOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.merge_composite import MergeCompositePass
 from xrelay.transforms.partition_graph import PartitionGraphPass
-from xrelay.transforms.rewriting import shape_of
+from xrelay.transforms.rules.rewriting import shape_of
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 

@@ -17,7 +17,7 @@ from xdsl.passes import PassPipeline
 
 from tests.fuzz.pass_pipelines import OPTIONS, option_text, pass_names, register_compilers
 from tests.fuzz.roundings import noisy_results, unexplained
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.interpreters.arrays import Array
 from xrelay.tools.semantics import leaves
 from xrelay.tools.universe import XRELAY_UNIVERSE

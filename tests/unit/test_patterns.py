@@ -17,8 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.matching import Matcher, match, why_not
-from xrelay.analysis.patterns import (
+from xrelay.analysis.patterns.language import (
     Pattern,
     is_constant,
     is_expr,
@@ -34,11 +33,12 @@ from xrelay.analysis.patterns import (
     through,
     wildcard,
 )
+from xrelay.analysis.patterns.matching import Matcher, match, why_not
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp, DivideOp, MultiplyOp
-from xrelay.dialects.core import TupleOp
-from xrelay.dialects.unary import ExpOp, ReluOp
-from xrelay.transforms.pattern_rewriting import PatternRule, rewrite_patterns
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp
+from xrelay.dialects.tensor.unary import ExpOp, ReluOp
+from xrelay.transforms.rules.pattern_rewriting import PatternRule, rewrite_patterns
 
 T = "tensor<4xf32>"
 

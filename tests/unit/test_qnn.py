@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import i8, i16, i32
 
-from xrelay.dialects import qnn, qnn_arithmetic, qnn_products
-from xrelay.dialects.quantization import fixed_point, ui8, ui16
+from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.qnn import products as qnn_products
+from xrelay.dialects.qnn.parameters import fixed_point, ui8, ui16
 from xrelay.interpreters.arrays import Array, dtype_of
 
 run_settings = settings(

@@ -10,9 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f32, f64
 
-from xrelay.dialects import random
+from xrelay.dialects.tensor import random
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.random import encrypted, generated, key_words, split, standard_uniform
+from xrelay.interpreters.tensor.random import (
+    encrypted,
+    generated,
+    key_words,
+    split,
+    standard_uniform,
+)
 
 MASK = 2**64 - 1
 words = st.one_of(st.integers(0, MASK), st.sampled_from([0, 1, MASK, MASK - 1, 1 << 63]))

@@ -15,8 +15,7 @@ import xrelay
 from xrelay.backends.base import No, Support, Yes
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.compiler import context
-from xrelay.dialects.binary import AddOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.values import (
     RefCreateOp,
     RefReadOp,
     RefType,
@@ -24,7 +23,8 @@ from xrelay.dialects.core import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.dialects.unary import ReluOp
+from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileError
 from xrelay.runtime.partitioned import PartitionedModel

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 import xrelay
 from xrelay.compiler import context, parse_program
 from xrelay.deep import with_deep_stack
-from xrelay.dialects.functional import LetOp
+from xrelay.dialects.core.functional import LetOp
 from xrelay.frontends.relay_text import RelayTextError, print_relay_text, read_relay_text
 from xrelay.options import CompileError
 from xrelay.tools import cli, opt

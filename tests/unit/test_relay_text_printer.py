@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.parser import Parser
 
 from xrelay.compiler import context
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.relay_text import RelayPrintError, print_relay_text, read_relay_text
 from xrelay.frontends.relay_text.attributes import quoted
 

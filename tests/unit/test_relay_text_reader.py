@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i32, i64
 from xdsl.ir import Attribute, Operation
 
-from xrelay.dialects.core import ConstantOp
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.relay_text import RelayTextError, read_relay_text
 from xrelay.frontends.relay_text.metadata import MAGIC
 

@@ -17,19 +17,12 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects import (
-    adaptive_pool,
-    creation,
-    dilate,
-    indexing,
-    like,
-    rearrange,
-    reduction,
-    reorder,
-    sort,
-    transform,
-)
-from xrelay.dialects import reshape as reshapes
+from xrelay.dialects.nn import dilate
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.pool import adaptive as adaptive_pool
+from xrelay.dialects.tensor import creation, indexing, like, reorder, sort, transform
+from xrelay.dialects.tensor import reduce as reduction
+from xrelay.dialects.tensor import reshape as reshapes
 from xrelay.interpreters.arrays import Array, constant_op
 
 Random: TypeAlias = np.random.Generator

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Block, Region
 
 import xrelay
-from xrelay.dialects.unary import ElementwiseUnaryOp, NegativeOp, ReluOp
+from xrelay.dialects.tensor.unary import ElementwiseUnaryOp, NegativeOp, ReluOp
 from xrelay.runtime.seal import SEAL_BYTES, sealed
 from xrelay.runtime.signature import FORMAT_VERSION, Signature
 

@@ -3,7 +3,7 @@
 import pytest
 from xdsl.parser import Parser
 
-from xrelay.analysis.scale_axis import plans
+from xrelay.analysis.facts.scale_axis import plans
 from xrelay.compiler import context
 
 PROGRAM = """

@@ -11,17 +11,17 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.binary import (
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.nn.norm import BatchNormOp, DropoutOp
+from xrelay.dialects.tensor.binary import (
     AddOp,
     BroadcastBinaryOp,
     DivideOp,
     MultiplyOp,
     SubtractOp,
 )
-from xrelay.dialects.core import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.norm import BatchNormOp, DropoutOp
-from xrelay.dialects.transform import ConcatenateOp, SplitOp
-from xrelay.dialects.unary import ExpOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp
+from xrelay.dialects.tensor.unary import ExpOp
 from xrelay.interpreters.arrays import BFLOAT16, constant_op, type_of
 from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.interpreters.relay import interpret

@@ -26,8 +26,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, f64, i8, i32, 
 from xdsl.ir import Block
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects import sort
 from xrelay.dialects.base import tuple_type
+from xrelay.dialects.tensor import sort
 from xrelay.interpreters.arrays import Array
 
 DTYPES = [*FLOATS, *INTEGERS]

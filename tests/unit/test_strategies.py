@@ -11,19 +11,17 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.operation_count import operation_count
-from xrelay.dialects.conv import Conv2DOp
-from xrelay.dialects.core import CompositeOp, YieldOp
-from xrelay.dialects.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.norm import SoftmaxOp
-from xrelay.dialects.reshape import ReshapeOp
+from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.values import CompositeOp, YieldOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
+from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.shapes import leaf_types
-from xrelay.dialects.transform import TransposeOp
-from xrelay.dialects.unary import ReluOp
-from xrelay.lowering.context import KernelContext
-from xrelay.lowering.conv_winograd import WINOGRAD_NAMES
-from xrelay.lowering.registry import explain_selection
-from xrelay.lowering.strategy import (
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import TransposeOp
+from xrelay.dialects.tensor.unary import ReluOp
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.strategy import (
     Basis,
     Implementation,
     Sink,
@@ -32,14 +30,16 @@ from xrelay.lowering.strategy import (
     select,
     unless,
 )
-from xrelay.lowering.target import AVX2, AVX512, GENERIC, Target
-from xrelay.lowering.tuning import (
+from xrelay.lowering.emit.target import AVX2, AVX512, GENERIC, Target
+from xrelay.lowering.emit.tuning import (
     NO_RECORDS,
     TuningError,
     TuningRecords,
     read_records,
     records_text,
 )
+from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
+from xrelay.lowering.program.registry import explain_selection
 
 
 def values(*shapes: tuple[int, ...]):

@@ -25,9 +25,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i8, i64
 from xdsl.ir import Block
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from xrelay.dialects import annotation, einsum, quantize, reduction, sparse_coordinates, stft
 from xrelay.dialects.base import tuple_type
-from xrelay.dialects.core import TupleOp
+from xrelay.dialects.core import annotation
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.qnn import simulate as quantize
+from xrelay.dialects.sparse import coordinates as sparse_coordinates
+from xrelay.dialects.tensor import einsum, stft
+from xrelay.dialects.tensor import reduce as reduction
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

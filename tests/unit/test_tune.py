@@ -9,7 +9,7 @@ import pytest
 
 import xrelay
 from xrelay.cached import cache_place
-from xrelay.lowering.tuning import (
+from xrelay.lowering.emit.tuning import (
     NO_RECORDS,
     TuningError,
     TuningRecords,

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from xrelay.analysis.fusion import FusionNode, FusionOptions, FusionPlan, plan_fusion
+from xrelay.analysis.fusion.plan import FusionNode, FusionOptions, FusionPlan, plan_fusion
 from xrelay.compiler import context, read_model
-from xrelay.lowering.entry import Step
+from xrelay.lowering.program.entry import Step
 from xrelay.tools.errors import FAILED, CommandFailed
 from xrelay.tools.view.from_plan import graphs
 from xrelay.tools.view.graph import Graph, Unit

@@ -13,7 +13,8 @@ from evaluation import evaluate, runtime
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from xrelay.dialects import regions, vision
+from xrelay.dialects.vision import nms as vision
+from xrelay.dialects.vision import regions
 from xrelay.interpreters.arrays import Array
 
 run_settings = settings(

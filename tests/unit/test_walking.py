@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.analysis.verification import verify, verify_program
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.verification import verify, verify_program
+from xrelay.analysis.facts.walking import walk
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass

@@ -11,7 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import close, runtime, same, sample
 
-from xrelay.dialects import conv, conv_packed, pool, qnn_products, upsampling
+from xrelay.dialects.conv import conv
+from xrelay.dialects.conv import packed as conv_packed
+from xrelay.dialects.nn import upsampling
+from xrelay.dialects.pool import pool
+from xrelay.dialects.qnn import products as qnn_products
 
 run_settings = settings(deadline=None, derandomize=True, max_examples=30)
 seeds = st.integers(0, 2**32)

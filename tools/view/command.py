@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from xrelay.collector import collector_paused
 from xrelay.compiler import preparation, read_model, run_passes
-from xrelay.lowering.fuse_composites import FuseCompositesPass
+from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.options import Progress
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments

@@ -19,18 +19,18 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from xrelay.analysis.fusion import (
+from xrelay.analysis.facts.scopes import has_flag
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.fusion.plan import (
     FusionGroup,
     FusionOptions,
     FusionPlan,
     fusion_blocks,
     plan_fusion,
 )
-from xrelay.analysis.scopes import has_flag
-from xrelay.analysis.walking import walk
-from xrelay.dialects.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core import (
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.values import (
     INLINE_ELEMENTS,
     BlobAttr,
     CalledBodyOp,

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from xdsl.ir import Operation
 
-from xrelay.analysis.fusion import FusionNode, FusionPlan, Refusal
+from xrelay.analysis.fusion.plan import FusionNode, FusionPlan, Refusal
 from xrelay.dialects.traits import OpPatternKind
 
 Role: TypeAlias = Literal["operator", "input", "constant", "output"]

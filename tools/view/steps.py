@@ -9,9 +9,9 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xrelay.analysis.walking import walk
+from xrelay.analysis.facts.walking import walk
 from xrelay.compiler import kernel_options, run_passes
-from xrelay.lowering.program import Step, entry_function, lower_function
+from xrelay.lowering.program.program import Step, entry_function, lower_function
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.reading import read_source
 from xrelay.tools.errors import BAD_INPUT, CommandFailed

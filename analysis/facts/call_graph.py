@@ -1,0 +1,110 @@
+"""Which functions of a module use which: by calls, as values, or in any other way that names them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
+
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.walking import walk
+
+
+def symbols_in(attributes: Iterable[Attribute]) -> Iterator[str]:
+    """The symbols that some attributes name."""
+    pending = list(attributes)[::-1]
+    while pending:
+        attribute = pending.pop()
+        match attribute:
+            case SymbolRefAttr():
+                yield attribute.root_reference.data
+            case ArrayAttr():
+                pending.extend(reversed(attribute.data))
+            case DictionaryAttr():
+                pending.extend(reversed(list(attribute.data.values())))
+            case _:
+                pass
+
+
+def symbols_used(op: Operation) -> dict[str, None]:
+    """The symbols that an operation and those within it name, in order."""
+    found: dict[str, None] = {}
+    for each in walk(op):
+        found.update(dict.fromkeys(symbols_in(each.properties.values())))
+        found.update(dict.fromkeys(symbols_in(each.attributes.values())))
+    return found
+
+
+@dataclass(frozen=True)
+class CallGraph:
+    """The functions at the top of a module."""
+
+    functions: dict[str, func.FuncOp]
+    uses: dict[str, tuple[str, ...]]
+    """For each function the functions that it uses, in the order of the first use."""
+    used_elsewhere: frozenset[str]
+    """What operations of the module that are no functions use."""
+
+    @classmethod
+    def of_module(cls, module: ModuleOp) -> "CallGraph":
+        """The call graph of a module."""
+        ops = list(module.body.block.ops)
+        functions = {op.sym_name.data: op for op in ops if isinstance(op, func.FuncOp)}
+        uses = {
+            name: tuple(symbol for symbol in symbols_used(op) if symbol in functions)
+            for name, op in functions.items()
+        }
+        elsewhere = [symbols_used(op) for op in ops if not isinstance(op, func.FuncOp)]
+        return cls(functions, uses, frozenset(name for names in elsewhere for name in names))
+
+    def reachable(self, entries: Iterable[str]) -> set[str]:
+        """The functions that some functions need, they included."""
+        pending = [name for name in entries if name in self.functions]
+        found = set(pending)
+        while pending:
+            new = [name for name in self.uses[pending.pop()] if name not in found]
+            found.update(new)
+            pending.extend(new)
+        return found
+
+    def callees_first(self) -> list[str]:
+        """All functions, each after those that it uses; in a circle one of them comes first."""
+        order: list[str] = []
+        seen: set[str] = set()
+        for start in self.functions:
+            if start in seen:
+                continue
+            seen.add(start)
+            path = [(start, iter(self.uses[start]))]
+            while path:
+                name, uses = path[-1]
+                other = next((use for use in uses if use not in seen), None)
+                if other is None:
+                    path.pop()
+                    order.append(name)
+                else:
+                    seen.add(other)
+                    path.append((other, iter(self.uses[other])))
+        return order
+
+    def inlinable(self, *, calls: bool = False) -> dict[str, func.FuncOp]:
+        """
+        The functions that can be inlined: with the attribute `Inline`, a body of one block, and uses
+        of such functions only, so that no recursion is among them. Callees come first. With `calls`
+        also those without the attribute, unless another compiler takes them.
+        """
+        found: dict[str, func.FuncOp] = {}
+        for name in self.callees_first():
+            function = self.functions[name]
+            if (
+                (
+                    has_flag(function, ("Inline",))
+                    or calls
+                    and not has_flag(function, SKIPPED_FUNCTIONS)
+                )
+                and len(function.body.blocks) == 1
+                and all(use in found for use in self.uses[name])
+            ):
+                found[name] = function
+        return found

@@ -1,0 +1,30 @@
+"""Constants whose elements are all one number."""
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.interpreters.arrays import BFLOAT16, constant_array, dtype_of, held_elements
+from xrelay.interpreters.numerics import is_float
+
+
+def rounding(value: SSAValue) -> float:
+    """How far a number in the type of a tensor may be from the one that was meant, relatively."""
+    assert is_tensor_type(value.type)
+    dtype = dtype_of(value.type.element_type)
+    if not is_float(dtype):
+        return 0.0
+    return 2.0**-6 if dtype == BFLOAT16 else 2 * float(np.finfo(dtype).eps)
+
+
+def number_of(value: SSAValue) -> float | None:
+    """The number that all elements of a small or uniform constant are, None for other values."""
+    op = value.owner
+    if not isinstance(op, ConstantOp) or isinstance(op.value, BlobAttr):
+        return None
+    array = held_elements(constant_array(op))
+    if array.size == 0 or not np.all(array == array.flat[0]):
+        return None
+    first = array.flat[0].item()
+    return float(first) if isinstance(first, float | int) else None

@@ -1,0 +1,37 @@
+"""Names: those of functions that passes add to a module, and those of operations in messages."""
+
+import re
+from collections.abc import Container
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation
+
+from xrelay.analysis.facts.walking import walk
+
+
+def sanitized(name: str) -> str:
+    """A name of letters, digits and underscores, which does not begin with a digit."""
+    name = re.sub(r"[^0-9A-Za-z_]", "_", name)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def unused_name(name: str, used: Container[str]) -> str:
+    """A name, with a number behind it when it is used already."""
+    chosen, count = name, 0
+    while chosen in used:
+        count += 1
+        chosen = f"{name}_{count}"
+    return chosen
+
+
+def module_symbols(module: ModuleOp) -> set[str]:
+    """The names that the operations of a module define."""
+    found = (op.properties.get("sym_name") for op in walk(module))
+    return {name.data for name in found if isinstance(name, StringAttr)}
+
+
+def described(op: Operation) -> str:
+    """An operation in messages: its name, that of its result, and the place that it comes from."""
+    hint = next((result.name_hint for result in op.results if result.name_hint), None)
+    place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"
+    return f"{op.name}{f' %{hint}' if hint else ''}{place}"

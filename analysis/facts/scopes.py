@@ -1,0 +1,85 @@
+"""Which parts of a program belong to somebody else and are not rewritten."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation
+from xdsl.traits import IsolatedFromAbove
+
+from xrelay.dialects.core.values import CompositeOp, FusedOp
+
+SKIPPED_FUNCTIONS = ("Compiler", "Extern", "SkipOptimization")
+"""Attributes of functions that Relay's function passes leave alone."""
+
+UNFUSED_FUNCTIONS = (*SKIPPED_FUNCTIONS, "Primitive")
+"""Attributes of functions whose operators are not rewritten one by one."""
+
+
+def has_flag(op: Operation, names: Sequence[str]) -> bool:
+    """Whether one of some attributes of `op` is set, to something other than 0 or false."""
+    for name in names:
+        value = op.attributes.get(name)
+        if value is not None and not (isinstance(value, IntegerAttr) and value.value.data == 0):
+            return True
+    return False
+
+
+def keeps_body(op: Operation) -> bool:
+    """
+    Whether simplifications leave the body of `op` as it is: that of `relay.fused`, of
+    `relay.composite`, which a backend knows by its shape, and of functions that have one of the
+    UNFUSED_FUNCTIONS attributes.
+    """
+    return isinstance(op, FusedOp) or belongs_to_backend(op)
+
+
+def belongs_to_backend(op: Operation) -> bool:
+    """Whether `op` is a composite or a function for another compiler."""
+    if isinstance(op, func.FuncOp):
+        return has_flag(op, UNFUSED_FUNCTIONS)
+    return isinstance(op, CompositeOp)
+
+
+class Within:
+    """
+    Whether operations and blocks are within an operation for which a condition holds, in constant time for each however deep
+    it is: the answer is the same for a whole block, and remembered. For as long as no block moves into or
+    out of such an operation.
+    """
+
+    def __init__(self, condition: Callable[[Operation], bool]):
+        self.condition = condition
+        self.known: dict[Block, bool] = {}
+        """The blocks of which the answer is known."""
+
+    def __call__(self, node: Operation | Block) -> bool:
+        passed: list[Block] = []
+        block = node.parent if isinstance(node, Operation) else node
+        while block is not None and block not in self.known:
+            passed.append(block)
+            parent = block.parent_op()
+            if parent is not None and self.condition(parent):
+                self.known[block] = True
+            else:
+                block = None if parent is None else parent.parent
+        answer = block is not None and self.known[block]
+        self.known.update(dict.fromkeys(passed, answer))
+        return answer
+
+
+def in_evaluation_order(function: func.FuncOp) -> Iterator[Operation]:
+    """
+    The operations of a function, those in the regions of another one before it, as Relay visits
+    expressions. Isolated bodies, as of `relay.fused`, are not entered.
+    """
+    pending = [op for block in function.body.blocks for op in block.ops][::-1]
+    entered: set[Operation] = set()
+    while pending:
+        op = pending[-1]
+        if op.regions and op not in entered and not op.has_trait(IsolatedFromAbove):
+            entered.add(op)
+            inner = [child for region in op.regions for b in region.blocks for child in b.ops]
+            pending.extend(reversed(inner))
+            continue
+        yield pending.pop()

@@ -1,0 +1,262 @@
+"""
+The regions of a function that `compiler_begin` and `compiler_end` enclose.
+
+    %b = compiler_begin %x "a"     ┐ region 0, which begins a new one
+    %c = compiler_begin %y "a"     │ region 1
+    %0 = relay.add %b, %c          │ joins its operands' regions: 1 becomes part of 0
+    %e = compiler_end %0 "a"       ┘ an output of region 0; what uses %e is outside
+
+A region has a number, a compiler, operations, inputs (begins) and outputs (ends). Every begin starts a
+region with the next number; any other operation joins the region of its first operand that is in one,
+and the regions of its other operands become part of it, their inputs and outputs behind its own. What
+only uses ends, parameters and the like is in no region.
+
+The walk visits every use once, and regions are joined in constant time.
+
+Source: Relay's AnnotatedRegionSet, which searches all regions for an operation, does not compare the
+compilers of regions that it joins, and crashes on other malformed annotations.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from xdsl.dialects import func
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.traits import IsolatedFromAbove, IsTerminator
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.facts.dependencies import Dependencies, keeps_place
+from xrelay.analysis.facts.names import described
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.functional import ApplyOp
+
+
+@dataclass(eq=False)
+class CompilerRegion:
+    """A part of a function for one compiler."""
+
+    id: int
+    """Its number in the function: how many begins come before its first."""
+    compiler: str
+    function: str
+    """The name of the function."""
+    inputs: list[CompilerBeginOp] = field(default_factory=list[CompilerBeginOp])
+    outputs: list[CompilerEndOp] = field(default_factory=list[CompilerEndOp])
+    """Empty when nothing uses the region."""
+    ops: list[Operation] = field(default_factory=list[Operation])
+    """Its operations in the order of the program, begins and ends included."""
+
+    def __str__(self) -> str:
+        return f"region {self.id} of compiler '{self.compiler}' in @{self.function}"
+
+    @property
+    def results(self) -> list[SSAValue]:
+        """The values that leave the region, each once, in the order of its outputs."""
+        return list(dict.fromkeys(end.data for end in self.outputs))
+
+
+@dataclass(frozen=True)
+class CompilerRegionSet:
+    """The regions of a function, by number."""
+
+    function: func.FuncOp
+    regions: tuple[CompilerRegion, ...]
+    of: dict[Operation, CompilerRegion]
+    """The region of each operation that is in one."""
+
+
+def source_of(value: SSAValue) -> SSAValue:
+    """The value itself, without the borders of regions that it passed."""
+    while isinstance(value.owner, CompilerAnnotationOp):
+        value = value.owner.data
+    return value
+
+
+def outside_operands(op: Operation) -> Iterator[SSAValue]:
+    """The operands of an operation, and what the blocks within it end with."""
+    yield from op.operands
+    if not op.has_trait(IsolatedFromAbove):
+        for region in op.regions:
+            for block in region.blocks:
+                if block.last_op is not None and block.last_op.has_trait(IsTerminator):
+                    yield from block.last_op.operands
+
+
+@dataclass
+class _Part:
+    """A region that grows; when it becomes part of another one, `into` is that one."""
+
+    id: int
+    compiler: str
+    begins: tuple[CompilerBeginOp, CompilerBeginOp]
+    """The first and the last input."""
+    ends: tuple[CompilerEndOp, CompilerEndOp] | None = None
+    into: "_Part | None" = None
+
+
+@dataclass
+class _Creator:
+    """The walk over one function."""
+
+    function: func.FuncOp
+    part_of: dict[Operation, _Part] = field(default_factory=dict[Operation, _Part])
+    next_begin: dict[CompilerBeginOp, CompilerBeginOp] = field(
+        default_factory=dict[CompilerBeginOp, CompilerBeginOp]
+    )
+    """The inputs and outputs of a region are chains, which are joined in constant time."""
+    next_end: dict[CompilerEndOp, CompilerEndOp] = field(
+        default_factory=dict[CompilerEndOp, CompilerEndOp]
+    )
+    count: int = 0
+
+    def find(self, op: Operation) -> _Part | None:
+        part = self.part_of.get(op)
+        if part is None:
+            return None
+        while part.into is not None:
+            if part.into.into is not None:
+                part.into = part.into.into
+            part = part.into
+        return part
+
+    def open_region(self, value: SSAValue) -> _Part | None:
+        """The region that a use of `value` is in."""
+        if isinstance(value, OpResult) and not isinstance(value.op, CompilerEndOp):
+            return self.find(value.op)
+        return None
+
+    def visit(self, op: Operation) -> None:
+        match op:
+            case CompilerBeginOp():
+                self.refuse_open(op)
+                self.part_of[op] = _Part(self.count, op.compiler.data, (op, op))
+                self.count += 1
+            case CompilerEndOp():
+                self.end(op)
+            case _ if op.has_trait(IsTerminator):
+                # Those of blocks inside of an operation count as its operands.
+                if op.parent_op() is self.function:
+                    self.refuse_open(op)
+            case _:
+                self.join(op)
+
+    def refuse_open(self, op: Operation) -> None:
+        for value in op.operands:
+            part = self.open_region(value)
+            if part is not None:
+                assert isinstance(value, OpResult)
+                raise self.error(
+                    op,
+                    f"uses {described(value.op)} of {self.text(part)}, which no compiler_end leaves",
+                )
+
+    def end(self, op: CompilerEndOp) -> None:
+        part = self.open_region(op.data)
+        if part is None:
+            raise self.error(
+                op,
+                f"in @{self.function.sym_name.data} ends a region of compiler "
+                f"'{op.compiler.data}' that no compiler_begin begins",
+            )
+        if part.compiler != op.compiler.data:
+            raise self.error(op, f"is for compiler '{op.compiler.data}' and ends {self.text(part)}")
+        self.part_of[op] = part
+        if part.ends is None:
+            part.ends = (op, op)
+        else:
+            self.next_end[part.ends[1]] = op
+            part.ends = (part.ends[0], op)
+
+    def join(self, op: Operation) -> None:
+        values = list(outside_operands(op))
+        if isinstance(op, ApplyOp):
+            values = values[1:]  # The function that it calls is no value of the region.
+        parts = [self.open_region(value) for value in values]
+        first = next((part for part in parts if part is not None), None)
+        if first is None:
+            return
+        for index, part in enumerate(parts):
+            if part is None:
+                raise self.error(
+                    op,
+                    f"is in {self.text(first)}, and its operand {index} enters without "
+                    "compiler_begin",
+                )
+            if part.compiler != first.compiler:
+                raise self.error(op, f"is in {self.text(first)} and in {self.text(part)}")
+            self.merge(part, first)
+        self.part_of[op] = first
+
+    def merge(self, part: _Part, into: _Part) -> None:
+        while part.into is not None:
+            part = part.into
+        if part is into:
+            return
+        self.next_begin[into.begins[1]] = part.begins[0]
+        into.begins = (into.begins[0], part.begins[1])
+        if part.ends is not None:
+            if into.ends is None:
+                into.ends = part.ends
+            else:
+                self.next_end[into.ends[1]] = part.ends[0]
+                into.ends = (into.ends[0], part.ends[1])
+        part.into = into
+
+    def text(self, part: _Part) -> str:
+        return str(CompilerRegion(part.id, part.compiler, self.function.sym_name.data))
+
+    def error(self, op: Operation, message: str) -> DiagnosticException:
+        return DiagnosticException(f"{described(op)} {message}")
+
+    def finished(self) -> CompilerRegionSet:
+        """The regions, without inputs that are outputs of the same region."""
+        found: dict[int, CompilerRegion] = {}
+        of: dict[Operation, CompilerRegion] = {}
+        name = self.function.sym_name.data
+        for op in self.part_of:
+            part = self.find(op)
+            assert part is not None
+            if part.id not in found:
+                found[part.id] = CompilerRegion(part.id, part.compiler, name)
+                found[part.id].inputs.extend(_chain(*part.begins, self.next_begin))
+                if part.ends is not None:
+                    found[part.id].outputs.extend(_chain(*part.ends, self.next_end))
+            if part.ends is None and keeps_place(op):
+                raise self.error(
+                    op, f"has effects and is in {found[part.id]}, which no compiler_end leaves"
+                )
+            of[op] = found[part.id]
+            found[part.id].ops.append(op)
+        regions = tuple(found[number] for number in sorted(found))
+        for region in regions:
+            for begin in region.inputs:
+                source = begin.data.owner
+                if isinstance(source, CompilerEndOp) and of.get(source) is region:
+                    raise self.error(begin, f"enters {region}, which its operand has just left")
+        return CompilerRegionSet(self.function, regions, of)
+
+
+_Border = TypeVar("_Border", bound=Operation)
+
+
+def _chain(first: _Border, last: _Border, following: dict[_Border, _Border]) -> Iterator[_Border]:
+    while first is not last:
+        yield first
+        first = following[first]
+    yield last
+
+
+def compiler_regions(function: func.FuncOp) -> CompilerRegionSet:
+    """
+    The regions of a function. The order of regions, operations, inputs and outputs follows from the
+    order of the program.
+
+    Raises DiagnosticException, with the operation and the region, for a begin without end (of a region
+    that something outside uses or that has effects), an end without begin, and an operation that is in regions of different compilers, or in one by some of its
+    operands only.
+    """
+    creator = _Creator(function)
+    for op in Dependencies.of_function(function).visited():
+        creator.visit(op)
+    return creator.finished()

@@ -1,0 +1,485 @@
+"""
+Constants, tuples, references and function-like operators of the relay dialect.
+
+`relay.fused` is Relay's `Primitive` function literal called in place, `relay.composite` its
+`Composite` one.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TypeGuard, cast
+
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    TupleType,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import (
+    Attribute,
+    Block,
+    Data,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+    TypeAttribute,
+)
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    param_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryReadEffect,
+    MemoryWriteEffect,
+    Pure,
+    RecursiveMemoryEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_result_def, tuple_operand_def, tuple_type
+from xrelay.dialects.shapes import compatible, element_count, integer, is_tensor_type
+from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
+
+INLINE_ELEMENTS = 16
+"""Constants with at most this many elements, and splats, are printed with their values."""
+
+
+ONNX_NAME = "onnx.name"
+"""The argument and result attribute that keeps the name of a tensor in its ONNX model."""
+
+
+class Blob:
+    """
+    The bytes of a large constant: little-endian elements in row-major order, kept once.
+
+    `data` is None when the constant was read from text that names it without its bytes.
+    Two blobs are equal when their digests are.
+    """
+
+    __slots__ = ("_key", "data")
+
+    def __init__(self, data: bytes | memoryview | None, key: str | None = None):
+        if data is None and key is None:
+            raise ValueError("a blob has bytes or a key")
+        self.data = data
+        self._key = key
+
+    @property
+    def key(self) -> str:
+        """The name under which text and side files know these bytes: their BLAKE2b digest."""
+        if self._key is None:
+            assert self.data is not None
+            self._key = blake2b(self.data, digest_size=16).hexdigest()
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Blob) and self.key == other.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@irdl_attr_definition
+class BlobAttr(Data[Blob]):
+    """
+    The value of a large constant, `#relay.blob<"digest">`. The text names the bytes and does not
+    contain them; they travel in a side file (`xrelay compile -o model.mlir` writes one).
+    """
+
+    name = "relay.blob"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Blob:
+        with parser.in_angle_brackets():
+            return Blob(None, parser.parse_str_literal("digest of the constant's bytes"))
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.data.key)
+
+
+@irdl_attr_definition
+class RefType(ParametrizedAttribute, TypeAttribute):
+    """A mutable cell that holds a value (Relay's `ref(T)`)."""
+
+    name = "relay.ref"
+    value: Attribute = param_def(AnyAttr())
+
+
+def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[AnyDenseElement]]:
+    """Whether a constant holds its elements in the attribute itself, not in a blob."""
+    return isinstance(value, DenseIntOrFPElementsAttr)
+
+
+def stored_bytes(value: Attribute) -> int:
+    """The size of what a constant keeps; one number that fills a tensor is kept once."""
+    if isinstance(value, BlobAttr):
+        return 0 if value.data.data is None else memoryview(value.data.data).nbytes
+    return len(value.data.data) if is_dense(value) else 0
+
+
+def _ref_operand_def() -> SSAValue[RefType]:
+    """A reference operand. Unlike `operand_def`, its type is known to type checkers."""
+    return cast(SSAValue[RefType], operand_def(RefType))
+
+
+@irdl_op_definition
+class ConstantOp(RelayOp):
+    """
+    A constant tensor. Small ones and splats hold a dense attribute, others a blob.
+
+    Source: Relay's `Constant`.
+    """
+
+    name = "relay.constant"
+
+    value = prop_def(Attribute)
+    result = tensor_result_def()
+    # Fusion gives scalar constants the kind elementwise: see xrelay.analysis.fusion.plan.
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+
+    def __init__(self, value: Attribute, result_type: TensorType[Attribute] | None = None):
+        super().__init__([], {"value": value}, result_type)
+
+    # A dense attribute carries its type and a blob does not, which no assembly_format expresses.
+    @classmethod
+    def parse(cls, parser: Parser) -> "ConstantOp":
+        attributes = parser.parse_optional_attr_dict()
+        value = parser.parse_attribute()
+        result_type: Attribute | None = None
+        if not is_dense(value):
+            parser.parse_punctuation(":")
+            position = parser.pos
+            result_type = parser.parse_type()
+            if not is_tensor_type(result_type):
+                parser.raise_error("expected a tensor type", position, parser.pos)
+        op = cls(value, result_type)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        if not is_dense(self.value):
+            printer.print_string(" : ")
+            printer.print_attribute(self.result.type)
+
+    def infer_type(self) -> Attribute:
+        if is_dense(self.value):
+            return TensorType(self.value.get_element_type(), self.value.get_shape())
+        return self.result.type
+
+    def verify_(self) -> None:
+        if not is_dense(self.value) and not isinstance(self.value, BlobAttr):
+            raise VerifyException(f"'value' is {self.value}, expected dense<…> or #relay.blob<…>")
+        if not self.result.type.has_static_shape():
+            raise VerifyException(f"result type is {self.result.type}, expected a static shape")
+        super().verify_()
+        if isinstance(self.value, BlobAttr) and self.value.data.data is not None:
+            expected = element_count(self.result.type.get_shape()) * element_bytes(
+                self.result.type.element_type
+            )
+            if len(self.value.data.data) != expected:
+                raise VerifyException(
+                    f"'value' has {len(self.value.data.data)} bytes, {self.result.type} "
+                    f"has {expected}"
+                )
+
+
+def element_bytes(dtype: Attribute) -> int:
+    """Bytes that one element takes in a constant or a buffer. Bools take one byte."""
+    size = getattr(dtype, "size", None)
+    if not isinstance(size, int):
+        raise VerifyException(f"element type {dtype} has no size")
+    return size
+
+
+@irdl_op_definition
+class TupleOp(RelayOp):
+    """
+    A tuple of values.
+
+    Source: Relay's `Tuple`.
+    """
+
+    name = "relay.tuple"
+
+    fields = var_operand_def()
+    result = result_def(TupleType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.TUPLE))
+    assembly_format = "($fields^)? attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, fields: Sequence[Value]):
+        super().__init__([list(fields)])
+
+    def infer_type(self) -> Attribute:
+        return tuple_type(self.fields.types)
+
+
+@irdl_op_definition
+class TupleGetItemOp(RelayOp):
+    """
+    One field of a tuple.
+
+    Source: Relay's `TupleGetItem`.
+    """
+
+    name = "relay.tuple_get_item"
+
+    tuple_value = tuple_operand_def()
+    index = prop_def(IntegerAttr.constr(i64))
+    result = result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$tuple_value `[` $index `]` attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, tuple_value: Value, index: int):
+        super().__init__([tuple_value], {"index": integer(index)})
+
+    def infer_type(self) -> Attribute:
+        fields = self.tuple_value.type.types.data
+        index = self.index.value.data
+        if not 0 <= index < len(fields):
+            raise VerifyException(f"'index' is {index}, the tuple has {len(fields)} fields")
+        return fields[index]
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of `relay.fused` and `relay.composite` with its one result."""
+
+    name = "relay.yield"
+
+    value = operand_def()
+    traits = traits_def(
+        Pure(), IsTerminator(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational()
+    )
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: Value):
+        super().__init__(operands=[value])
+
+
+class CalledBodyOp(IRDLOperation):
+    """A function literal called in place: block arguments are its parameters."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    args = var_operand_def()
+    result = result_def()
+    body = region_def("single_block")
+
+    @property
+    def block(self) -> Block:
+        """The block of the body."""
+        return self.body.block
+
+    @property
+    def yielded(self) -> SSAValue:
+        """The value in the body that becomes the result."""
+        terminator = self.block.last_op
+        assert isinstance(terminator, YieldOp)
+        return terminator.value
+
+    def verify_(self) -> None:
+        if not isinstance(self.block.last_op, YieldOp):
+            raise VerifyException("the body does not end with relay.yield")
+        params = self.block.args
+        if len(params) != len(self.args):
+            raise VerifyException(
+                f"the body has {len(params)} parameters, {len(self.args)} arguments are given"
+            )
+        for i, (param, arg) in enumerate(zip(params, self.args, strict=True)):
+            if not compatible(param.type, arg.type):
+                raise VerifyException(
+                    f"parameter {i} has type {param.type}, its argument {arg.type}"
+                )
+        if not compatible(self.yielded.type, self.result.type):
+            raise VerifyException(
+                f"result type is {self.result.type}, the body yields {self.yielded.type}"
+            )
+
+
+@irdl_op_definition
+class FusedOp(CalledBodyOp):
+    """
+    Operators that become one kernel. The body is isolated: it uses its parameters only.
+
+    `reshape_only` says that every operator of the body only changes the shape, so that no
+    kernel is needed.
+
+    Source: Relay's `Function` with `Primitive=1`, and `relay.reshape_only=1`.
+    """
+
+    name = "relay.fused"
+
+    reshape_only = opt_prop_def(UnitAttr)
+    traits = traits_def(
+        RecursiveMemoryEffect(),
+        IsolatedFromAbove(),
+        HasPatternKind(OpPatternKind.OPAQUE),
+    )
+    assembly_format = "($args^)? attr-dict-with-keyword `:` functional-type($args, results) $body"
+
+    def __init__(
+        self,
+        args: Sequence[Value],
+        body: Region,
+        result_type: Attribute,
+        *,
+        reshape_only: bool = False,
+    ):
+        super().__init__(
+            operands=[list(args)],
+            result_types=[result_type],
+            regions=[body],
+            properties={"reshape_only": UnitAttr() if reshape_only else None},
+        )
+
+
+@irdl_op_definition
+class CompositeOp(CalledBodyOp):
+    """
+    Operators that a backend knows as one, under the name `composite` ("dnnl.conv2d_relu").
+
+    Source: Relay's `Function` with `Composite="…"`; `partitioned_from_pattern` is its
+    `PartitionedFromPattern`.
+    """
+
+    name = "relay.composite"
+
+    composite = prop_def(StringAttr)
+    partitioned_from_pattern = opt_prop_def(StringAttr)
+    traits = traits_def(
+        RecursiveMemoryEffect(),
+        IsolatedFromAbove(),
+        HasPatternKind(OpPatternKind.OPAQUE),
+    )
+    assembly_format = (
+        "$composite ($args^)? attr-dict-with-keyword `:` functional-type($args, results) $body"
+    )
+
+    def __init__(
+        self,
+        composite: str,
+        args: Sequence[Value],
+        body: Region,
+        result_type: Attribute,
+        *,
+        partitioned_from_pattern: str | None = None,
+    ):
+        super().__init__(
+            operands=[list(args)],
+            result_types=[result_type],
+            regions=[body],
+            properties={
+                "composite": StringAttr(composite),
+                "partitioned_from_pattern": None
+                if partitioned_from_pattern is None
+                else StringAttr(partitioned_from_pattern),
+            },
+        )
+
+
+@irdl_op_definition
+class RefCreateOp(RelayOp):
+    """
+    A new mutable cell that holds `value`.
+
+    Source: Relay's `RefCreate`.
+    """
+
+    name = "relay.ref_create"
+
+    value = operand_def()
+    result = result_def(RefType)
+    traits = traits_def(MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$value attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, value: Value):
+        super().__init__([value])
+
+    def infer_type(self) -> Attribute:
+        return RefType(self.value.type)
+
+
+@irdl_op_definition
+class RefReadOp(RelayOp):
+    """
+    The value that a cell holds.
+
+    Source: Relay's `RefRead`.
+    """
+
+    name = "relay.ref_read"
+
+    ref = _ref_operand_def()
+    result = result_def()
+    traits = traits_def(MemoryReadEffect(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$ref attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, ref: Value):
+        super().__init__([ref])
+
+    def infer_type(self) -> Attribute:
+        return self.ref.type.value
+
+
+@irdl_op_definition
+class RefWriteOp(RelayOp):
+    """
+    Stores `value` in a cell. The result is the empty tuple.
+
+    Source: Relay's `RefWrite`.
+    """
+
+    name = "relay.ref_write"
+
+    ref = _ref_operand_def()
+    value = operand_def()
+    result = result_def(TupleType)
+    traits = traits_def(MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$ref `,` $value attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, ref: Value, value: Value):
+        super().__init__([ref, value])
+
+    def infer_type(self) -> Attribute:
+        if not compatible(self.ref.type.value, self.value.type):
+            raise VerifyException(
+                f"the cell holds {self.ref.type.value}, 'value' is {self.value.type}"
+            )
+        return tuple_type([])
+
+
+CORE_OPS = (
+    CompositeOp,
+    ConstantOp,
+    FusedOp,
+    RefCreateOp,
+    RefReadOp,
+    RefWriteOp,
+    TupleGetItemOp,
+    TupleOp,
+    YieldOp,
+)
+CORE_ATTRS = (BlobAttr, RefType)

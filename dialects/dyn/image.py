@@ -1,0 +1,198 @@
+"""Resizing of images and volumes, with the sizes of the results as operands."""
+
+from collections.abc import Sequence
+from functools import partial
+from math import isfinite
+from typing import ClassVar
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, f64, i1, i64
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.constants import constant_numbers
+from xrelay.dialects.dyn.base import UNKNOWN, DynamicOp, Number, type_of_result
+from xrelay.dialects.image.resize import Resize2DOp
+from xrelay.dialects.nn.upsampling import Upsampling3DOp
+from xrelay.dialects.shapes import (
+    integer,
+    is_tensor_type,
+    real,
+    string,
+    tensor_type,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
+
+
+@irdl_op_definition
+class DynResize2DOp(DynamicOp):
+    """
+    `relay.image.resize2d` with the height and width, `size` (two numbers), and the region `roi` (four
+    numbers) as operands.
+
+    Source: Relay's `dyn.image.resize2d`, ONNX's Resize.
+    """
+
+    name = "relay.dyn.image.resize2d"
+    DECIDING: ClassVar[tuple[str, ...]] = ("size", "roi")
+
+    data = tensor_operand_def()
+    size = tensor_operand_def()
+    roi = tensor_operand_def()
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    method = prop_def(StringAttr, default_value=string("linear"))
+    coordinate_transformation_mode = prop_def(StringAttr, default_value=string("half_pixel"))
+    rounding_method = prop_def(StringAttr, default_value=string("round"))
+    cubic_alpha = prop_def(FloatAttr.constr(f64), default_value=real(-0.5))
+    cubic_exclude = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    extrapolation_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
+    out_dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    assembly_format = "$data `,` $size `,` $roi attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        size: Value,
+        roi: Value,
+        *,
+        layout: str = "NCHW",
+        method: str = "linear",
+        coordinate_transformation_mode: str = "half_pixel",
+        rounding_method: str = "round",
+        cubic_alpha: float = -0.5,
+        cubic_exclude: int = 0,
+        extrapolation_value: float = 0.0,
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, size, roi],
+            {
+                "layout": string(layout),
+                "method": string(method),
+                "coordinate_transformation_mode": string(coordinate_transformation_mode),
+                "rounding_method": string(rounding_method),
+                "cubic_alpha": real(cubic_alpha),
+                "cubic_exclude": integer(cubic_exclude),
+                "extrapolation_value": real(extrapolation_value),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        size, roi = numbers
+        return self._static(kept[0], _lengths(size), list(map(float, roi)))
+
+    def _static(self, data: SSAValue, size: Sequence[int], roi: Sequence[float]) -> Resize2DOp:
+        return Resize2DOp(
+            data,
+            size,
+            roi=roi,
+            layout=self.layout.data,
+            method=self.method.data,
+            coordinate_transformation_mode=self.coordinate_transformation_mode.data,
+            rounding_method=self.rounding_method.data,
+            cubic_alpha=self.cubic_alpha.value.data,
+            cubic_exclude=self.cubic_exclude.value.data,
+            extrapolation_value=self.extrapolation_value.value.data,
+            out_dtype=self.out_dtype,
+        )
+
+    def unknown_type(self) -> Attribute:
+        for name, value, count in (("size", self.size, 2), ("roi", self.roi, 4)):
+            type_ = tensor_type(value, f"'{name}'")
+            if type_.get_shape() != (count,) or type_.element_type == i1:
+                raise VerifyException(f"'{name}' is {type_}, expected {count} numbers")
+        known = constant_numbers(self.size)
+        size = [1, 1] if known is None else _lengths(known)
+        # Refuses layouts and methods that the operator has not.
+        static = type_of_result(partial(self._static, size=size, roi=[0.0] * 4), [self.data])
+        return static if known is not None else _resized(static, self.layout, "HW")
+
+
+@irdl_op_definition
+class DynUpsampling3DOp(DynamicOp):
+    """
+    `relay.nn.upsampling3d` with the scales as operands: floating-point scalars.
+
+    Source: Relay's `dyn.nn.upsampling3d`.
+    """
+
+    name = "relay.dyn.nn.upsampling3d"
+    DECIDING: ClassVar[tuple[str, ...]] = ("scale_d", "scale_h", "scale_w")
+
+    data = tensor_operand_def()
+    scale_d = tensor_operand_def()
+    scale_h = tensor_operand_def()
+    scale_w = tensor_operand_def()
+    layout = prop_def(StringAttr, default_value=string("NCDHW"))
+    method = prop_def(StringAttr, default_value=string("nearest_neighbor"))
+    coordinate_transformation_mode = prop_def(StringAttr, default_value=string("half_pixel"))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    assembly_format = (
+        "$data `,` $scale_d `,` $scale_h `,` $scale_w attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        scale_d: Value,
+        scale_h: Value,
+        scale_w: Value,
+        *,
+        layout: str = "NCDHW",
+        method: str = "nearest_neighbor",
+        coordinate_transformation_mode: str = "half_pixel",
+    ):
+        super().__init__(
+            [data, scale_d, scale_h, scale_w],
+            {
+                "layout": string(layout),
+                "method": string(method),
+                "coordinate_transformation_mode": string(coordinate_transformation_mode),
+            },
+        )
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return self._static(kept[0], [float(scale[0]) for scale in numbers])
+
+    def _static(self, data: SSAValue, scales: Sequence[float]) -> Upsampling3DOp:
+        return Upsampling3DOp(
+            data,
+            *scales,
+            layout=self.layout.data,
+            method=self.method.data,
+            coordinate_transformation_mode=self.coordinate_transformation_mode.data,
+        )
+
+    def unknown_type(self) -> Attribute:
+        for name, value in zip(self.DECIDING, self.deciding, strict=True):
+            type_ = tensor_type(value, f"'{name}'")
+            if type_.get_num_dims() != 0:
+                raise VerifyException(f"'{name}' is {type_}, expected a scalar")
+        # Refuses layouts and methods that the operator has not.
+        static = type_of_result(partial(self._static, scales=[1.0] * 3), [self.data])
+        return _resized(static, self.layout, "DHW")
+
+
+def _lengths(numbers: Sequence[Number]) -> list[int]:
+    """Numbers as new lengths of axes."""
+    if not all(isfinite(number) and number >= 1 for number in numbers):
+        raise VerifyException(f"'size' is {list(numbers)}, expected positive numbers")
+    return [int(number) for number in numbers]
+
+
+def _resized(type_: Attribute, layout: StringAttr, spatial: str) -> Attribute:
+    """A type of this layout without knowledge of the spatial axes."""
+    assert is_tensor_type(type_)
+    shape = zip(type_.get_shape(), layout.data, strict=True)
+    lengths = [UNKNOWN if letter in spatial else length for length, letter in shape]
+    return TensorType(type_.element_type, lengths)
+
+
+DYN_IMAGE_OPS = (DynResize2DOp, DynUpsampling3DOp)

@@ -1,0 +1,317 @@
+"""Operators on images, indices and orders, with the sizes of their results as operands."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    TupleType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.dyn.base import (
+    UNKNOWN,
+    DynamicOp,
+    Number,
+    integers,
+    known_length,
+    one_integer,
+    type_of_result,
+)
+from xrelay.dialects.nn.upsampling import UpsamplingOp
+from xrelay.dialects.shapes import (
+    boolean,
+    integer,
+    integer_tensor,
+    normalize_axis,
+    ranked,
+    string,
+    with_shape,
+)
+from xrelay.dialects.tensor.creation import OneHotOp, one_hot_dtype
+from xrelay.dialects.tensor.indexing import SparseToDenseOp, require_sparse
+from xrelay.dialects.tensor.sort import TopkOp, top_type
+from xrelay.dialects.tensor.transform import PadOp
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
+
+
+@irdl_op_definition
+class DynPadOp(DynamicOp):
+    """
+    `relay.nn.pad` with the widths as an operand: integers [rank, 2], before and after each axis.
+
+    Source: Relay's `dyn.nn.pad`.
+    """
+
+    name = "relay.dyn.nn.pad"
+    DECIDING: ClassVar[tuple[str, ...]] = ("pad_width",)
+
+    data = tensor_operand_def()
+    pad_width = tensor_operand_def()
+    pad_val = tensor_operand_def()
+    pad_mode = prop_def(StringAttr, default_value=string("constant"))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    assembly_format = (
+        "$data `,` $pad_width `,` $pad_val attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self, data: Value, pad_width: Value, pad_val: Value, *, pad_mode: str = "constant"
+    ):
+        super().__init__([data, pad_width, pad_val], {"pad_mode": string(pad_mode)})
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        widths = integers(numbers[0])
+        pairs = list(zip(widths[::2], widths[1::2], strict=True))
+        return PadOp(kept[0], kept[1], pairs, pad_mode=self.pad_mode.data)
+
+    def unknown_type(self) -> Attribute:
+        data, widths = self.data.type, integer_tensor(self.pad_width, "pad_width")
+        if list(widths.get_shape()) != [data.get_num_dims(), 2]:
+            raise VerifyException(
+                f"'pad_width' is {widths}, expected two integers for each of "
+                f"{data.get_num_dims()} axes"
+            )
+        if self.pad_mode.data not in ("constant", "edge", "reflect"):
+            raise VerifyException(
+                f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
+                '"constant", "edge" and "reflect"'
+            )
+        if self.pad_val.type.get_num_dims() != 0:
+            raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
+        return with_shape(data, [UNKNOWN] * data.get_num_dims())
+
+
+@irdl_op_definition
+class DynUpsamplingOp(DynamicOp):
+    """
+    `relay.nn.upsampling` with the scales as operands: scalars, numbers of any dtype.
+
+    Source: Relay's `dyn.nn.upsampling`.
+    """
+
+    name = "relay.dyn.nn.upsampling"
+    DECIDING: ClassVar[tuple[str, ...]] = ("scale_h", "scale_w")
+
+    data = tensor_operand_def()
+    scale_h = tensor_operand_def()
+    scale_w = tensor_operand_def()
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    method = prop_def(StringAttr, default_value=string("nearest_neighbor"))
+    align_corners = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    assembly_format = (
+        "$data `,` $scale_h `,` $scale_w attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        scale_h: Value,
+        scale_w: Value,
+        *,
+        layout: str = "NCHW",
+        method: str = "nearest_neighbor",
+        align_corners: bool = False,
+    ):
+        super().__init__(
+            [data, scale_h, scale_w],
+            {
+                "layout": string(layout),
+                "method": string(method),
+                "align_corners": boolean(align_corners),
+            },
+        )
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        height, width = (float(scale[0]) for scale in numbers)
+        return self._static(kept[0], height, width)
+
+    def _static(self, data: SSAValue, height: float, width: float) -> UpsamplingOp:
+        return UpsamplingOp(
+            data,
+            height,
+            width,
+            layout=self.layout.data,
+            method=self.method.data,
+            align_corners=bool(self.align_corners.value.data),
+        )
+
+    def unknown_type(self) -> Attribute:
+        for name, value in (("scale_h", self.scale_h), ("scale_w", self.scale_w)):
+            if value.type.get_num_dims() != 0:
+                raise VerifyException(f"'{name}' is {value.type}, expected a scalar")
+        ranked(self.data, "'data'", 4)
+        # Refuses layouts and methods that the operator has not.
+        type_of_result(partial(self._static, height=1.0, width=1.0), [self.data])
+        shape = self.data.type.get_shape()
+        letters = self.layout.data
+        known = [
+            dim if letter in "NC" else UNKNOWN for dim, letter in zip(shape, letters, strict=True)
+        ]
+        return with_shape(self.data.type, known)
+
+
+@irdl_op_definition
+class DynOneHotOp(DynamicOp):
+    """
+    `relay.one_hot` with the depth as an operand: one integer.
+
+    Source: Relay's `dyn.one_hot`.
+    """
+
+    name = "relay.dyn.one_hot"
+    DECIDING: ClassVar[tuple[str, ...]] = ("depth",)
+
+    indices = tensor_operand_def()
+    on_value = tensor_operand_def()
+    off_value = tensor_operand_def()
+    depth = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(
+        Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE), ShapeDataDependent()
+    )
+    assembly_format = (
+        "$indices `,` $on_value `,` $off_value `,` $depth attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        indices: Value,
+        on_value: Value,
+        off_value: Value,
+        depth: Value,
+        *,
+        axis: int = -1,
+        dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [indices, on_value, off_value, depth], {"axis": integer(axis), "dtype": dtype}
+        )
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        depth = int(numbers[0][0])
+        indices, on, off = kept
+        return OneHotOp(indices, on, off, depth, axis=self.axis.value.data, dtype=self.dtype)
+
+    def unknown_type(self) -> Attribute:
+        one_integer(self.depth, "depth")
+        shape = list(integer_tensor(self.indices, "indices").get_shape())
+        dtype = one_hot_dtype(self.on_value, self.off_value, self.dtype)
+        shape.insert(normalize_axis(self.axis.value.data, len(shape) + 1), UNKNOWN)
+        return TensorType(dtype, shape)
+
+
+@irdl_op_definition
+class DynSparseToDenseOp(DynamicOp):
+    """
+    `relay.sparse_to_dense` with the shape of the result as an operand.
+
+    Source: Relay's `dyn.sparse_to_dense`.
+    """
+
+    name = "relay.dyn.sparse_to_dense"
+    DECIDING: ClassVar[tuple[str, ...]] = ("output_shape",)
+
+    sparse_indices = tensor_operand_def()
+    sparse_values = tensor_operand_def()
+    default_value = tensor_operand_def()
+    output_shape = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
+    assembly_format = (
+        "$sparse_indices `,` $sparse_values `,` $default_value `,` $output_shape attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        sparse_indices: Value,
+        sparse_values: Value,
+        default_value: Value,
+        output_shape: Value,
+    ):
+        super().__init__([sparse_indices, sparse_values, default_value, output_shape])
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        indices, values, default = kept
+        return SparseToDenseOp(indices, values, default, integers(numbers[0]))
+
+    def unknown_type(self) -> Attribute:
+        rank = known_length(self.output_shape, "output_shape")
+        require_sparse(self.sparse_indices, self.sparse_values, self.default_value, rank)
+        return TensorType(self.sparse_values.type.element_type, [UNKNOWN] * rank)
+
+
+@irdl_op_definition
+class DynTopkOp(DynamicOp):
+    """
+    `relay.topk` with the number of elements as an operand: one integer.
+
+    Source: Relay's `dyn.topk`.
+    """
+
+    name = "relay.dyn.topk"
+    DECIDING: ClassVar[tuple[str, ...]] = ("k",)
+
+    data = tensor_operand_def()
+    k = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    ret_type = prop_def(StringAttr, default_value=string("both"))
+    is_ascend = prop_def(BoolAttr, default_value=boolean(False))
+    dtype = opt_prop_def(TypeAttribute)
+    result = result_def(TensorType | TupleType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
+    assembly_format = "$data `,` $k attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        k: Value,
+        *,
+        axis: int = -1,
+        ret_type: str = "both",
+        is_ascend: bool = False,
+        dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, k],
+            {
+                "axis": integer(axis),
+                "ret_type": string(ret_type),
+                "is_ascend": boolean(is_ascend),
+                "dtype": dtype,
+            },
+        )
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return TopkOp(
+            kept[0],
+            int(numbers[0][0]),
+            axis=self.axis.value.data,
+            ret_type=self.ret_type.data,
+            is_ascend=bool(self.is_ascend.value.data),
+            dtype=self.dtype,
+        )
+
+    def unknown_type(self) -> Attribute:
+        one_integer(self.k, "k")
+        axis, kind = self.axis.value.data, self.ret_type.data
+        return top_type(self.data.type, UNKNOWN, axis, kind, self.dtype)
+
+
+DYN_SELECT_OPS = (DynOneHotOp, DynPadOp, DynSparseToDenseOp, DynTopkOp, DynUpsamplingOp)

@@ -1,0 +1,365 @@
+"""Operators that create and reshape tensors, with shapes, axes or slices as operands."""
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.dyn.base import (
+    UNKNOWN,
+    DynamicOp,
+    Number,
+    integers,
+    known_length,
+    one_integer,
+)
+from xrelay.dialects.shapes import (
+    boolean,
+    element_count,
+    element_type,
+    int_array,
+    integer,
+    integer_vector,
+    is_tensor_type,
+    normalize_axes,
+    same_dimension,
+    string,
+    with_shape,
+)
+from xrelay.dialects.tensor.creation import FullOp, OnesOp, ZerosOp, filled_dtype
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp, new_axes
+from xrelay.dialects.tensor.transform import BroadcastToOp, StridedSliceOp, TileOp
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ReshapeOnly, ShapeDataDependent
+
+
+@irdl_op_definition
+class DynBroadcastToOp(DynamicOp):
+    """
+    `relay.broadcast_to` with the shape as an operand: integers, as many as the result has axes.
+
+    Source: Relay's `dyn.broadcast_to`.
+    """
+
+    name = "relay.dyn.broadcast_to"
+    DECIDING: ClassVar[tuple[str, ...]] = ("shape",)
+
+    data = tensor_operand_def()
+    shape = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST), ShapeDataDependent())
+    assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, shape: Value):
+        super().__init__([data, shape])
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return BroadcastToOp(kept[0], integers(numbers[0]))
+
+    def unknown_type(self) -> Attribute:
+        return with_shape(self.data.type, [UNKNOWN] * known_length(self.shape, "shape"))
+
+
+@irdl_op_definition
+class DynExpandDimsOp(DynamicOp):
+    """
+    `relay.expand_dims` with the axis as an operand: one integer.
+
+    Source: Relay's `dyn.expand_dims`.
+    """
+
+    name = "relay.dyn.expand_dims"
+    DECIDING: ClassVar[tuple[str, ...]] = ("axis",)
+
+    data = tensor_operand_def()
+    axis = tensor_operand_def()
+    num_newaxis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    assembly_format = "$data `,` $axis attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, axis: Value, *, num_newaxis: int = 1):
+        super().__init__([data, axis], {"num_newaxis": integer(num_newaxis)})
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        count = self.num_newaxis.value.data
+        return ExpandDimsOp(kept[0], int(numbers[0][0]), num_newaxis=count)
+
+    def unknown_type(self) -> Attribute:
+        one_integer(self.axis, "axis")
+        count = new_axes(self.num_newaxis)
+        return with_shape(self.data.type, [UNKNOWN] * (self.data.type.get_num_dims() + count))
+
+
+@irdl_op_definition
+class DynFullOp(DynamicOp):
+    """
+    `relay.full` with the shape as an operand.
+
+    Source: Relay's `dyn.full`.
+    """
+
+    name = "relay.dyn.full"
+    DECIDING: ClassVar[tuple[str, ...]] = ("shape",)
+
+    fill_value = tensor_operand_def()
+    shape = tensor_operand_def()
+    dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE), ShapeDataDependent())
+    assembly_format = "$fill_value `,` $shape attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, fill_value: Value, shape: Value, dtype: TypeAttribute | None = None):
+        super().__init__([fill_value, shape], {"dtype": dtype})
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return FullOp(kept[0], integers(numbers[0]), self.dtype)
+
+    def unknown_type(self) -> Attribute:
+        dtype = filled_dtype(self.fill_value, self.dtype)
+        return TensorType(dtype, [UNKNOWN] * known_length(self.shape, "shape"))
+
+
+class DynFilledOp(DynamicOp, ABC):
+    """A tensor of `dtype` with the shape that an operand is."""
+
+    DECIDING: ClassVar[tuple[str, ...]] = ("shape",)
+
+    shape = tensor_operand_def()
+    dtype = prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE), ShapeDataDependent())
+    assembly_format = "$shape attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, shape: Value, dtype: TypeAttribute):
+        super().__init__([shape], {"dtype": dtype})
+
+    def unknown_type(self) -> Attribute:
+        dtype = element_type(self.dtype, "dtype")
+        return TensorType(dtype, [UNKNOWN] * known_length(self.shape, "shape"))
+
+
+@irdl_op_definition
+class DynOnesOp(DynFilledOp):
+    """
+    `relay.ones` with the shape as an operand.
+
+    Source: Relay's `dyn.ones`.
+    """
+
+    name = "relay.dyn.ones"
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return OnesOp(integers(numbers[0]), self.dtype)
+
+
+@irdl_op_definition
+class DynZerosOp(DynFilledOp):
+    """
+    `relay.zeros` with the shape as an operand.
+
+    Source: Relay's `dyn.zeros`.
+    """
+
+    name = "relay.dyn.zeros"
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return ZerosOp(integers(numbers[0]), self.dtype)
+
+
+class DynReshapeFamilyOp(DynamicOp, ABC):
+    """Keeps the elements of the first operand in row-major order, so that code can share memory."""
+
+    traits = traits_def(
+        Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ReshapeOnly(), ShapeDataDependent()
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        data, result = self.operands[0].type, self.results[0].type
+        assert is_tensor_type(data) and is_tensor_type(result)
+        counts = element_count(data.get_shape()), element_count(result.get_shape())
+        if not same_dimension(*counts):
+            raise VerifyException(
+                f"{self.name}: result type is {result}, but 'data' {data} has {counts[0]} elements"
+            )
+
+
+@irdl_op_definition
+class DynReshapeOp(DynReshapeFamilyOp):
+    """
+    `relay.reshape` with the new shape as an operand. Unless its elements are known, none of them may
+    be one of the codes that stand for another number of axes than one.
+
+    Source: Relay's `dyn.reshape`.
+    """
+
+    name = "relay.dyn.reshape"
+    DECIDING: ClassVar[tuple[str, ...]] = ("newshape",)
+
+    data = tensor_operand_def()
+    newshape = tensor_operand_def()
+    allowzero = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    assembly_format = "$data `,` $newshape attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, newshape: Value, *, allowzero: bool = False):
+        super().__init__([data, newshape], {"allowzero": boolean(allowzero)})
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        allowzero = bool(self.allowzero.value.data)
+        return ReshapeOp(kept[0], integers(numbers[0]), allowzero=allowzero)
+
+    def unknown_type(self) -> Attribute:
+        return with_shape(self.data.type, [UNKNOWN] * known_length(self.newshape, "newshape"))
+
+
+@irdl_op_definition
+class DynSqueezeOp(DynReshapeFamilyOp):
+    """
+    `relay.squeeze` with the axes as an operand, whose number is known.
+
+    Source: Relay's `dyn.squeeze`.
+    """
+
+    name = "relay.dyn.squeeze"
+    DECIDING: ClassVar[tuple[str, ...]] = ("axes",)
+
+    data = tensor_operand_def()
+    axes = tensor_operand_def()
+    result = tensor_result_def()
+    assembly_format = "$data `,` $axes attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, axes: Value):
+        super().__init__([data, axes])
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return SqueezeOp(kept[0], integers(numbers[0]))
+
+    def unknown_type(self) -> Attribute:
+        count, rank = known_length(self.axes, "axes"), self.data.type.get_num_dims()
+        if count > rank:
+            raise VerifyException(f"'axes' names {count} dimensions, 'data' has {rank}")
+        return with_shape(self.data.type, [UNKNOWN] * (rank - count))
+
+
+@irdl_op_definition
+class DynStridedSliceOp(DynamicOp):
+    """
+    `relay.strided_slice` with begins, ends and strides as operands: integers, one for each of `axes`
+    (the first ones when absent).
+
+    Source: Relay's `dyn.strided_slice`.
+    """
+
+    name = "relay.dyn.strided_slice"
+    DECIDING: ClassVar[tuple[str, ...]] = ("begin", "end", "strides")
+
+    data = tensor_operand_def()
+    begin = tensor_operand_def()
+    end = tensor_operand_def()
+    strides = tensor_operand_def()
+    slice_mode = prop_def(StringAttr, default_value=string("end"))
+    axes = opt_prop_def(DenseArrayBase.constr(i64))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    assembly_format = (
+        "$data `,` $begin `,` $end `,` $strides attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        begin: Value,
+        end: Value,
+        strides: Value,
+        *,
+        slice_mode: str = "end",
+        axes: Sequence[int] | None = None,
+    ):
+        super().__init__(
+            [data, begin, end, strides],
+            {
+                "slice_mode": string(slice_mode),
+                "axes": None if axes is None else int_array(axes),
+            },
+        )
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        begin, end, strides = map(integers, numbers)
+        axes = None if self.axes is None else self.axes.get_values()
+        mode = self.slice_mode.data
+        return StridedSliceOp(kept[0], begin, end, strides, axes=axes, slice_mode=mode)
+
+    def unknown_type(self) -> Attribute:
+        count = known_length(self.begin, "begin")
+        for name, value in (("end", self.end), ("strides", self.strides)):
+            if integer_vector(value, name) not in (count, UNKNOWN):
+                raise VerifyException(f"'{name}' is {value.type}, 'begin' has {count} elements")
+        if self.slice_mode.data not in ("end", "size"):
+            raise VerifyException(
+                f'\'slice_mode\' is "{self.slice_mode.data}", accepted are "end" and "size"'
+            )
+        shape = list(self.data.type.get_shape())
+        named = range(count) if self.axes is None else self.axes.get_values()
+        axes = normalize_axes(named, len(shape), "axes")
+        if len(axes) != count:
+            raise VerifyException(f"'axes' is {list(axes)}, 'begin' has {count} elements")
+        known = [UNKNOWN if axis in axes else dim for axis, dim in enumerate(shape)]
+        return with_shape(self.data.type, known)
+
+
+@irdl_op_definition
+class DynTileOp(DynamicOp):
+    """
+    `relay.tile` with the repetitions as an operand.
+
+    Source: Relay's `dyn.tile`.
+    """
+
+    name = "relay.dyn.tile"
+    DECIDING: ClassVar[tuple[str, ...]] = ("reps",)
+
+    data = tensor_operand_def()
+    reps = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
+    assembly_format = "$data `,` $reps attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, reps: Value):
+        super().__init__([data, reps])
+
+    def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
+        return TileOp(kept[0], integers(numbers[0]))
+
+    def unknown_type(self) -> Attribute:
+        shape, count = self.data.type.get_shape(), known_length(self.reps, "reps")
+        # Axes before those that are repeated stay as they are.
+        return with_shape(
+            self.data.type, [*shape[: max(len(shape) - count, 0)], *[UNKNOWN] * count]
+        )
+
+
+DYN_OPS = (
+    DynBroadcastToOp,
+    DynExpandDimsOp,
+    DynFullOp,
+    DynOnesOp,
+    DynReshapeOp,
+    DynSqueezeOp,
+    DynStridedSliceOp,
+    DynTileOp,
+    DynZerosOp,
+)

@@ -1,0 +1,4 @@
+"""
+Images in other sizes, and sampled at computed places (`relay.image.*`).
+Imports: the files of dialects, dialects.conv.
+"""

@@ -1,0 +1,459 @@
+"""Images in other sizes, and morphology."""
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    f64,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.conv.windows import (
+    expand_padding,
+    positive_pair,
+    require_layout,
+    window_output,
+)
+from xrelay.dialects.shapes import (
+    element_type,
+    float_array,
+    int_array,
+    integer,
+    ranked,
+    real,
+    same_dimension,
+    string,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+NEAREST, LINEAR, CUBIC = "nearest_neighbor", "linear", "cubic"
+
+ROUNDINGS = ("round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+MODES = (
+    "half_pixel",
+    "align_corners",
+    "asymmetric",
+    "pytorch_half_pixel",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+)
+CROPPING = "tf_crop_and_resize"
+
+
+def layout_axes(what: str, layout: StringAttr, letters: str) -> tuple[int, ...]:
+    """
+    Where the axes that `letters` name stand in a layout.
+
+    Raises VerifyException unless the layout is an order of the letters.
+    """
+    if sorted(layout.data) != sorted(letters):
+        raise VerifyException(
+            f'\'{what}\' is "{layout.data}", expected the letters of "{letters}" in some order'
+        )
+    return tuple(layout.data.index(letter) for letter in letters)
+
+
+def require_elements(length: int, target: int, axis: int) -> None:
+    """Raises VerifyException if elements are asked for on an axis that has none."""
+    if length == 0 and target != 0:
+        raise VerifyException(f"axis {axis} of 'data' is empty, {target} elements cannot be made")
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinate (x + before) * scale + after in the image of index x in the result."""
+
+    before: float
+    scale: float
+    after: float
+
+
+def resize_coordinates(
+    mode: str, length: int, target: int, region: tuple[float, float]
+) -> Coordinates:
+    """
+    Where the `target` elements of an axis lie on one of `length`, of which `region` is cut out,
+    in parts of its length, when the mode is tf_crop_and_resize.
+    """
+    scale = length / target if target else 0.0
+    start, end = region
+    match mode:
+        case "half_pixel":
+            return Coordinates(0.5, scale, -0.5)
+        case "pytorch_half_pixel":
+            return Coordinates(0.5, scale, -0.5) if target > 1 else Coordinates(0.0, 0.0, 0.0)
+        case "tf_half_pixel_for_nn":
+            return Coordinates(0.5, scale, 0.0)
+        case "asymmetric":
+            return Coordinates(0.0, scale, 0.0)
+        case "align_corners":
+            return Coordinates(0.0, (length - 1) / (target - 1) if target > 1 else 0.0, 0.0)
+        case _:
+            if target > 1:
+                step = (end - start) * (length - 1) / (target - 1)
+                return Coordinates(0.0, step, start * (length - 1))
+            return Coordinates(0.0, 0.0, 0.5 * (start + end) * (length - 1))
+
+
+class ResizeOp(RelayOp, ABC):
+    """
+    `data` with other lengths, `size`, of its spatial axes: elements of the result are interpolated
+    at coordinates of the image, which the index x of length T on an axis of length L has:
+
+    - "half_pixel": (x + 0.5) * L / T - 0.5;
+    - "pytorch_half_pixel": the same, 0 for T = 1;
+    - "tf_half_pixel_for_nn": (x + 0.5) * L / T;
+    - "asymmetric": x * L / T;
+    - "align_corners": x * (L - 1) / (T - 1), 0 for T = 1;
+    - "tf_crop_and_resize": start * (L - 1) + x * (end - start) * (L - 1) / (T - 1), for T = 1
+      0.5 * (start + end) * (L - 1), where `roi` holds the starts of all spatial axes, then the ends
+      (by default 0 and 0). Coordinates outside of the image give `extrapolation_value`.
+
+    `method` is "nearest_neighbor", "linear", or "cubic" (convolution with `cubic_alpha`); outside of
+    the image, elements are those of the border, and with `cubic_exclude` other than 0 the weights of
+    those are 0 and the others divided by their sum. The nearest element is the one at the coordinate
+    rounded by `rounding_method`: "round" (halves up), "round_prefer_floor", "round_prefer_ceil",
+    "floor" or "ceil" (1e-5 beyond the coordinate); "" is "round" for align_corners, else "floor".
+
+    Coordinates and weights are computed in f64, elements in f32, or in f64 when they are f64 or have
+    32 bits or more; integers of the result are rounded towards zero. The nearest elements keep their
+    bits when `out_dtype`, by default the dtype of `data`, is theirs.
+    """
+
+    LETTERS: ClassVar[str]
+
+    data = tensor_operand_def()
+    size = prop_def(DenseArrayBase.constr(i64))
+    roi = opt_prop_def(DenseArrayBase.constr(f64))
+    method = prop_def(StringAttr, default_value=string(LINEAR))
+    coordinate_transformation_mode = prop_def(StringAttr, default_value=string("half_pixel"))
+    rounding_method = prop_def(StringAttr, default_value=string("round"))
+    cubic_alpha = prop_def(FloatAttr.constr(f64), default_value=real(-0.5))
+    cubic_exclude = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    extrapolation_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
+    out_dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        size: Sequence[int],
+        *,
+        roi: Sequence[float] | None = None,
+        layout: str | None = None,
+        method: str = LINEAR,
+        coordinate_transformation_mode: str = "half_pixel",
+        rounding_method: str = "round",
+        cubic_alpha: float = -0.5,
+        cubic_exclude: int = 0,
+        extrapolation_value: float = 0.0,
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data],
+            {
+                "size": int_array(size),
+                "roi": None if roi is None else float_array(roi),
+                "layout": string(self.LETTERS if layout is None else layout),
+                "method": string(method),
+                "coordinate_transformation_mode": string(coordinate_transformation_mode),
+                "rounding_method": string(rounding_method),
+                "cubic_alpha": real(cubic_alpha),
+                "cubic_exclude": integer(cubic_exclude),
+                "extrapolation_value": real(extrapolation_value),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Where the axes N, C and the spatial ones stand."""
+        layout = self.properties["layout"]
+        assert isinstance(layout, StringAttr)
+        return layout_axes("layout", layout, self.LETTERS)
+
+    @property
+    def rounding(self) -> str:
+        """How coordinates are rounded to the nearest element."""
+        if self.rounding_method.data:
+            return self.rounding_method.data
+        corners = self.coordinate_transformation_mode.data == "align_corners"
+        return "round" if corners else "floor"
+
+    def coordinates(self, lengths: Sequence[int]) -> tuple[Coordinates, ...]:
+        """Those of each spatial axis of an image whose spatial axes have some lengths."""
+        count = len(lengths)
+        region = [0.0] * 2 * count if self.roi is None else list(self.roi.get_values())
+        mode = self.coordinate_transformation_mode.data
+        return tuple(
+            resize_coordinates(mode, length, target, (region[i], region[count + i]))
+            for i, (length, target) in enumerate(zip(lengths, self.size.get_values(), strict=True))
+        )
+
+    def infer_type(self) -> Attribute:
+        data = ranked(self.data, "'data'", len(self.LETTERS))
+        spatial, size = self.axes[2:], self.size.get_values()
+        if len(size) != len(spatial) or any(target < 0 for target in size):
+            raise VerifyException(
+                f"'size' is {list(size)}, expected {len(spatial)} numbers that are not negative"
+            )
+        if self.roi is not None and len(self.roi.get_values()) != 2 * len(spatial):
+            raise VerifyException(
+                f"'roi' is {list(self.roi.get_values())}, expected {2 * len(spatial)} numbers"
+            )
+        require_layout("method", self.method, NEAREST, LINEAR, CUBIC)
+        require_layout(
+            "coordinate_transformation_mode", self.coordinate_transformation_mode, *MODES
+        )
+        require_layout("rounding_method", self.rounding_method, *ROUNDINGS, "")
+        shape = list(data.get_shape())
+        for axis, target in zip(spatial, size, strict=True):
+            require_elements(shape[axis], target, axis)
+            shape[axis] = target
+        dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
+        return TensorType(dtype, shape)
+
+
+@irdl_op_definition
+class Resize1DOp(ResizeOp):
+    """
+    Lines of another length, `size`; `layout` is an order of the axes N, C and W. See `ResizeOp` for
+    the interpolation.
+
+    Source: Relay's `image.resize1d`, ONNX's Resize.
+    """
+
+    name = "relay.image.resize1d"
+
+    LETTERS: ClassVar[str] = "NCW"
+
+    layout = prop_def(StringAttr, default_value=string("NCW"))
+
+
+@irdl_op_definition
+class Resize2DOp(ResizeOp):
+    """
+    Images of another height and width, `size`; `layout` is an order of the axes N, C, H and W. See
+    `ResizeOp` for the interpolation.
+
+    Source: Relay's `image.resize2d`, ONNX's Resize.
+    """
+
+    name = "relay.image.resize2d"
+
+    LETTERS: ClassVar[str] = "NCHW"
+
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+
+
+@irdl_op_definition
+class Resize3DOp(ResizeOp):
+    """
+    Volumes of another depth, height and width, `size`; `layout` is an order of the axes N, C, D, H
+    and W. See `ResizeOp` for the interpolation.
+
+    Source: Relay's `image.resize3d`, ONNX's Resize.
+    """
+
+    name = "relay.image.resize3d"
+
+    LETTERS: ClassVar[str] = "NCDHW"
+
+    layout = prop_def(StringAttr, default_value=string("NCDHW"))
+
+
+@irdl_op_definition
+class CropAndResizeOp(RelayOp):
+    """
+    Parts of images, resized to `crop_size` (height, width): for each row (y1, x1, y2, x2) of
+    `boxes` [R, 4] of f32, in parts of the height and the width, the part of the image that
+    `box_indices` [R] of i32 numbers (the nearest one if there is none of that number). The
+    coordinate of row y of T is y1 * (H - 1) + y * (y2 - y1) * (H - 1) / (T - 1), for T = 1
+    0.5 * (y1 + y2) * (H - 1), and that of columns likewise; outside of the image, the result is
+    `extrapolation_value`.
+
+    `method` is "bilinear" or "nearest_neighbor" (halves up). `layout` is an order of the axes N, C,
+    H and W. Coordinates and elements are computed as by `relay.image.resize2d`.
+
+    Source: Relay's `image.crop_and_resize`, TensorFlow's CropAndResize.
+    """
+
+    name = "relay.image.crop_and_resize"
+
+    data = tensor_operand_def()
+    boxes = tensor_operand_def()
+    box_indices = tensor_operand_def()
+    crop_size = prop_def(DenseArrayBase.constr(i64))
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    method = prop_def(StringAttr, default_value=string("bilinear"))
+    extrapolation_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
+    out_dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = (
+        "$data `,` $boxes `,` $box_indices attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        boxes: Value,
+        box_indices: Value,
+        crop_size: Sequence[int],
+        *,
+        layout: str = "NCHW",
+        method: str = "bilinear",
+        extrapolation_value: float = 0.0,
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, boxes, box_indices],
+            {
+                "crop_size": int_array(crop_size),
+                "layout": string(layout),
+                "method": string(method),
+                "extrapolation_value": real(extrapolation_value),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Where the axes N, C, H and W stand."""
+        return layout_axes("layout", self.layout, "NCHW")
+
+    def infer_type(self) -> Attribute:
+        data = ranked(self.data, "'data'", 4)
+        batch, _, *spatial = self.axes
+        boxes, indices = (
+            ranked(self.boxes, "'boxes'", 2),
+            ranked(self.box_indices, "'box_indices'", 1),
+        )
+        if boxes.element_type != f32 or not same_dimension(boxes.get_shape()[1], 4):
+            raise VerifyException(f"'boxes' is {boxes}, expected rows of four numbers of f32")
+        if indices.element_type != i32:
+            raise VerifyException(f"'box_indices' is {indices}, expected elements of i32")
+        count, other = boxes.get_shape()[0], indices.get_shape()[0]
+        if not same_dimension(count, other):
+            raise VerifyException(f"'boxes' has {count} rows, 'box_indices' {other} elements")
+        size = self.crop_size.get_values()
+        if len(size) != 2 or any(target < 0 for target in size):
+            raise VerifyException(
+                f"'crop_size' is {list(size)}, expected two numbers that are not negative"
+            )
+        require_layout("method", self.method, "bilinear", NEAREST)
+        shape = list(data.get_shape())
+        if count == DYNAMIC_INDEX:
+            count = other
+        require_elements(shape[batch], count, batch)
+        shape[batch] = count
+        for axis, target in zip(spatial, size, strict=True):
+            require_elements(shape[axis], target, axis)
+            shape[axis] = target
+        dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
+        return TensorType(dtype, shape)
+
+
+@irdl_op_definition
+class Dilation2DOp(RelayOp):
+    """
+    Grayscale dilation of `data` [N, C, H, W] with `weight` [C, KH, KW]: result[n, c, y, x] is the
+    largest, over i and j, of data[n, c, y * sh + i * dh - top, x * sw + j * dw - left] +
+    weight[c, i, j], where elements outside of `data` are 0; NaN if one is. Sums are those of
+    `out_dtype`, by default the dtype of `data`.
+
+    `padding` holds one, two (vertical, horizontal) or four (top, left, bottom, right) numbers;
+    `data_layout` is an order of the axes N, C, H and W, `kernel_layout` one of I (channels), H and W.
+
+    Source: Relay's `image.dilation2d`.
+    """
+
+    name = "relay.image.dilation2d"
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    dilations = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
+    kernel_layout = prop_def(StringAttr, default_value=string("IHW"))
+    out_dtype = opt_prop_def(TypeAttribute)
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        *,
+        strides: Sequence[int] = (1, 1),
+        padding: Sequence[int] = (0, 0),
+        dilations: Sequence[int] = (1, 1),
+        data_layout: str = "NCHW",
+        kernel_layout: str = "IHW",
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, weight],
+            {
+                "strides": int_array(strides),
+                "padding": int_array(padding),
+                "dilations": int_array(dilations),
+                "data_layout": string(data_layout),
+                "kernel_layout": string(kernel_layout),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    @property
+    def data_axes(self) -> tuple[int, ...]:
+        """Where the axes N, C, H and W stand in the data."""
+        return layout_axes("data_layout", self.data_layout, "NCHW")
+
+    @property
+    def weight_axes(self) -> tuple[int, ...]:
+        """Where the axes I, H and W stand in the weight."""
+        return layout_axes("kernel_layout", self.kernel_layout, "IHW")
+
+    def infer_type(self) -> Attribute:
+        data, weight = ranked(self.data, "'data'", 4), ranked(self.weight, "'weight'", 3)
+        shape = list(data.get_shape())
+        _, channel, *spatial = self.data_axes
+        channels, *taps = (weight.get_shape()[axis] for axis in self.weight_axes)
+        if not same_dimension(shape[channel], channels):
+            raise VerifyException(f"'data' has {shape[channel]} channels, 'weight' has {channels}")
+        positions = window_output(
+            [shape[axis] for axis in spatial],
+            taps,
+            positive_pair(self.strides, "strides"),
+            positive_pair(self.dilations, "dilations"),
+            expand_padding(self.padding.get_values()),
+        )
+        for axis, count in zip(spatial, positions, strict=True):
+            require_elements(shape[axis], count, axis)
+            shape[axis] = count
+        if shape[channel] == DYNAMIC_INDEX:
+            shape[channel] = channels
+        dtype = element_type(self.out_dtype or data.element_type, "out_dtype")
+        return TensorType(dtype, shape)
+
+
+IMAGE_OPS = (CropAndResizeOp, Dilation2DOp, Resize1DOp, Resize2DOp, Resize3DOp)

@@ -1,0 +1,379 @@
+"""Arithmetic on the bits of small integers: packing them, and convolution and dense of them."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    TensorType,
+    i1,
+    i16,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.conv.windows import (
+    Pads,
+    expand_padding,
+    positive_pair,
+    require_layout,
+    window_output,
+)
+from xrelay.dialects.shapes import (
+    boolean,
+    dimension_product,
+    int_array,
+    integer,
+    is_integer_type,
+    normalize_axis,
+    ranked,
+    same_dimension,
+    shape_text,
+    string,
+    tensor_type,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+PACKED = IntegerType(32, Signedness.UNSIGNED)
+"""What bits are packed into where nothing is stated, as in Relay's constructors."""
+
+
+def packed_type(dtype: Attribute | None, what: str) -> IntegerType:
+    """The unsigned integers that bits are packed into."""
+    if dtype is None:
+        return PACKED
+    if is_integer_type(dtype) and dtype.signedness.data == Signedness.UNSIGNED:
+        return dtype
+    raise VerifyException(f"'{what}' is {dtype}, expected an unsigned integer type")
+
+
+def bit_count(value: IntegerAttr, what: str) -> int:
+    """A property that tells how many bits of each number count."""
+    bits = value.value.data
+    if not 1 <= bits <= 8:
+        raise VerifyException(f"'{what}' is {bits}, accepted range is [1, 8]")
+    return bits
+
+
+def _require_integers(type_: TensorType[Attribute], what: str) -> None:
+    if not is_integer_type(type_.element_type) or type_.element_type == i1:
+        raise VerifyException(f"{what} is {type_}, expected integers")
+
+
+def _packed_length(length: int, width: int, what: str) -> int:
+    if length == DYNAMIC_INDEX:
+        return length
+    if length % width:
+        raise VerifyException(f"{what} is {length}, not a multiple of {width} bits")
+    return length // width
+
+
+def _result_type(out_dtype: Attribute | None, default: Attribute) -> Attribute:
+    dtype = out_dtype or default
+    if not is_integer_type(dtype) or dtype == i1:
+        raise VerifyException(f"'out_dtype' is {dtype}, expected an integer type")
+    return dtype
+
+
+@irdl_op_definition
+class BitPackOp(RelayOp):
+    """
+    The lowest `bits` bits of integers as unsigned integers of type `pack_type` (ui32 when absent),
+    each made of neighbours along `pack_axis`. With its width w and bit b at the new axis `bit_axis`
+    of the result: result[…, p, …, b] = sum over k of
+    ((data[…, w * p + k, …] >> b) & 1) << (w - 1 - k): the first element is the highest bit.
+    `bit_axis` counts the axes of the result.
+
+    Source: Relay's `nn.bitpack`.
+    """
+
+    name = "relay.nn.bitpack"
+
+    data = tensor_operand_def()
+    bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    pack_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    bit_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    pack_type = opt_prop_def(TypeAttribute)
+    pack_name = prop_def(StringAttr, default_value=string("BitPack"), prop_name="name")
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        *,
+        bits: int = 1,
+        pack_axis: int = 1,
+        bit_axis: int = -1,
+        pack_type: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data],
+            {
+                "bits": integer(bits),
+                "pack_axis": integer(pack_axis),
+                "bit_axis": integer(bit_axis),
+                "pack_type": pack_type,
+            },
+        )
+
+    @property
+    def axes(self) -> tuple[int, int]:
+        """`pack_axis` of `data` and `bit_axis` of the result, counted from the front."""
+        rank = self.data.type.get_num_dims()
+        return (
+            normalize_axis(self.pack_axis.value.data, rank, "pack_axis"),
+            normalize_axis(self.bit_axis.value.data, rank + 1, "bit_axis"),
+        )
+
+    def infer_type(self) -> Attribute:
+        _require_integers(self.data.type, "'data'")
+        pack_axis, bit_axis = self.axes
+        dtype = packed_type(self.pack_type, "pack_type")
+        shape = list(self.data.type.get_shape())
+        what = f"the length of axis {pack_axis} of 'data'"
+        shape[pack_axis] = _packed_length(shape[pack_axis], dtype.width.data, what)
+        shape.insert(bit_axis, bit_count(self.bits, "bits"))
+        return TensorType(dtype, shape)
+
+
+@irdl_op_definition
+class BitSerialConv2DOp(RelayOp):
+    """
+    Cross-correlation of the lowest `activation_bits` bits a of the integers `data` [N, C, H, W]
+    with the lowest `weight_bits` bits w of the integers `weight` [O, C, KH, KW]. The factors are
+    a and w, or, when `unipolar`, a and 2 w - (2 ** `weight_bits` - 1), whose bits stand for -1
+    and 1. Products are summed in the integers `out_dtype` (i16 when absent).
+
+    In `data_layout` NHWC, `data` and the result are [N, H, W, C] and `weight` [KH, KW, C, O]. A
+    weight of rank 5 is packed along its channels, as by `relay.nn.bitpack` with `bit_axis` 4:
+    [O, C / w, KH, KW, bits], or [KH, KW, C / w, O, bits], of type `pack_dtype` (ui32 when absent)
+    of width w, which must divide C. `kernel_layout` may name the packed form, OIHWi or HWIOi; the
+    rank decides.
+
+    Source: Relay's `nn.bitserial_conv2d`.
+    """
+
+    name = "relay.nn.bitserial_conv2d"
+
+    LAYOUTS: ClassVar = {"NCHW": ("OIHW", "OIHWi"), "NHWC": ("HWIO", "HWIOi")}
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
+    kernel_size = prop_def(DenseArrayBase.constr(i64), default_value=int_array((3, 3)))
+    channels = opt_prop_def(IntegerAttr.constr(i64))
+    activation_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    weight_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
+    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
+    pack_dtype = opt_prop_def(TypeAttribute)
+    out_dtype = opt_prop_def(TypeAttribute)
+    unipolar = prop_def(BoolAttr, default_value=boolean(True))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        kernel_size: Sequence[int],
+        *,
+        strides: Sequence[int] = (1, 1),
+        padding: Sequence[int] = (0, 0),
+        activation_bits: int = 1,
+        weight_bits: int = 1,
+        data_layout: str = "NCHW",
+        kernel_layout: str = "OIHW",
+        pack_dtype: TypeAttribute | None = None,
+        out_dtype: TypeAttribute | None = None,
+        unipolar: bool = True,
+    ):
+        super().__init__(
+            [data, weight],
+            {
+                "strides": int_array(strides),
+                "padding": int_array(padding),
+                "kernel_size": int_array(kernel_size),
+                "activation_bits": integer(activation_bits),
+                "weight_bits": integer(weight_bits),
+                "data_layout": string(data_layout),
+                "kernel_layout": string(kernel_layout),
+                "pack_dtype": pack_dtype,
+                "out_dtype": out_dtype,
+                "unipolar": boolean(unipolar),
+            },
+        )
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the weight is packed."""
+        return self.weight.type.get_num_dims() == 5
+
+    @property
+    def channels_last(self) -> bool:
+        """Whether the tensors have their channels last."""
+        require_layout("data_layout", self.data_layout, *self.LAYOUTS)
+        kernels = self.LAYOUTS[self.data_layout.data]
+        require_layout("kernel_layout", self.kernel_layout, *kernels)
+        return self.data_layout.data == "NHWC"
+
+    @property
+    def pads(self) -> Pads:
+        """The padding of each side."""
+        return expand_padding(self.padding.get_values())
+
+    def _weight_shape(self, width: int) -> list[int]:
+        """The shape of the weight before it was packed, in the order OIHW."""
+        shape = list(ranked(self.weight, "'weight'", 5 if self.is_packed else 4).get_shape())
+        if self.is_packed:
+            expected = TensorType(packed_type(self.pack_dtype, "pack_dtype"), shape)
+            if self.weight.type != expected:
+                raise VerifyException(f"'weight' is {self.weight.type}, expected {expected}")
+            bits = bit_count(self.weight_bits, "weight_bits")
+            if not same_dimension(shape.pop(), bits):
+                raise VerifyException(f"'weight' is {self.weight.type}, expected {bits} bits last")
+        if self.channels_last:
+            shape = [shape[3], shape[2], shape[0], shape[1]]
+        if self.is_packed:
+            shape[1] = dimension_product((shape[1], width))
+        return shape
+
+    def infer_type(self) -> Attribute:
+        for name, value in (("data", self.data), ("weight", self.weight)):
+            _require_integers(value.type, f"'{name}'")
+        bit_count(self.activation_bits, "activation_bits")
+        bit_count(self.weight_bits, "weight_bits")
+        width = packed_type(self.pack_dtype, "pack_dtype").width.data
+        outputs, inputs, *kernel = self._weight_shape(width)
+        shape = list(ranked(self.data, "'data'", 4).get_shape())
+        if self.channels_last:
+            shape = [shape[0], shape[3], *shape[1:3]]
+        batch, channels, *image = shape
+        _packed_length(channels, width, "the number of channels of 'data'")
+        if not same_dimension(channels, inputs):
+            raise VerifyException(f"'data' has {channels} channels, 'weight' takes {inputs}")
+        stated = positive_pair(self.kernel_size, "kernel_size")
+        if not all(map(same_dimension, stated, kernel)):
+            raise VerifyException(
+                f"'kernel_size' is {list(stated)}, 'weight' has {shape_text(kernel)}"
+            )
+        if self.channels is not None and not same_dimension(self.channels.value.data, outputs):
+            raise VerifyException(
+                f"'channels' is {self.channels.value.data}, 'weight' has {outputs}"
+            )
+        rows, columns = window_output(
+            image, kernel, positive_pair(self.strides, "strides"), (1, 1), self.pads
+        )
+        dtype = _result_type(self.out_dtype, i16)
+        if self.channels_last:
+            return TensorType(dtype, [batch, rows, columns, outputs])
+        return TensorType(dtype, [batch, outputs, rows, columns])
+
+
+@irdl_op_definition
+class BitSerialDenseOp(RelayOp):
+    """
+    `relay.nn.dense` of the lowest `data_bits` bits a of the integers `data` [M, K] with the lowest
+    `weight_bits` bits w of the integers `weight` [N, K]. The factors are a and w, or, when
+    `unipolar`, a and 2 w - (2 ** `weight_bits` - 1), whose bits stand for -1 and 1. Products are
+    summed in the integers `out_dtype`, by default the dtype of `data`. `units` must be N.
+
+    A weight of rank 3 is packed, as by `relay.nn.bitpack` with both axes 1: [N, bits, K / w] of
+    type `pack_dtype` (ui32 when absent) of width w, which must divide K.
+
+    Source: Relay's `nn.bitserial_dense`.
+    """
+
+    name = "relay.nn.bitserial_dense"
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    units = prop_def(IntegerAttr.constr(i64))
+    data_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    weight_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    pack_dtype = opt_prop_def(TypeAttribute)
+    out_dtype = opt_prop_def(TypeAttribute)
+    unipolar = prop_def(BoolAttr, default_value=boolean(True))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        weight: Value,
+        units: int,
+        *,
+        data_bits: int = 1,
+        weight_bits: int = 1,
+        pack_dtype: TypeAttribute | None = None,
+        out_dtype: TypeAttribute | None = None,
+        unipolar: bool = True,
+    ):
+        super().__init__(
+            [data, weight],
+            {
+                "units": integer(units),
+                "data_bits": integer(data_bits),
+                "weight_bits": integer(weight_bits),
+                "pack_dtype": pack_dtype,
+                "out_dtype": out_dtype,
+                "unipolar": boolean(unipolar),
+            },
+        )
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the weight is packed."""
+        return self.weight.type.get_num_dims() == 3
+
+    def _weight_shape(self, width: int) -> list[int]:
+        """The shape of the weight before it was packed."""
+        if not self.is_packed:
+            return list(ranked(self.weight, "'weight'", 2).get_shape())
+        rows, bits, words = tensor_type(self.weight, "'weight'").get_shape()
+        expected = TensorType(
+            packed_type(self.pack_dtype, "pack_dtype"),
+            [rows, bit_count(self.weight_bits, "weight_bits"), words],
+        )
+        if self.weight.type.element_type != expected.element_type or not same_dimension(
+            bits, expected.get_shape()[1]
+        ):
+            raise VerifyException(f"'weight' is {self.weight.type}, expected {expected}")
+        return [rows, dimension_product((words, width))]
+
+    def infer_type(self) -> Attribute:
+        operands: tuple[tuple[str, SSAValue], ...] = (("data", self.data), ("weight", self.weight))
+        for name, value in operands:
+            _require_integers(tensor_type(value, name), f"'{name}'")
+        bit_count(self.data_bits, "data_bits")
+        bit_count(self.weight_bits, "weight_bits")
+        width = packed_type(self.pack_dtype, "pack_dtype").width.data
+        examples, depth = ranked(self.data, "'data'", 2).get_shape()
+        rows, weight_depth = self._weight_shape(width)
+        _packed_length(depth, width, "the length of axis 1 of 'data'")
+        if not same_dimension(depth, weight_depth):
+            raise VerifyException(
+                f"the reduced axis has {depth} elements in 'data' and {weight_depth} in 'weight'"
+            )
+        if not same_dimension(self.units.value.data, rows):
+            raise VerifyException(f"'units' is {self.units.value.data}, 'weight' has {rows} rows")
+        dtype = _result_type(self.out_dtype, self.data.type.element_type)
+        return TensorType(dtype, [examples, self.units.value.data])
+
+
+BITSERIAL_OPS = (BitPackOp, BitSerialConv2DOp, BitSerialDenseOp)

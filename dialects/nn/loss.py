@@ -1,0 +1,152 @@
+"""Loss functions."""
+
+from abc import ABC
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.conv.windows import require_layout
+from xrelay.dialects.shapes import (
+    compatible,
+    element_count,
+    integer,
+    is_float,
+    is_integer_type,
+    ranked,
+    same_dimension,
+    shape_text,
+    string,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+def _require_float(type_: TensorType[Attribute], what: str) -> None:
+    if not is_float(type_.element_type):
+        raise VerifyException(
+            f"'{what}' has elements of type {type_.element_type}, expected floating point"
+        )
+
+
+class CrossEntropyFamilyOp(RelayOp, ABC):
+    """The distance of predictions `x` [N, C] from targets `y` [N, C], as a scalar."""
+
+    x = tensor_operand_def()
+    y = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$x `,` $y attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, x: Value, y: Value):
+        super().__init__([x, y])
+
+    def infer_type(self) -> Attribute:
+        x, y = ranked(self.x, "'x'", 2), ranked(self.y, "'y'", 2)
+        _require_float(x, "x")
+        if not compatible(x, y):
+            raise VerifyException(f"'x' is {x}, 'y' is {y}, expected the same")
+        return TensorType(x.element_type, [])
+
+
+@irdl_op_definition
+class CrossEntropyOp(CrossEntropyFamilyOp):
+    """
+    - (sum of log(x) * y) / N. The predictions are probabilities.
+
+    Source: Relay's `nn.cross_entropy`.
+    """
+
+    name = "relay.nn.cross_entropy"
+
+
+@irdl_op_definition
+class CrossEntropyWithLogitsOp(CrossEntropyFamilyOp):
+    """
+    - (sum of x * y) / N. The predictions are logarithms of probabilities, such as
+    `relay.nn.log_softmax` gives.
+
+    Source: Relay's `nn.cross_entropy_with_logits`.
+    """
+
+    name = "relay.nn.cross_entropy_with_logits"
+
+
+@irdl_op_definition
+class NllLossOp(RelayOp):
+    """
+    The negative log-likelihood of `targets` [N, …] given logarithms of probabilities
+    `predictions` [N, C, …], weighted with `weights` [C]: with t the class at a place,
+    loss[n, …] = - predictions[n, t, …] * weights[t], and 0 where t is `ignore_index`. Other classes
+    out of range count as the nearest one in range.
+
+    `reduction` "none" gives these losses, "sum" their sum, and "mean" their sum divided by the sum
+    of the weights of all places that are not ignored.
+
+    Source: Relay's `nn.nll_loss`, ONNX's NegativeLogLikelihoodLoss.
+    """
+
+    name = "relay.nn.nll_loss"
+
+    predictions = tensor_operand_def()
+    targets = tensor_operand_def()
+    weights = tensor_operand_def()
+    reduction = prop_def(StringAttr, default_value=string("mean"))
+    ignore_index = prop_def(IntegerAttr.constr(i64))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = (
+        "$predictions `,` $targets `,` $weights attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        predictions: Value,
+        targets: Value,
+        weights: Value,
+        *,
+        reduction: str = "mean",
+        ignore_index: int = -100,
+    ):
+        super().__init__(
+            [predictions, targets, weights],
+            {"reduction": string(reduction), "ignore_index": integer(ignore_index)},
+        )
+
+    def infer_type(self) -> Attribute:
+        require_layout("reduction", self.reduction, "mean", "sum", "none")
+        predictions, targets = self.predictions.type, self.targets.type
+        weights = ranked(self.weights, "'weights'", 1)
+        _require_float(predictions, "predictions")
+        if weights.element_type != predictions.element_type:
+            raise VerifyException(
+                f"'predictions' has elements of type {predictions.element_type}, 'weights' of "
+                f"{weights.element_type}"
+            )
+        if not is_integer_type(targets.element_type) or targets.element_type == i1:
+            raise VerifyException(f"'targets' is {targets}, expected integers")
+        shape, places = predictions.get_shape(), targets.get_shape()
+        if len(shape) < 2 or len(shape) != len(places) + 1:
+            raise VerifyException(
+                f"'predictions' {shape_text(shape)} has rank {len(shape)}, expected one more than "
+                f"'targets' {shape_text(places)}, at least 2"
+            )
+        if not all(map(same_dimension, (shape[0], *shape[2:]), places)):
+            raise VerifyException(
+                f"'targets' is {shape_text(places)}, expected the axes of 'predictions' "
+                f"{shape_text(shape)} without axis 1"
+            )
+        classes = weights.get_shape()[0]
+        if not same_dimension(classes, shape[1]):
+            raise VerifyException(
+                f"'weights' has {classes} elements, axis 1 of 'predictions' {shape[1]}"
+            )
+        if 0 in (classes, shape[1]) and element_count(places) > 0:
+            raise VerifyException("'predictions' has no class, and 'targets' has elements")
+        reduced = self.reduction.data != "none"
+        return TensorType(predictions.element_type, [] if reduced else places)
+
+
+LOSS_OPS = (CrossEntropyOp, CrossEntropyWithLogitsOp, NllLossOp)

@@ -1,0 +1,369 @@
+"""Operators that move elements between the axes of images, batches of them and their borders."""
+
+from abc import ABC
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.conv.windows import positive_numbers, require_layout
+from xrelay.dialects.shapes import (
+    dimension_product,
+    int_array,
+    integer,
+    normalize_axis,
+    real,
+    same_dimension,
+    shape_text,
+    string,
+    with_shape,
+)
+from xrelay.dialects.tensor.layout import IMAGE, Layout, canonical_shape, layout_of, shape_in_layout
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+Pairs = tuple[tuple[int, ...], ...]
+"""(before, after) for each of some axes."""
+
+
+def pairs_of(value: ArrayAttr[DenseArrayBase[IntegerType]], what: str, count: int) -> Pairs:
+    """A property with two numbers that are not negative for each of `count` axes."""
+    pairs = tuple(pair.get_values() for pair in value.data)
+    if len(pairs) != count or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
+        raise VerifyException(
+            f"'{what}' is {[list(pair) for pair in pairs]}, expected two numbers that are not "
+            f"negative for each of {count} axes"
+        )
+    return pairs
+
+
+def _quotient(length: int, divisor: int, what: str) -> int:
+    """`length` / `divisor`, which must be whole; unknown when the length is."""
+    if length == DYNAMIC_INDEX:
+        return length
+    if length % divisor:
+        raise VerifyException(f"{what} is {length}, not a multiple of {divisor}")
+    return length // divisor
+
+
+@irdl_op_definition
+class MirrorPadOp(RelayOp):
+    """
+    `data` with `pad_width`[i] = [before, after] mirrored elements added to axis i. In mode
+    "SYMMETRIC" the mirror stands at the border, whose element is repeated:
+    result[-1] = data[0]; in mode "REFLECT" on the first and last element: result[-1] = data[1].
+    At most the length of the axis may be added on a side, in mode "REFLECT" one less.
+
+    Source: Relay's `nn.mirror_pad`.
+    """
+
+    name = "relay.nn.mirror_pad"
+
+    data = tensor_operand_def()
+    mode = prop_def(StringAttr, default_value=string("SYMMETRIC"))
+    pad_width = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self, data: Value, pad_width: Sequence[tuple[int, int]], *, mode: str = "SYMMETRIC"
+    ):
+        widths = ArrayAttr([int_array(pair) for pair in pad_width])
+        super().__init__([data], {"mode": string(mode), "pad_width": widths})
+
+    @property
+    def widths(self) -> Pairs:
+        """(before, after) for each axis."""
+        return pairs_of(self.pad_width, "pad_width", self.data.type.get_num_dims())
+
+    @property
+    def border(self) -> int:
+        """How many elements at each border are not repeated."""
+        require_layout("mode", self.mode, "SYMMETRIC", "REFLECT")
+        return 1 if self.mode.data == "REFLECT" else 0
+
+    def infer_type(self) -> Attribute:
+        shape, border = self.data.type.get_shape(), self.border
+        for length, pair in zip(shape, self.widths, strict=True):
+            if length != DYNAMIC_INDEX and max(pair) > max(length - border, 0):
+                raise VerifyException(
+                    f"'pad_width' {list(pair)} is too wide for mode \"{self.mode.data}\" on an "
+                    f"axis of length {length}"
+                )
+        return with_shape(
+            self.data.type,
+            [
+                length if length == DYNAMIC_INDEX else length + sum(pair)
+                for length, pair in zip(shape, self.widths, strict=True)
+            ],
+        )
+
+
+class SubPixelOp(RelayOp, ABC):
+    """
+    Moves `block_size` x `block_size` blocks of pixels of `data` [N, C, H, W] to channels, or back.
+    `layout` may state another order of the axes, and blocks of channels.
+    """
+
+    data = tensor_operand_def()
+    block_size = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    layout = prop_def(StringAttr, default_value=string(IMAGE))
+    mode = prop_def(StringAttr, default_value=string("DCR"))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, block_size: int, *, layout: str = IMAGE, mode: str = "DCR"):
+        super().__init__(
+            [data],
+            {"block_size": integer(block_size), "layout": string(layout), "mode": string(mode)},
+        )
+
+    @property
+    def block(self) -> int:
+        """`block_size`"""
+        size = self.block_size.value.data
+        if size < 1:
+            raise VerifyException(f"'block_size' is {size}, expected at least 1")
+        return size
+
+    @property
+    def data_layout(self) -> Layout:
+        """The layout of `data` and of the result."""
+        return layout_of(self.layout, "layout", IMAGE, splits="C")
+
+    def _in_layout(self, shape: Sequence[int]) -> Attribute:
+        return with_shape(self.data.type, shape_in_layout(shape, "layout", self.data_layout, IMAGE))
+
+
+@irdl_op_definition
+class DepthToSpaceOp(SubPixelOp):
+    """
+    Channels as pixels: with b = `block_size` and C' = C / b ** 2, rounded down as in Relay,
+    result[n, c, y * b + i, x * b + j] = data[n, (i * b + j) * C' + c, y, x] in mode "DCR", and
+    data[n, c * b ** 2 + i * b + j, y, x] in mode "CRD".
+
+    Source: Relay's `nn.depth_to_space`, ONNX's DepthToSpace.
+    """
+
+    name = "relay.nn.depth_to_space"
+
+    def infer_type(self) -> Attribute:
+        require_layout("mode", self.mode, "DCR", "CRD")
+        batch, channels, *image = canonical_shape(self.data, "'data'", self.data_layout, IMAGE)
+        rest = channels if channels == DYNAMIC_INDEX else channels // self.block**2
+        return self._in_layout([batch, rest, *(dimension_product((n, self.block)) for n in image)])
+
+
+@irdl_op_definition
+class SpaceToDepthOp(SubPixelOp):
+    """
+    Pixels as channels, the opposite of `relay.nn.depth_to_space` in mode "DCR": with
+    b = `block_size`, result[n, (i * b + j) * C + c, y, x] = data[n, c, y * b + i, x * b + j].
+    `mode` must be "DCR".
+
+    Source: Relay's `nn.space_to_depth`, ONNX's SpaceToDepth.
+    """
+
+    name = "relay.nn.space_to_depth"
+
+    def infer_type(self) -> Attribute:
+        require_layout("mode", self.mode, "DCR")
+        batch, channels, *image = canonical_shape(self.data, "'data'", self.data_layout, IMAGE)
+        sizes = [
+            _quotient(length, self.block, f"the {name} of 'data'")
+            for length, name in zip(image, ("height", "width"), strict=True)
+        ]
+        return self._in_layout([batch, dimension_product((channels, self.block**2)), *sizes])
+
+
+class BlockOp(RelayOp, ABC):
+    """Moves blocks of the axes after the first one of `data` to the first one, or back."""
+
+    data = tensor_operand_def()
+    block_shape = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """The length of the blocks of each axis from axis 1 on."""
+        count = len(self.block_shape.get_values())
+        blocks = positive_numbers(self.block_shape, "block_shape", count)
+        if count >= self.data.type.get_num_dims():
+            raise VerifyException(
+                f"'block_shape' {list(blocks)} is for {count} axes after the first one, 'data' is "
+                f"{self.data.type}"
+            )
+        return blocks
+
+
+@irdl_op_definition
+class BatchToSpaceNDOp(BlockOp):
+    """
+    With `block_shape` [b1, …, bm] and N' = N / (b1 * … * bm), where N is the length of axis 0, rounded
+    down as in Relay:
+    result[n, p1 - before1, …] = data[k * N' + n, p1 / b1, …], rounded down, where k is the
+    row-major offset of (p1 % b1, …, pm % bm) in a block. `crops`[i] = [before, after] elements are
+    cut off axis i + 1.
+
+    Source: Relay's `nn.batch_to_space_nd`.
+    """
+
+    name = "relay.nn.batch_to_space_nd"
+
+    crops = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+
+    def __init__(self, data: Value, block_shape: Sequence[int], crops: Sequence[tuple[int, int]]):
+        super().__init__(
+            [data],
+            {
+                "block_shape": int_array(block_shape),
+                "crops": ArrayAttr([int_array(pair) for pair in crops]),
+            },
+        )
+
+    @property
+    def cuts(self) -> Pairs:
+        """(before, after) for each axis of blocks."""
+        return pairs_of(self.crops, "crops", len(self.blocks))
+
+    def infer_type(self) -> Attribute:
+        blocks = self.blocks
+        batch, *rest = self.data.type.get_shape()
+        spatial, others = rest[: len(blocks)], rest[len(blocks) :]
+        lengths = [dimension_product(pair) for pair in zip(spatial, blocks, strict=True)]
+        for axis, (length, cut) in enumerate(zip(lengths, self.cuts, strict=True)):
+            if length == DYNAMIC_INDEX:
+                continue
+            if sum(cut) > length:
+                raise VerifyException(
+                    f"'crops' {list(cut)} are more than the {length} elements of axis {axis + 1}"
+                )
+            lengths[axis] = length - sum(cut)
+        count = batch if batch == DYNAMIC_INDEX else batch // prod(blocks)
+        return with_shape(self.data.type, [count, *lengths, *others])
+
+
+@irdl_op_definition
+class SpaceToBatchNDOp(BlockOp):
+    """
+    The opposite of `relay.nn.batch_to_space_nd`: `paddings`[i] = [before, after] elements
+    `pad_value` are added to axis i + 1; then result[k * N + n, q1, …] =
+    padded[n, q1 * b1 + k1, …], where k is the row-major offset of (k1, …, km) in a block.
+    `pad_value` is rounded to integers.
+
+    Source: Relay's `nn.space_to_batch_nd`.
+    """
+
+    name = "relay.nn.space_to_batch_nd"
+
+    paddings = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+    pad_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
+
+    def __init__(
+        self,
+        data: Value,
+        block_shape: Sequence[int],
+        paddings: Sequence[tuple[int, int]],
+        *,
+        pad_value: float = 0.0,
+    ):
+        super().__init__(
+            [data],
+            {
+                "block_shape": int_array(block_shape),
+                "paddings": ArrayAttr([int_array(pair) for pair in paddings]),
+                "pad_value": real(pad_value),
+            },
+        )
+
+    @property
+    def widths(self) -> Pairs:
+        """(before, after) for each axis of blocks."""
+        return pairs_of(self.paddings, "paddings", len(self.blocks))
+
+    def infer_type(self) -> Attribute:
+        blocks = self.blocks
+        batch, *rest = self.data.type.get_shape()
+        spatial, others = rest[: len(blocks)], rest[len(blocks) :]
+        lengths = [
+            length
+            if length == DYNAMIC_INDEX
+            else _quotient(length + sum(pair), block, f"the padded length of axis {axis + 1}")
+            for axis, (length, pair, block) in enumerate(
+                zip(spatial, self.widths, blocks, strict=True)
+            )
+        ]
+        count = dimension_product((batch, *blocks))
+        return with_shape(self.data.type, [count, *lengths, *others])
+
+
+@irdl_op_definition
+class FifoBufferOp(RelayOp):
+    """
+    `buffer` with `data` pushed in at its end along `axis`, and as much pushed out at its start: the
+    last elements of both together, as many as `buffer` has.
+
+    Source: Relay's `nn.fifo_buffer`.
+    """
+
+    name = "relay.nn.fifo_buffer"
+
+    data = tensor_operand_def()
+    buffer = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$data `,` $buffer attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, buffer: Value, *, axis: int = 0):
+        super().__init__([data, buffer], {"axis": integer(axis)})
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.buffer.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        data, buffer, axis = self.data.type, self.buffer.type, self.normalized_axis
+        if data.element_type != buffer.element_type:
+            raise VerifyException(
+                f"'data' has elements of type {data.element_type}, 'buffer' of "
+                f"{buffer.element_type}"
+            )
+        new, old = data.get_shape(), buffer.get_shape()
+        if len(new) != len(old) or not all(
+            i == axis or same_dimension(*pair) for i, pair in enumerate(zip(new, old, strict=True))
+        ):
+            raise VerifyException(
+                f"'data' {shape_text(new)} and 'buffer' {shape_text(old)} differ in more than axis "
+                f"{axis}"
+            )
+        return buffer
+
+
+REARRANGE_OPS = (
+    BatchToSpaceNDOp,
+    DepthToSpaceOp,
+    FifoBufferOp,
+    MirrorPadOp,
+    SpaceToBatchNDOp,
+    SpaceToDepthOp,
+)

@@ -1,0 +1,450 @@
+"""Operators on quantised tensors: an integer q stands for the number (q - zero point) * scale."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    StringAttr,
+    TupleType,
+    f32,
+    f64,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import (
+    RelayOp,
+    Value,
+    tensor_operand_def,
+    tensor_result_def,
+    tuple_operand_def,
+)
+from xrelay.dialects.conv.windows import require_layout
+from xrelay.dialects.qnn.parameters import (
+    QUANTIZED,
+    REQUANTIZED,
+    channel_axis,
+    quantized,
+    require_channel_parameters,
+    require_dtype,
+    require_scalar,
+    require_scalar_parameters,
+    ui8,
+)
+from xrelay.dialects.shapes import (
+    integer,
+    is_float,
+    joined_shape,
+    normalize_axis,
+    string,
+    tensor_type,
+    tuple_fields,
+    with_dtype,
+    with_shape,
+)
+from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
+
+
+@irdl_op_definition
+class QnnConcatenateOp(RelayOp):
+    """
+    The fields of `data`, integers quantised each with its own scale and zero point, one
+    after the other along `axis`, quantised with the output's:
+    (q - input_zero_point) * input_scale / output_scale, rounded to the nearest integer (halves
+    up), plus output_zero_point, clamped to the range of the dtype. Fields whose scale and zero
+    point are the output's stay as they are.
+
+    Source: Relay's `qnn.concatenate`.
+    """
+
+    name = "relay.qnn.concatenate"
+
+    data = tuple_operand_def()
+    input_scales = tuple_operand_def()
+    input_zero_points = tuple_operand_def()
+    output_scale = tensor_operand_def()
+    output_zero_point = tensor_operand_def()
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    result = tensor_result_def()
+    # Relay registers no kind: the operator is rewritten before fusion.
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
+    assembly_format = (
+        "$data `,` $input_scales `,` $input_zero_points `,` $output_scale `,` "
+        "$output_zero_point attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        input_scales: Value,
+        input_zero_points: Value,
+        output_scale: Value,
+        output_zero_point: Value,
+        *,
+        axis: int = 0,
+    ):
+        super().__init__(
+            [data, input_scales, input_zero_points, output_scale, output_zero_point],
+            {"axis": integer(axis)},
+        )
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        fields = tuple_fields(self.data, "'data'")
+        return normalize_axis(self.axis.value.data, fields[0].get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        fields = tuple_fields(self.data, "'data'")
+        if not fields:
+            raise VerifyException("'data' is the empty tuple, expected at least one tensor")
+        dtype = fields[0].element_type
+        require_dtype(dtype, "field 0 of 'data' has elements of type", QUANTIZED)
+        _require_scalars(self.input_scales.type, "input_scales", f32, len(fields))
+        _require_scalars(self.input_zero_points.type, "input_zero_points", i32, len(fields))
+        require_scalar(self.output_scale.type, "'output_scale'", f32)
+        require_scalar(self.output_zero_point.type, "'output_zero_point'", i32)
+        for i, field in enumerate(fields[1:], 1):
+            if field.element_type != dtype or field.get_num_dims() != fields[0].get_num_dims():
+                raise VerifyException(f"field {i} of 'data' is {field}, field 0 is {fields[0]}")
+        return with_shape(fields[0], joined_shape(fields, self.normalized_axis))
+
+
+def _require_scalars(type_: TupleType, name: str, dtype: Attribute, count: int) -> None:
+    fields: Sequence[Attribute] = type_.types.data
+    if len(fields) != count:
+        raise VerifyException(f"'{name}' has {len(fields)} fields, 'data' has {count}")
+    for i, field in enumerate(fields):
+        require_scalar(field, f"field {i} of '{name}'", dtype)
+
+
+class QnnConversionOp(RelayOp, ABC):
+    """What the conversions of quantised tensors share: their traits, and `axis`."""
+
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[SSAValue, SSAValue]:
+        """The scale and the zero point that channels may have of their own."""
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front; 0 where there is one scale and one zero point."""
+        return channel_axis(
+            tensor_type(self.operands[0], "'data'"), self.axis.value.data, self.parameters
+        )
+
+    def require_parameters(self, names: str) -> None:
+        """Raises VerifyException unless `parameters` fit the data."""
+        data = tensor_type(self.operands[0], "'data'")
+        require_channel_parameters(data, *self.parameters, self.axis.value.data, names)
+
+
+@irdl_op_definition
+class QnnQuantizeOp(QnnConversionOp):
+    """
+    Numbers x of f32 as quantised ones of `out_dtype`: round(x / output_scale) + output_zero_point,
+    computed in f32, halves rounded to even as in `relay.round`, and clamped to the range of the
+    dtype; NaN gives 0. Scale and zero point are scalars, or have one element for each index of
+    `axis`.
+
+    Source: Relay's `qnn.quantize`, ONNX's QuantizeLinear.
+    """
+
+    name = "relay.qnn.quantize"
+
+    data = tensor_operand_def()
+    output_scale = tensor_operand_def()
+    output_zero_point = tensor_operand_def()
+    out_dtype = prop_def(TypeAttribute)
+    assembly_format = (
+        "$data `,` $output_scale `,` $output_zero_point attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        output_scale: Value,
+        output_zero_point: Value,
+        *,
+        out_dtype: TypeAttribute,
+        axis: int = -1,
+    ):
+        super().__init__(
+            [data, output_scale, output_zero_point],
+            {"out_dtype": out_dtype, "axis": integer(axis)},
+        )
+
+    @property
+    def parameters(self) -> tuple[SSAValue, SSAValue]:
+        return self.output_scale, self.output_zero_point
+
+    def infer_type(self) -> Attribute:
+        require_dtype(self.data.type.element_type, "'data' has elements of type", (f32,))
+        self.require_parameters("output_{}")
+        require_dtype(self.out_dtype, "'out_dtype' is", QUANTIZED)
+        return with_dtype(self.data.type, self.out_dtype)
+
+
+@irdl_op_definition
+class QnnDequantizeOp(QnnConversionOp):
+    """
+    The numbers (q - input_zero_point) * input_scale that quantised ones q stand for, as f32: the
+    difference is one of i32, which wraps around, the product one of f32. Scale and zero point are
+    scalars, or have one element for each index of `axis`.
+
+    Source: Relay's `qnn.dequantize`, ONNX's DequantizeLinear.
+    """
+
+    name = "relay.qnn.dequantize"
+
+    data = tensor_operand_def()
+    input_scale = tensor_operand_def()
+    input_zero_point = tensor_operand_def()
+    assembly_format = (
+        "$data `,` $input_scale `,` $input_zero_point attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(self, data: Value, input_scale: Value, input_zero_point: Value, *, axis: int = -1):
+        super().__init__([data, input_scale, input_zero_point], {"axis": integer(axis)})
+
+    @property
+    def parameters(self) -> tuple[SSAValue, SSAValue]:
+        return self.input_scale, self.input_zero_point
+
+    def infer_type(self) -> Attribute:
+        data = quantized(self.data, "'data'")
+        self.require_parameters("input_{}")
+        return with_dtype(data, f32)
+
+
+@irdl_op_definition
+class QnnRequantizeOp(QnnConversionOp):
+    """
+    Quantised numbers q with another scale and zero point:
+    round((q - input_zero_point) * input_scale / output_scale) + output_zero_point, clamped to the
+    range of `out_dtype` (i32 wraps around instead). Input scale and zero point are scalars, or have
+    one element for each index of `axis`. Scales are positive and finite; what others give is not
+    specified.
+
+    `rounding` is "UPWARD", halves towards positive infinity, or "TONEAREST", halves away from
+    zero; "None" is "UPWARD". `compute_dtype` tells what is computed in:
+
+    - "int64" (and "None"): the ratio of the scales is a fixed-point number m * 2**(s - 31) of 31
+      bits, m rounded to nearest; the product of the difference (an i32, which wraps around), 2**s
+      for s > 0, and m is one of i64, and so is the sum that rounds it; what remains of it after the
+      shift is an i32.
+    - "float32", "float64": difference, product, and sum with the output's zero point, of which
+      the last is rounded and converted to an i32, with saturation.
+
+    Source: Relay's `qnn.requantize`.
+    """
+
+    name = "relay.qnn.requantize"
+
+    data = tensor_operand_def()
+    input_scale = tensor_operand_def()
+    input_zero_point = tensor_operand_def()
+    output_scale = tensor_operand_def()
+    output_zero_point = tensor_operand_def()
+    rounding = prop_def(StringAttr, default_value=string("None"))
+    compute_dtype = prop_def(StringAttr, default_value=string("None"))
+    out_dtype = opt_prop_def(TypeAttribute)
+    assembly_format = (
+        "$data `,` $input_scale `,` $input_zero_point `,` $output_scale `,` $output_zero_point "
+        "attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        input_scale: Value,
+        input_zero_point: Value,
+        output_scale: Value,
+        output_zero_point: Value,
+        *,
+        axis: int = -1,
+        rounding: str = "None",
+        compute_dtype: str = "None",
+        out_dtype: TypeAttribute | None = None,
+    ):
+        super().__init__(
+            [data, input_scale, input_zero_point, output_scale, output_zero_point],
+            {
+                "axis": integer(axis),
+                "rounding": string(rounding),
+                "compute_dtype": string(compute_dtype),
+                "out_dtype": out_dtype,
+            },
+        )
+
+    @property
+    def parameters(self) -> tuple[SSAValue, SSAValue]:
+        return self.input_scale, self.input_zero_point
+
+    @property
+    def rounds_up(self) -> bool:
+        """Whether halves are rounded upward, and not away from zero."""
+        return self.rounding.data != "TONEAREST"
+
+    @property
+    def float_dtype(self) -> Float32Type | Float64Type | None:
+        """The floating-point type that it computes in; None for fixed-point numbers."""
+        return {"float32": f32, "float64": f64}.get(self.compute_dtype.data)
+
+    def infer_type(self) -> Attribute:
+        data = quantized(self.data, "'data'", REQUANTIZED)
+        self.require_parameters("input_{}")
+        require_scalar_parameters(self.output_scale, self.output_zero_point, "output_{}")
+        require_layout("rounding", self.rounding, "None", "UPWARD", "TONEAREST")
+        require_layout("compute_dtype", self.compute_dtype, "None", "int64", "float32", "float64")
+        dtype = self.out_dtype or data.element_type
+        require_dtype(dtype, "'out_dtype' is", QUANTIZED)
+        return with_dtype(data, dtype)
+
+
+SIMULATED: dict[int, Attribute] = {1: i8, 2: ui8, 3: i32}
+"""The dtypes that simulated operators know, by the numbers that stand for them."""
+
+
+class QnnSimulatedOp(RelayOp, ABC):
+    """
+    What the operators share that compute in floating point what quantised operators would. A
+    scalar of i32 tells the dtype that is simulated: 1 for i8, 2 for ui8, 3 for i32; with every
+    other number the elements stay as they are. Scale and zero point are scalars, or have one
+    element for each index of `axis`.
+    """
+
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """The number of the dtype, the scale and the zero point."""
+
+    @property
+    def channel_axis(self) -> int:
+        """`axis`, counted from the front; 0 where there is one scale and one zero point."""
+        return channel_axis(
+            tensor_type(self.operands[0], "'data'"), self.axis.value.data, self.parameters[1:]
+        )
+
+    def infer_simulated(self, code_name: str, names: str) -> Attribute:
+        """The type of the result; the arguments are the names of the parameters."""
+        data = tensor_type(self.operands[0], "'data'")
+        if not is_float(data.element_type):
+            raise VerifyException(
+                f"'data' has elements of type {data.element_type}, expected floating point"
+            )
+        code, scale, zero_point = self.parameters
+        require_scalar(code.type, f"'{code_name}'", i32)
+        require_channel_parameters(data, scale, zero_point, self.axis.value.data, names)
+        return data
+
+
+@irdl_op_definition
+class QnnSimulatedQuantizeOp(QnnSimulatedOp):
+    """
+    Numbers x as quantised ones, but in floating point: round(x / output_scale) +
+    output_zero_point, halves rounded to even as in `relay.round`, clamped to the range of the dtype
+    that `out_dtype` numbers: 1 for i8, 2 for ui8, 3 for i32; for other numbers x itself. Scale and
+    zero point are scalars, or have one element for each index of `axis`.
+
+    Source: Relay's `qnn.simulated_quantize`.
+    """
+
+    name = "relay.qnn.simulated_quantize"
+
+    data = tensor_operand_def()
+    out_dtype = tensor_operand_def()
+    output_scale = tensor_operand_def()
+    output_zero_point = tensor_operand_def()
+    assembly_format = (
+        "$data `,` $out_dtype `,` $output_scale `,` $output_zero_point attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        out_dtype: Value,
+        output_scale: Value,
+        output_zero_point: Value,
+        *,
+        axis: int = -1,
+    ):
+        super().__init__(
+            [data, out_dtype, output_scale, output_zero_point], {"axis": integer(axis)}
+        )
+
+    @property
+    def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:
+        return self.out_dtype, self.output_scale, self.output_zero_point
+
+    def infer_type(self) -> Attribute:
+        return self.infer_simulated("out_dtype", "output_{}")
+
+
+@irdl_op_definition
+class QnnSimulatedDequantizeOp(QnnSimulatedOp):
+    """
+    The numbers (q - input_zero_point) * input_scale that quantised ones q, given in floating point,
+    stand for, where `in_dtype` is 1 (i8), 2 (ui8) or 3 (i32); q itself for other numbers. Scale and
+    zero point are scalars, or have one element for each index of `axis`.
+
+    Source: Relay's `qnn.simulated_dequantize`.
+    """
+
+    name = "relay.qnn.simulated_dequantize"
+
+    data = tensor_operand_def()
+    in_dtype = tensor_operand_def()
+    input_scale = tensor_operand_def()
+    input_zero_point = tensor_operand_def()
+    assembly_format = (
+        "$data `,` $in_dtype `,` $input_scale `,` $input_zero_point attr-dict "
+        "`:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        data: Value,
+        in_dtype: Value,
+        input_scale: Value,
+        input_zero_point: Value,
+        *,
+        axis: int = -1,
+    ):
+        super().__init__([data, in_dtype, input_scale, input_zero_point], {"axis": integer(axis)})
+
+    @property
+    def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:
+        return self.in_dtype, self.input_scale, self.input_zero_point
+
+    def infer_type(self) -> Attribute:
+        return self.infer_simulated("in_dtype", "input_{}")
+
+
+QNN_OPS = (
+    QnnConcatenateOp,
+    QnnDequantizeOp,
+    QnnQuantizeOp,
+    QnnRequantizeOp,
+    QnnSimulatedDequantizeOp,
+    QnnSimulatedQuantizeOp,
+)

@@ -1,0 +1,437 @@
+"""Operators whose elements come from other places of one tensor, or are replaced at known places."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    TupleType,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import (
+    RelayOp,
+    Value,
+    tensor_operand_def,
+    tensor_result_def,
+    tuple_operand_def,
+    tuple_type,
+)
+from xrelay.dialects.shapes import (
+    boolean,
+    int_array,
+    integer,
+    integer_tensor,
+    integer_vector,
+    normalize_axis,
+    real,
+    same_dimension,
+    shape_text,
+    string,
+    tuple_fields,
+    with_shape,
+)
+from xrelay.dialects.tensor.transform import TransformOp
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+@irdl_op_definition
+class ReverseOp(TransformOp):
+    """
+    `data` with the order of its elements along `axis` reversed; along all axes when it is absent.
+
+    Source: Relay's `reverse`.
+    """
+
+    name = "relay.reverse"
+
+    axis = opt_prop_def(IntegerAttr.constr(i64))
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
+
+    def __init__(self, data: Value, axis: int | None = None):
+        super().__init__([data], {"axis": None if axis is None else integer(axis)})
+
+    @property
+    def reversed_axes(self) -> tuple[int, ...]:
+        """The axes that are reversed, counted from the front."""
+        rank = self.data.type.get_num_dims()
+        if self.axis is None:
+            return tuple(range(rank))
+        return (normalize_axis(self.axis.value.data, rank),)
+
+    def infer_type(self) -> Attribute:
+        if self.axis is not None:
+            normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+        return self.data.type
+
+
+@irdl_op_definition
+class ReverseSequenceOp(RelayOp):
+    """
+    `data` with the first `seq_lengths`[b] elements along `seq_axis` in reverse order, in slice b
+    along `batch_axis`. `seq_lengths` [length of the batch axis] are integers; lengths are clamped
+    to those that are possible.
+
+    Source: Relay's `reverse_sequence`, ONNX's ReverseSequence.
+    """
+
+    name = "relay.reverse_sequence"
+
+    data = tensor_operand_def()
+    seq_lengths = tensor_operand_def()
+    seq_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    batch_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data `,` $seq_lengths attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, seq_lengths: Value, *, seq_axis: int = 1, batch_axis: int = 0):
+        super().__init__(
+            [data, seq_lengths],
+            {"seq_axis": integer(seq_axis), "batch_axis": integer(batch_axis)},
+        )
+
+    @property
+    def axes(self) -> tuple[int, int]:
+        """The sequence axis and the batch axis, counted from the front."""
+        rank = self.data.type.get_num_dims()
+        return (
+            normalize_axis(self.seq_axis.value.data, rank, "seq_axis"),
+            normalize_axis(self.batch_axis.value.data, rank, "batch_axis"),
+        )
+
+    def infer_type(self) -> Attribute:
+        _, batch = self.axes
+        length, dim = integer_vector(self.seq_lengths, "seq_lengths"), self.data.type.get_shape()
+        if not same_dimension(length, dim[batch]):
+            raise VerifyException(
+                f"'seq_lengths' has {length} elements, axis {batch} of 'data' {dim[batch]}"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class SequenceMaskOp(RelayOp):
+    """
+    An element of `data` where its index along `axis` (0 or 1) is below `valid_length`[b], and
+    `mask_value`, rounded to the dtype, elsewhere; b is the index along the other one of the first
+    two axes.
+
+    Source: Relay's `sequence_mask`.
+    """
+
+    name = "relay.sequence_mask"
+
+    data = tensor_operand_def()
+    valid_length = tensor_operand_def()
+    mask_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
+    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data `,` $valid_length attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, valid_length: Value, *, mask_value: float = 0.0, axis: int = 0):
+        super().__init__(
+            [data, valid_length], {"mask_value": real(mask_value), "axis": integer(axis)}
+        )
+
+    def infer_type(self) -> Attribute:
+        shape, axis = self.data.type.get_shape(), self.axis.value.data
+        if len(shape) < 2:
+            raise VerifyException(f"'data' is {self.data.type}, expected at least rank 2")
+        if axis not in (0, 1):
+            raise VerifyException(f"'axis' is {axis}, accepted are 0 and 1")
+        lengths = self.valid_length.type.get_shape()
+        if len(lengths) != 1 or not same_dimension(lengths[0], shape[1 - axis]):
+            raise VerifyException(
+                f"'valid_length' is {self.valid_length.type}, expected one number for each of "
+                f"{shape_text(shape[1 - axis : 2 - axis])}"
+            )
+        return self.data.type
+
+
+@irdl_op_definition
+class MeshgridOp(RelayOp):
+    """
+    For n tensors of rank 1 (or 0, seen as one element), n tensors of rank n: field i holds element
+    x_i of field i of `data` at [x_0, …, x_n-1]. With `indexing` "xy", the first two axes are
+    exchanged.
+
+    Source: Relay's `meshgrid`.
+    """
+
+    name = "relay.meshgrid"
+
+    data = tuple_operand_def()
+    indexing = prop_def(StringAttr, default_value=string("ij"))
+    result = result_def(TupleType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, *, indexing: str = "ij"):
+        super().__init__([data], {"indexing": string(indexing)})
+
+    def axis_of(self, field: int) -> int:
+        """The axis of the results along which a field runs."""
+        swapped = self.indexing.data == "xy" and len(tuple_fields(self.data, "'data'")) > 1
+        return 1 - field if swapped and field < 2 else field
+
+    def infer_type(self) -> Attribute:
+        if self.indexing.data not in ("ij", "xy"):
+            raise VerifyException(
+                f'\'indexing\' is "{self.indexing.data}", accepted are "ij" and "xy"'
+            )
+        fields = tuple_fields(self.data, "'data'")
+        if not fields:
+            raise VerifyException("'data' is the empty tuple, expected at least one tensor")
+        shape = [1] * len(fields)
+        for i, field in enumerate(fields):
+            if field.get_num_dims() > 1 or field.element_type != fields[0].element_type:
+                raise VerifyException(
+                    f"field {i} of 'data' is {field}, expected rank 0 or 1 and the dtype of field 0"
+                )
+            if field.get_num_dims():
+                shape[self.axis_of(i)] = field.get_shape()[0]
+        return tuple_type([with_shape(field, shape) for field in fields])
+
+
+@irdl_op_definition
+class SlidingWindowOp(TransformOp):
+    """
+    All windows of `window_shape` over the axes of `data` from `axis` on, one for each step of
+    `strides`: result[a..., o..., w...] = data[a..., o * strides + w], where a are the axes before.
+
+    Source: Relay's `sliding_window`.
+    """
+
+    name = "relay.sliding_window"
+
+    axis = prop_def(IntegerAttr.constr(i64))
+    window_shape = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64))
+    traits = traits_def(HasPatternKind(OpPatternKind.OPAQUE))
+
+    def __init__(self, data: Value, axis: int, window_shape: Sequence[int], strides: Sequence[int]):
+        super().__init__(
+            [data],
+            {
+                "axis": integer(axis),
+                "window_shape": int_array(window_shape),
+                "strides": int_array(strides),
+            },
+        )
+
+    @property
+    def normalized_axis(self) -> int:
+        """`axis`, counted from the front."""
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        shape, axis = self.data.type.get_shape(), self.normalized_axis
+        windows, strides = self.window_shape.get_values(), self.strides.get_values()
+        for name, numbers in (("window_shape", windows), ("strides", strides)):
+            if len(numbers) != len(shape) - axis or any(number < 1 for number in numbers):
+                raise VerifyException(
+                    f"'{name}' is {list(numbers)}, expected a positive number for each of the "
+                    f"{len(shape) - axis} axes from {axis} on"
+                )
+        counts: list[int] = []
+        for dim, window, stride in zip(shape[axis:], windows, strides, strict=True):
+            if dim != DYNAMIC_INDEX and window > dim:
+                raise VerifyException(
+                    f"'window_shape' {list(windows)} does not fit into 'data' {shape_text(shape)}"
+                )
+            counts.append(DYNAMIC_INDEX if dim == DYNAMIC_INDEX else (dim - window) // stride + 1)
+        return with_shape(self.data.type, [*shape[:axis], *counts, *windows])
+
+
+@irdl_op_definition
+class TriluOp(RelayOp):
+    """
+    The upper triangle of the matrices [..., M, N] in `data`, with `upper`, or the lower one: an
+    element in row i and column j stays where j - i >= k (upper) or j - i <= k (lower), others
+    become 0. `k` is an integer scalar.
+
+    Source: Relay's `trilu`, ONNX's Trilu.
+    """
+
+    name = "relay.trilu"
+
+    data = tensor_operand_def()
+    k = tensor_operand_def()
+    upper = prop_def(BoolAttr, default_value=boolean(True))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
+    assembly_format = "$data `,` $k attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, k: Value, *, upper: bool = True):
+        super().__init__([data, k], {"upper": boolean(upper)})
+
+    def infer_type(self) -> Attribute:
+        if self.data.type.get_num_dims() < 2:
+            raise VerifyException(f"'data' is {self.data.type}, expected at least rank 2")
+        if integer_tensor(self.k, "k").get_num_dims() != 0:
+            raise VerifyException(f"'k' is {self.k.type}, expected a scalar")
+        return self.data.type
+
+
+@irdl_op_definition
+class MatrixSetDiagOp(RelayOp):
+    """
+    The matrices [..., M, N] in `input` with their diagonals `k1` to `k2` (0 is the main one, 1 the
+    one above) replaced. `diagonal` is [..., L] for one diagonal; for more it is
+    [..., k2 - k1 + 1, L], diagonal k2 first, L being the length of the longest. Shorter ones lie
+    at the end of their row where `super_diag_right_align` (for diagonals from 0 up) or
+    `sub_diag_right_align` (from 0 down) is set, and at its beginning otherwise.
+
+    Source: Relay's `matrix_set_diag`.
+    """
+
+    name = "relay.matrix_set_diag"
+
+    input = tensor_operand_def()
+    diagonal = tensor_operand_def()
+    k1 = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    k2 = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    super_diag_right_align = prop_def(BoolAttr, default_value=boolean(True))
+    sub_diag_right_align = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$input `,` $diagonal attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        input: Value,
+        diagonal: Value,
+        *,
+        k1: int = 0,
+        k2: int = 0,
+        super_diag_right_align: bool = True,
+        sub_diag_right_align: bool = False,
+    ):
+        super().__init__(
+            [input, diagonal],
+            {
+                "k1": integer(k1),
+                "k2": integer(k2),
+                "super_diag_right_align": boolean(super_diag_right_align),
+                "sub_diag_right_align": boolean(sub_diag_right_align),
+            },
+        )
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The numbers of the lowest and of the highest diagonal."""
+        return self.k1.value.data, self.k2.value.data
+
+    def offset(self, k: int, rows: int, columns: int) -> int:
+        """Where diagonal `k` begins in its row of `diagonal`."""
+        low, high = self.range
+        longest = diagonal_length(rows, columns, low, high)
+        upper = k >= 0 and bool(self.super_diag_right_align.value.data)
+        lower = k <= 0 and bool(self.sub_diag_right_align.value.data)
+        return longest - diagonal_length(rows, columns, k, k) if upper or lower else 0
+
+    def infer_type(self) -> Attribute:
+        type_, low, high = self.input.type, *self.range
+        shape, given = type_.get_shape(), self.diagonal.type
+        if len(shape) < 2:
+            raise VerifyException(f"'input' is {type_}, expected at least rank 2")
+        if low > high:
+            raise VerifyException(f"'k1' is {low}, expected at most 'k2' {high}")
+        *outer, rows, columns = shape
+        known = DYNAMIC_INDEX not in (rows, columns)
+        if known and not (-rows < low and high < columns):
+            raise VerifyException(
+                f"'k1' {low} and 'k2' {high} name no diagonals of {rows} times {columns}"
+            )
+        length = diagonal_length(rows, columns, low, high) if known else DYNAMIC_INDEX
+        expected = [*outer, *([high - low + 1] if low != high else []), length]
+        if given.element_type != type_.element_type or not (
+            len(given.get_shape()) == len(expected)
+            and all(map(same_dimension, given.get_shape(), expected))
+        ):
+            raise VerifyException(
+                f"'diagonal' is {given}, expected {TensorType(type_.element_type, expected)}"
+            )
+        return type_
+
+
+def diagonal_length(rows: int, columns: int, low: int, high: int) -> int:
+    """The length of the longest of the diagonals `low` to `high` of a matrix."""
+    return min(rows + min(high, 0), columns - max(low, 0))
+
+
+@irdl_op_definition
+class UnravelIndexOp(RelayOp):
+    """
+    The coordinates, in a tensor of the shape `shape` [n], of the elements with the row-major
+    offsets `data`: the result is [n, shape of data...]. Division rounds towards zero, and by 0
+    gives 0.
+
+    Source: Relay's `unravel_index`.
+    """
+
+    name = "relay.unravel_index"
+
+    data = tensor_operand_def()
+    shape = tensor_operand_def()
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, shape: Value):
+        super().__init__([data, shape])
+
+    def infer_type(self) -> Attribute:
+        data, rank = integer_tensor(self.data, "data"), integer_vector(self.shape, "shape")
+        if self.shape.type.element_type != data.element_type:
+            raise VerifyException(
+                f"'data' has elements of type {data.element_type}, 'shape' of "
+                f"{self.shape.type.element_type}"
+            )
+        return with_shape(data, [rank, *data.get_shape()])
+
+
+@irdl_op_definition
+class InvertPermutationOp(TransformOp):
+    """
+    The inverse of a permutation `data` [n]: result[data[i]] = i. For data that is none, the last
+    one of equal elements counts, elements out of range do not, and places that none names are 0.
+
+    Source: Relay's `invert_permutation`.
+    """
+
+    name = "relay.invert_permutation"
+
+    traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
+
+    def __init__(self, data: Value):
+        super().__init__([data])
+
+    def infer_type(self) -> Attribute:
+        integer_vector(self.data, "data")
+        return self.data.type
+
+
+REORDER_OPS = (
+    InvertPermutationOp,
+    MatrixSetDiagOp,
+    MeshgridOp,
+    ReverseOp,
+    ReverseSequenceOp,
+    SequenceMaskOp,
+    SlidingWindowOp,
+    TriluOp,
+    UnravelIndexOp,
+)

@@ -1,0 +1,499 @@
+"""Boxes on images, and what is inside of them."""
+
+from abc import ABC
+from collections.abc import Sequence
+from math import floor, sqrt
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BoolAttr,
+    DenseArrayBase,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    TupleType,
+    f64,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xrelay.dialects.base import (
+    RelayOp,
+    Value,
+    tensor_operand_def,
+    tensor_result_def,
+    tuple_type,
+)
+from xrelay.dialects.conv.windows import positive_pair, require_layout
+from xrelay.dialects.image.resize import layout_axes
+from xrelay.dialects.shapes import (
+    boolean,
+    dimension_product,
+    float_array,
+    int_array,
+    integer,
+    is_float,
+    ranked,
+    real,
+    same_dimension,
+    string,
+    with_shape,
+)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind
+
+
+def require_float(type_: TensorType[Attribute], what: str) -> None:
+    """Raises VerifyException unless the elements of a tensor are floating-point numbers."""
+    if not is_float(type_.element_type):
+        raise VerifyException(
+            f"{what} has elements of type {type_.element_type}, expected floating point"
+        )
+
+
+def require_numbers(
+    values: DenseArrayBase[Float64Type], what: str, count: int | None, *, positive: bool = False
+) -> tuple[float, ...]:
+    """
+    The numbers of a property: `count` of them, at least one for None.
+
+    Raises VerifyException for another count, and for numbers that are not above 0 if they have to.
+    """
+    numbers = tuple(map(float, values.get_values()))
+    fits = bool(numbers) if count is None else len(numbers) == count
+    if not fits or (positive and not all(number > 0 for number in numbers)):
+        kind = "positive numbers" if positive else "numbers"
+        expected = "at least one of" if count is None else str(count)
+        raise VerifyException(f"'{what}' is {list(numbers)}, expected {expected} {kind}")
+    return numbers
+
+
+@irdl_op_definition
+class MultiboxPriorOp(RelayOp):
+    """
+    Boxes around all places of an image, of which `data` [N, C, H, W] tells the height, the width and
+    the dtype: a tensor [1, H * W * K, 4] of left, top, right and bottom. Around each place, row by
+    row, there are K boxes: those of all `sizes` s with half the width s * H / W / 2 and half the
+    height s / 2, then those of the first size with all `ratios` r but the first, half the width
+    times the root of r and half the height divided by it. Places are at ((x + offset) * step), where
+    `offsets` and `steps` hold a number for rows and one for columns; steps that are not positive are
+    1 / H and 1 / W. `clip` moves the edges between 0 and 1. Computed in f64.
+
+    Source: Relay's `vision.multibox_prior`.
+    """
+
+    name = "relay.vision.multibox_prior"
+
+    data = tensor_operand_def()
+    sizes = prop_def(DenseArrayBase.constr(f64), default_value=float_array((1.0,)))
+    ratios = prop_def(DenseArrayBase.constr(f64), default_value=float_array((1.0,)))
+    steps = prop_def(DenseArrayBase.constr(f64), default_value=float_array((-1.0, -1.0)))
+    offsets = prop_def(DenseArrayBase.constr(f64), default_value=float_array((0.5, 0.5)))
+    clip = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        *,
+        sizes: Sequence[float] = (1.0,),
+        ratios: Sequence[float] = (1.0,),
+        steps: Sequence[float] = (-1.0, -1.0),
+        offsets: Sequence[float] = (0.5, 0.5),
+        clip: bool = False,
+    ):
+        super().__init__(
+            [data],
+            {
+                "sizes": float_array(sizes),
+                "ratios": float_array(ratios),
+                "steps": float_array(steps),
+                "offsets": float_array(offsets),
+                "clip": boolean(clip),
+            },
+        )
+
+    def half_sizes(self, height: int, width: int) -> list[tuple[float, float]]:
+        """Half the width and the height of the boxes around a place."""
+        sizes, ratios = self.sizes.get_values(), self.ratios.get_values()
+        boxes = [(size * height / width / 2, size / 2) for size in sizes]
+        first = sizes[0]
+        for ratio in ratios[1:]:
+            root = sqrt(ratio)
+            boxes.append((first * height / width * root / 2, first / root / 2))
+        return boxes
+
+    def step_sizes(self, height: int, width: int) -> tuple[float, float]:
+        """From one row to the next, and from one column to the next."""
+        rows, columns = self.steps.get_values()
+        return rows if rows > 0 else 1 / height, columns if columns > 0 else 1 / width
+
+    def infer_type(self) -> Attribute:
+        data = ranked(self.data, "'data'", 4)
+        require_float(data, "'data'")
+        sizes = require_numbers(self.sizes, "sizes", None)
+        ratios = require_numbers(self.ratios, "ratios", None, positive=True)
+        require_numbers(self.steps, "steps", 2)
+        require_numbers(self.offsets, "offsets", 2)
+        _, _, height, width = data.get_shape()
+        count = dimension_product((height, width, len(sizes) + len(ratios) - 1))
+        return with_shape(data, [1, count, 4])
+
+
+@irdl_op_definition
+class MultiboxTransformLocOp(RelayOp):
+    """
+    Boxes with their classes, from probabilities `cls_prob` [B, C, N], of which those of class 0 are
+    for the background, movements `loc_pred` [B, 4 * N] and boxes `anchor` [1, N, 4] (left, top,
+    right, bottom). The class of a box is the first one with the largest probability; boxes whose
+    largest probability is not above -1 or is below `threshold` are left out. The result is a tuple:
+    rows (class - 1, probability, left, top, right, bottom) [B, N, 6] in the order of the anchors,
+    -1 after the last; and how many there are [B], of i32. With `variances` v and an anchor of centre
+    (x, y), width w and height h, the box that (a, b, c, d) moves has the centre (a * v0 * w + x,
+    b * v1 * h + y), the width exp(c * v2) * w and the height exp(d * v3) * h; `clip` moves its edges
+    between 0 and 1.
+
+    Source: Relay's `vision.multibox_transform_loc`.
+    """
+
+    name = "relay.vision.multibox_transform_loc"
+
+    cls_prob = tensor_operand_def()
+    loc_pred = tensor_operand_def()
+    anchor = tensor_operand_def()
+    clip = prop_def(BoolAttr, default_value=boolean(True))
+    threshold = prop_def(FloatAttr.constr(f64), default_value=real(0.01))
+    variances = prop_def(
+        DenseArrayBase.constr(f64), default_value=float_array((0.1, 0.1, 0.2, 0.2))
+    )
+    result = result_def(TupleType)
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = (
+        "$cls_prob `,` $loc_pred `,` $anchor attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        cls_prob: Value,
+        loc_pred: Value,
+        anchor: Value,
+        *,
+        clip: bool = True,
+        threshold: float = 0.01,
+        variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    ):
+        super().__init__(
+            [cls_prob, loc_pred, anchor],
+            {
+                "clip": boolean(clip),
+                "threshold": real(threshold),
+                "variances": float_array(variances),
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        probabilities = ranked(self.cls_prob, "'cls_prob'", 3)
+        moves, anchor = ranked(self.loc_pred, "'loc_pred'", 2), ranked(self.anchor, "'anchor'", 3)
+        require_float(probabilities, "'cls_prob'")
+        batch, _, count = probabilities.get_shape()
+        for type_, name, shape in (
+            (moves, "loc_pred", (batch, dimension_product((4, count)))),
+            (anchor, "anchor", (1, count, 4)),
+        ):
+            expected = with_shape(probabilities, shape)
+            fits = all(map(same_dimension, type_.get_shape(), shape))
+            if type_.element_type != probabilities.element_type or not fits:
+                raise VerifyException(f"'{name}' is {type_}, expected {expected}")
+        require_numbers(self.variances, "variances", 4)
+        rows = with_shape(probabilities, [batch, count, 6])
+        return tuple_type((rows, TensorType(i32, [batch])))
+
+
+@irdl_op_definition
+class ProposalOp(RelayOp):
+    """
+    Regions of images that may hold objects: a tensor [B * `rpn_post_nms_top_n`, 5] of (image, left,
+    top, right, bottom), from probabilities `cls_prob` [B, 2 * A, H, W], the second half of which are
+    those of objects, movements `bbox_pred` [B, 4 * A, H, W] and `im_info` [B, 3], the height, the
+    width and the scale of each image.
+
+    Around every place, `feature_stride` apart, there are A boxes, one for each of `ratios` and each
+    of `scales`, moved as `bbox_pred` says: their corners by it with `iou_loss`, otherwise their
+    centres by it times their sizes, which are multiplied by its exponentials. Boxes are cut at the
+    border of the image. Those smaller than `rpn_min_size` times the scale, which are made larger by
+    this on all sides, and those at places outside of the image have the score -1. Of the
+    `rpn_pre_nms_top_n` best boxes (all, if it is not positive; equal scores in the order of places,
+    then of boxes) those are dropped that overlap with a better one that is not by more than
+    `threshold`, the part of the area of both that they have in common. What remains is repeated in
+    its order until there are enough. Boxes are computed in f64, then rounded.
+
+    Source: Relay's `vision.proposal`.
+    """
+
+    name = "relay.vision.proposal"
+
+    cls_prob = tensor_operand_def()
+    bbox_pred = tensor_operand_def()
+    im_info = tensor_operand_def()
+    scales = prop_def(DenseArrayBase.constr(f64), default_value=float_array((4.0, 8.0, 16.0, 32.0)))
+    ratios = prop_def(DenseArrayBase.constr(f64), default_value=float_array((0.5, 1.0, 2.0)))
+    feature_stride = prop_def(IntegerAttr.constr(i64), default_value=integer(16))
+    threshold = prop_def(FloatAttr.constr(f64), default_value=real(0.7))
+    rpn_pre_nms_top_n = prop_def(IntegerAttr.constr(i64), default_value=integer(6000))
+    rpn_post_nms_top_n = prop_def(IntegerAttr.constr(i64), default_value=integer(300))
+    rpn_min_size = prop_def(IntegerAttr.constr(i64), default_value=integer(16))
+    iou_loss = prop_def(BoolAttr, default_value=boolean(False))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
+    assembly_format = (
+        "$cls_prob `,` $bbox_pred `,` $im_info attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        cls_prob: Value,
+        bbox_pred: Value,
+        im_info: Value,
+        *,
+        scales: Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+        ratios: Sequence[float] = (0.5, 1.0, 2.0),
+        feature_stride: int = 16,
+        threshold: float = 0.7,
+        rpn_pre_nms_top_n: int = 6000,
+        rpn_post_nms_top_n: int = 300,
+        rpn_min_size: int = 16,
+        iou_loss: bool = False,
+    ):
+        super().__init__(
+            [cls_prob, bbox_pred, im_info],
+            {
+                "scales": float_array(scales),
+                "ratios": float_array(ratios),
+                "feature_stride": integer(feature_stride),
+                "threshold": real(threshold),
+                "rpn_pre_nms_top_n": integer(rpn_pre_nms_top_n),
+                "rpn_post_nms_top_n": integer(rpn_post_nms_top_n),
+                "rpn_min_size": integer(rpn_min_size),
+                "iou_loss": boolean(iou_loss),
+            },
+        )
+
+    def anchors(self) -> list[tuple[float, float, float, float]]:
+        """The boxes around the first place: left, top, right, bottom."""
+        stride = float(self.feature_stride.value.data)
+        centre = 0.5 * (stride - 1)
+        boxes: list[tuple[float, float, float, float]] = []
+        for ratio in self.ratios.get_values():
+            side = floor(sqrt(floor(stride * stride / ratio)) + 0.5)
+            for scale in self.scales.get_values():
+                width, height = side * scale, floor(side * ratio + 0.5) * scale
+                x, y = 0.5 * (width - 1), 0.5 * (height - 1)
+                boxes.append((centre - x, centre - y, centre + x, centre + y))
+        return boxes
+
+    def infer_type(self) -> Attribute:
+        scores = ranked(self.cls_prob, "'cls_prob'", 4)
+        moves, info = ranked(self.bbox_pred, "'bbox_pred'", 4), ranked(self.im_info, "'im_info'", 2)
+        require_float(scores, "'cls_prob'")
+        kinds = len(require_numbers(self.scales, "scales", None)) * len(
+            require_numbers(self.ratios, "ratios", None, positive=True)
+        )
+        if self.feature_stride.value.data < 1:
+            raise VerifyException(
+                f"'feature_stride' is {self.feature_stride.value.data}, expected at least 1"
+            )
+        batch, _, height, width = scores.get_shape()
+        for type_, name, shape in (
+            (scores, "cls_prob", (batch, 2 * kinds, height, width)),
+            (moves, "bbox_pred", (batch, 4 * kinds, height, width)),
+            (info, "im_info", (batch, 3)),
+        ):
+            fits = all(map(same_dimension, type_.get_shape(), shape))
+            if type_.element_type != scores.element_type or not fits:
+                expected = with_shape(scores, shape)
+                raise VerifyException(
+                    f"'{name}' is {type_}, expected {expected} for {kinds} boxes around each place"
+                )
+        count = self.rpn_post_nms_top_n.value.data
+        if count < 0:
+            raise VerifyException(f"'rpn_post_nms_top_n' is {count}, expected no negative number")
+        if 0 in (height, width):
+            raise VerifyException(f"'cls_prob' is {scores}, expected images that are not empty")
+        return with_shape(scores, [dimension_product((batch, count)), 5])
+
+
+class RegionOp(RelayOp, ABC):
+    """
+    What the operators share that cut regions `rois` [R, 5] (image, left, top, right, bottom), in
+    units that `spatial_scale` multiplies, out of images `data` [N, C, H, W] ([N, H, W, C] in
+    `layout` "NHWC") and make images of `pooled_size` of them. The number of an image that does not
+    exist stands for the nearest one. Coordinates are computed in f64.
+    """
+
+    data = tensor_operand_def()
+    rois = tensor_operand_def()
+    pooled_size = prop_def(DenseArrayBase.constr(i64))
+    spatial_scale = prop_def(FloatAttr.constr(f64))
+    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
+    assembly_format = "$data `,` $rois attr-dict `:` functional-type(operands, results)"
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Where the axes N, C, H and W stand."""
+        require_layout("layout", self.layout, "NCHW", "NHWC")
+        return layout_axes("layout", self.layout, "NCHW")
+
+    def infer_type(self) -> Attribute:
+        data, rois = ranked(self.data, "'data'", 4), ranked(self.rois, "'rois'", 2)
+        require_float(data, "'data'")
+        count, numbers = rois.get_shape()
+        if rois.element_type != data.element_type or not same_dimension(numbers, 5):
+            raise VerifyException(
+                f"'rois' is {rois}, expected rows of five numbers of {data.element_type}"
+            )
+        batch, _, *spatial = self.axes
+        size, shape = positive_pair(self.pooled_size, "pooled_size"), list(data.get_shape())
+        if 0 in (shape[batch], shape[spatial[0]], shape[spatial[1]]):
+            raise VerifyException(f"'data' is {data}, expected images that are not empty")
+        shape[batch] = count
+        for axis, length in zip(spatial, size, strict=True):
+            shape[axis] = length
+        return with_shape(data, shape)
+
+
+@irdl_op_definition
+class RoiAlignOp(RegionOp):
+    """
+    The means (`mode` "avg") or the largest elements ("max") of the parts of regions: each of the
+    parts of a region, which is at least 1 by 1, is sampled at `sample_ratio` by `sample_ratio`
+    places, as many as it is high and wide, rounded up, if the number is not positive, by
+    interpolation between the nearest elements; more than one element outside of the image, it is 0.
+
+    Source: Relay's `vision.roi_align`, ONNX's RoiAlign.
+    """
+
+    name = "relay.vision.roi_align"
+
+    sample_ratio = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
+    mode = prop_def(StringAttr, default_value=string("avg"))
+
+    def __init__(
+        self,
+        data: Value,
+        rois: Value,
+        pooled_size: Sequence[int],
+        spatial_scale: float,
+        *,
+        sample_ratio: int = -1,
+        layout: str = "NCHW",
+        mode: str = "avg",
+    ):
+        super().__init__(
+            [data, rois],
+            {
+                "pooled_size": int_array(pooled_size),
+                "spatial_scale": real(spatial_scale),
+                "sample_ratio": integer(sample_ratio),
+                "layout": string(layout),
+                "mode": string(mode),
+            },
+        )
+
+    def infer_type(self) -> Attribute:
+        require_layout("mode", self.mode, "avg", "max")
+        return super().infer_type()
+
+
+@irdl_op_definition
+class RoiPoolOp(RegionOp):
+    """
+    The largest elements of the parts of regions, whose edges are rounded to whole numbers (halves
+    away from zero), both being inside, and which are at least one element high and wide. Parts, of
+    which neighbours may share elements, are cut at the border of the image; those without elements
+    give 0, those with NaN NaN.
+
+    Source: Relay's `vision.roi_pool`, ONNX's MaxRoiPool.
+    """
+
+    name = "relay.vision.roi_pool"
+
+    def __init__(
+        self,
+        data: Value,
+        rois: Value,
+        pooled_size: Sequence[int],
+        spatial_scale: float,
+        *,
+        layout: str = "NCHW",
+    ):
+        super().__init__(
+            [data, rois],
+            {
+                "pooled_size": int_array(pooled_size),
+                "spatial_scale": real(spatial_scale),
+                "layout": string(layout),
+            },
+        )
+
+
+@irdl_op_definition
+class YoloReorgOp(RelayOp):
+    """
+    The elements of `data` [N, C, H, W] as [N, C * s * s, H / s, W / s] for the `stride` s, as the
+    reorg layer of Darknet orders them: seen as [N, C, H, W] again, the result at (n, k, j, i) is the
+    element (n, k mod C', j * s + (k / C') / s, i * s + (k / C') mod s) of `data` seen as
+    [N, C', H * s, W * s], where C' is C / s / s.
+
+    Source: Relay's `vision.yolo_reorg`.
+    """
+
+    name = "relay.vision.yolo_reorg"
+
+    data = tensor_operand_def()
+    stride = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, stride: int = 1):
+        super().__init__([data], {"stride": integer(stride)})
+
+    def infer_type(self) -> Attribute:
+        data = ranked(self.data, "'data'", 4)
+        stride = self.stride.value.data
+        if stride < 1:
+            raise VerifyException(f"'stride' is {stride}, expected at least 1")
+        batch, channels, height, width = data.get_shape()
+        for length, divisor, name in (
+            (channels, stride * stride, "channels"),
+            (height, stride, "rows"),
+            (width, stride, "columns"),
+        ):
+            if length != DYNAMIC_INDEX and length % divisor:
+                raise VerifyException(
+                    f"'data' has {length} {name}, expected a multiple of {divisor}"
+                )
+        more = dimension_product((channels, stride * stride))
+        rows, columns = (
+            length if length == DYNAMIC_INDEX else length // stride for length in (height, width)
+        )
+        return with_shape(data, [batch, more, rows, columns])
+
+
+REGION_OPS = (
+    MultiboxPriorOp,
+    MultiboxTransformLocOp,
+    ProposalOp,
+    RoiAlignOp,
+    RoiPoolOp,
+    YoloReorgOp,
+)

@@ -1,0 +1,4 @@
+"""
+Emitters of convolutions.
+Imports: the files of the exporter.
+"""

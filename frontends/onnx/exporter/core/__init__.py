@@ -1,0 +1,4 @@
+"""
+Emitters of constants, tuples, control flow and functions.
+Imports: the files of the exporter.
+"""

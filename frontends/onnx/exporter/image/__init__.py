@@ -1,0 +1,4 @@
+"""
+Emitters of resizing and sampling of images.
+Imports: the files of the exporter.
+"""

@@ -1,0 +1,4 @@
+"""
+Emitters of pooling.
+Imports: the files of the exporter.
+"""

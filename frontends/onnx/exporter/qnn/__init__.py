@@ -1,0 +1,4 @@
+"""
+Emitters of quantised tensors.
+Imports: the files of the exporter.
+"""

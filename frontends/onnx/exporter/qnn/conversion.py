@@ -1,0 +1,294 @@
+"""
+Emitters of operators on quantised tensors.
+
+Zero points are i32 in relay and have the dtype of the quantised tensor in ONNX, so they have to be
+constants, and in its range; where relay computes in fixed-point numbers, so are the scales.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
+from xrelay.dialects.qnn import conversion as qnn
+from xrelay.dialects.qnn import products as qnn_products
+from xrelay.dialects.qnn.parameters import fixed_point
+from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.exporter.conv.conv import convolution
+from xrelay.frontends.onnx.exporter.graph import (
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    DType,
+    EmitterTable,
+    OutputGraph,
+    Tensor,
+    accepts,
+    dtype_of,
+)
+from xrelay.frontends.onnx.exporter.tensor.elementwise import truncated
+from xrelay.frontends.onnx.exporter.tensor.integer import divided_by
+from xrelay.frontends.onnx.tensors import Array
+
+
+def _constant(graph: OutputGraph, value: SSAValue, what: str) -> Array:
+    known = graph.known(graph.tensor(value))
+    if known is None:
+        raise NotExpressible(f"its {what.replace('_', ' ')} is not a constant")
+    return known
+
+
+def _zero_point(graph: OutputGraph, value: SSAValue, dtype: DType, what: str) -> Array:
+    """A zero point as an element of the quantised dtype."""
+    zero = _constant(graph, value, what)
+    info = np.iinfo(dtype)
+    if not bool(np.all((zero >= info.min) & (zero <= info.max))):
+        raise NotExpressible(f"its {what.replace('_', ' ')} has numbers that {dtype} cannot hold")
+    return zero.astype(dtype)
+
+
+def _parameters(
+    graph: OutputGraph, scale: SSAValue, zero: Array, channels: int
+) -> tuple[Tensor, Tensor]:
+    """A scale and a zero point of one shape: both numbers, or both vectors of channels."""
+    tensor = graph.tensor(scale)
+    shape = graph.shape(scale, "scale")
+    if channels == 1 or (int(np.prod(shape)) == 1 and zero.size == 1):
+        return graph.reshape(tensor, ()), graph.constant(zero.reshape(()))
+    if shape != (channels,):
+        tensor = graph.filled(tensor, [channels])
+    return tensor, graph.constant(np.ascontiguousarray(np.broadcast_to(zero, (channels,))))
+
+
+def _channels(graph: OutputGraph, data: SSAValue, axis: int) -> int:
+    """How many channels data have along an axis."""
+    shape = graph.shape(data)
+    return shape[axis] if shape else 1
+
+
+def quantize(graph: OutputGraph, op: qnn.QnnQuantizeOp) -> Tensor:
+    """QuantizeLinear."""
+    dtype = dtype_of(op.result.type, "the result")
+    if not accepts("QuantizeLinear", dtype, 2):
+        raise NotExpressible(f"'out_dtype' is {dtype}, to which ONNX does not quantise")
+    zero = _zero_point(graph, op.output_zero_point, dtype, "output_zero_point")
+    channels = _channels(graph, op.data, op.channel_axis)
+    parameters = _parameters(graph, op.output_scale, zero, channels)
+    axis = op.channel_axis if op.data.type.get_num_dims() else None
+    return graph.node("QuantizeLinear", graph.tensor(op.data), *parameters, axis=axis)
+
+
+def _along(graph: OutputGraph, tensor: Tensor, value: SSAValue, axis: int, rank: int) -> Tensor:
+    """A parameter shaped to broadcast along an axis."""
+    if int(np.prod(graph.shape(value, "parameter"))) == 1:
+        return graph.reshape(tensor, ())
+    return graph.along(tensor, axis, rank)
+
+
+def _dequantized(
+    graph: OutputGraph, data: SSAValue, scale: SSAValue, zero: SSAValue, axis: int
+) -> Tensor:
+    """The difference in i32, times the scale in f32."""
+    rank = graph.tensor(data), len(graph.shape(data))
+    values = graph.cast(rank[0], INT32)
+    difference = graph.node("Sub", values, _along(graph, graph.tensor(zero), zero, axis, rank[1]))
+    factor = _along(graph, graph.tensor(scale), scale, axis, rank[1])
+    return graph.node("Mul", graph.cast(difference, FLOAT32), factor)
+
+
+def dequantize(graph: OutputGraph, op: qnn.QnnDequantizeOp) -> Tensor:
+    """DequantizeLinear; for i32, which has no zero point there, what it computes."""
+    data, axis = graph.tensor(op.data), op.channel_axis
+    if data.dtype == INT32:
+        return _dequantized(graph, op.data, op.input_scale, op.input_zero_point, axis)
+    zero = _zero_point(graph, op.input_zero_point, data.dtype, "input_zero_point")
+    channels = _channels(graph, op.data, axis)
+    parameters = _parameters(graph, op.input_scale, zero, channels)
+    return graph.node(
+        "DequantizeLinear", data, *parameters, axis=axis if op.data.type.get_num_dims() else None
+    )
+
+
+# Another scale
+
+
+def _fixed_point_product(
+    graph: OutputGraph, data: Tensor, ratio: Array, *, rounds_up: bool
+) -> Tensor:
+    """
+    Integers of i32 times fixed-point numbers of 31 bits, in i64, rounded to i32. `ratio` broadcasts
+    with the data.
+    """
+    pairs = [fixed_point(float(number)) for number in ratio.reshape(-1)]
+    if any(not -31 <= shift <= 31 for _, shift in pairs):
+        raise NotExpressible("the ratio of the scales is not between 2**-32 and 2**31")
+
+    def numbers(values: Sequence[int]) -> Tensor:
+        return graph.constant(np.array(values, np.int64).reshape(ratio.shape))
+
+    left = numbers([2 ** max(shift, 0) for _, shift in pairs])
+    right = [31 + max(-shift, 0) for _, shift in pairs]
+    moved = graph.node("Mul", graph.cast(data, INT64), left)
+    product = graph.node("Mul", moved, numbers([size for size, _ in pairs]))
+    bias = numbers([2 ** (bits - 1) for bits in right])
+    if not rounds_up:
+        below = graph.node("Less", product, graph.scalar(0, INT64))
+        bias = graph.node("Sub", bias, graph.cast(below, INT64))
+    total = graph.node("Add", product, bias)
+    return graph.cast(divided_by(graph, total, numbers([2**bits for bits in right])), INT32)
+
+
+def _clamped(graph: OutputGraph, data: Tensor, dtype: DType) -> Tensor:
+    """Integers of i32 in the range of a dtype."""
+    if dtype == INT32:
+        return data
+    info = np.iinfo(dtype)
+    low, high = (graph.scalar(number, INT32) for number in (info.min, info.max))
+    return graph.cast(graph.node("Clip", data, low, high), dtype)
+
+
+def _ratio(graph: OutputGraph, scale: SSAValue, new_scale: SSAValue, axis: int, rank: int) -> Array:
+    """The ratio of two scales, in f64, shaped to broadcast along an axis."""
+    old, new = (_constant(graph, each, "scale").astype(np.float64) for each in (scale, new_scale))
+    if not (
+        bool(np.all(np.isfinite(old) & (old >= 0))) and bool(np.all(np.isfinite(new) & (new > 0)))
+    ):
+        raise NotExpressible("the scales are not positive finite numbers")
+    quotient = np.asarray(old / new.reshape(()))
+    if quotient.size == 1:
+        return quotient.reshape(())
+    return quotient.reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def _requantized(
+    graph: OutputGraph,
+    data: SSAValue,
+    scale: SSAValue,
+    zero: SSAValue,
+    new: tuple[SSAValue, SSAValue],
+    axis: int,
+    rank: int,
+) -> Tensor:
+    """Quantised numbers with another scale and zero point, as i32, in fixed-point numbers."""
+    own = _along(graph, graph.tensor(zero), zero, axis, rank)
+    centred = graph.node("Sub", graph.cast(graph.tensor(data), INT32), own)
+    ratio = _ratio(graph, scale, new[0], axis, rank)
+    moved = _fixed_point_product(graph, centred, ratio, rounds_up=True)
+    return graph.node("Add", moved, graph.reshape(graph.tensor(new[1]), ()))
+
+
+def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
+    """Integer arithmetic, or that of floating point, as `compute_dtype` asks."""
+    rank, axis = len(graph.shape(op.data)), op.channel_axis
+    dtype = dtype_of(op.result.type, "the result")
+    zero = _along(graph, graph.tensor(op.input_zero_point), op.input_zero_point, axis, rank)
+    new_zero = graph.reshape(graph.tensor(op.output_zero_point), ())
+    ratio = _ratio(graph, op.input_scale, op.output_scale, axis, rank)
+    data = graph.tensor(op.data)
+    if op.float_dtype is None:
+        centred = graph.node("Sub", graph.cast(data, INT32), zero)
+        moved = _fixed_point_product(graph, centred, ratio, rounds_up=op.rounds_up)
+        return _clamped(graph, graph.node("Add", moved, new_zero), dtype)
+    compute = FLOAT32 if op.compute_dtype.data == "float32" else FLOAT64
+    centred = graph.node("Sub", graph.cast(data, compute), graph.cast(zero, compute))
+    scaled = graph.node("Mul", centred, graph.constant(ratio.astype(compute)))
+    exact = graph.node("Add", scaled, graph.cast(new_zero, compute))
+    half = graph.scalar(0.5, compute)
+    if op.rounds_up:
+        whole = graph.node("Floor", graph.node("Add", exact, half))
+    else:
+        inner = truncated(graph, exact)
+        rest = graph.node("Abs", graph.node("Sub", exact, inner))
+        away = graph.node(
+            "Where",
+            graph.node("Less", rest, half),
+            graph.scalar(0, compute),
+            graph.node("Sign", exact),
+        )
+        whole = graph.node("Add", inner, away)
+    if dtype == INT32:
+        raise NotExpressible(
+            "'out_dtype' is i32: ONNX leaves open what Cast makes of large numbers"
+        )
+    info = np.iinfo(dtype)
+    bounds = (graph.scalar(number, compute) for number in (info.min, info.max))
+    return graph.cast(graph.node("Clip", whole, *bounds), dtype)
+
+
+# Products
+
+
+def quantized_convolution(graph: OutputGraph, op: qnn_products.QnnConv2DOp) -> Tensor:
+    """ConvInteger, whose padding stands for the zero point, too."""
+    data, weight = graph.tensor(op.data), graph.tensor(op.weight)
+    zeros = _factors_zero_points(graph, op, data.dtype, weight.dtype)
+    plain = op.integer_product(op.data, op.weight)
+    assert isinstance(plain, Conv2DOp)
+    try:
+        return convolution(graph, plain, zeros)
+    finally:
+        plain.drop_all_references()
+
+
+def _factors_zero_points(
+    graph: OutputGraph, op: qnn_products.QnnProductOp, lhs: DType, rhs: DType
+) -> tuple[Tensor, Tensor]:
+    _, _, prefix, other = op.NAMES
+    first = _zero_point(graph, op.operands[2], lhs, f"{prefix}_zero_point").reshape(())
+    second = _zero_point(graph, op.operands[3], rhs, f"{other}_zero_point")
+    return graph.constant(first), graph.constant(second.reshape(()) if second.size == 1 else second)
+
+
+def dense(graph: OutputGraph, op: qnn_products.QnnDenseOp) -> Tensor:
+    """MatMulInteger with the transposed weight."""
+    data, weight = graph.tensor(op.data), graph.tensor(op.weight)
+    zeros = _factors_zero_points(graph, op, data.dtype, weight.dtype)
+    result = graph.node("MatMulInteger", data, graph.transpose(weight, (1, 0)), *zeros)
+    return graph.cast(result, dtype_of(op.result.type, "the result"))
+
+
+def batch_matmul(graph: OutputGraph, op: qnn_products.QnnBatchMatmulOp) -> Tensor:
+    """MatMulInteger."""
+    factors = [
+        graph.transpose(graph.tensor(factor), (0, 2, 1) if flag.value.data else (0, 1, 2))
+        for factor, flag in ((op.x, op.transpose_a), (op.y, op.transpose_b))
+    ]
+    zeros = _factors_zero_points(graph, op, factors[0].dtype, factors[1].dtype)
+    result = graph.node("MatMulInteger", *factors, *zeros)
+    return graph.cast(result, dtype_of(op.result.type, "the result"))
+
+
+# Arithmetic
+
+
+def _ranks(op: qnn_arithmetic.QnnBinaryOp) -> int:
+    return max(op.lhs.type.get_num_dims(), op.rhs.type.get_num_dims())
+
+
+def add_or_subtract(graph: OutputGraph, op: qnn_arithmetic.QnnBinaryOp) -> Tensor:
+    """Both operands with the result's scale, in i32, then the sum or the difference."""
+    rank, new = _ranks(op), (op.output_scale, op.output_zero_point)
+    axes = op.channel_axes
+    lhs = _requantized(graph, op.lhs, op.lhs_scale, op.lhs_zero_point, new, axes[0], rank)
+    rhs = _requantized(graph, op.rhs, op.rhs_scale, op.rhs_zero_point, new, axes[1], rank)
+    zero = graph.reshape(graph.tensor(op.output_zero_point), ())
+    if isinstance(op, qnn_arithmetic.QnnAddOp):
+        total = graph.node("Add", graph.node("Sub", lhs, zero), rhs)
+    else:
+        total = graph.node("Add", graph.node("Sub", lhs, rhs), zero)
+    return _clamped(graph, total, graph.tensor(op.lhs).dtype)
+
+
+QUANTIZED_EMITTERS: EmitterTable = {
+    qnn.QnnDequantizeOp: dequantize,
+    qnn.QnnQuantizeOp: quantize,
+    qnn.QnnRequantizeOp: requantize,
+    qnn_arithmetic.QnnAddOp: add_or_subtract,
+    qnn_arithmetic.QnnSubtractOp: add_or_subtract,
+    qnn_products.QnnBatchMatmulOp: batch_matmul,
+    qnn_products.QnnConv2DOp: quantized_convolution,
+    qnn_products.QnnDenseOp: dense,
+}

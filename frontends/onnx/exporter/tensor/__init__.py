@@ -1,0 +1,4 @@
+"""
+Emitters of operators on tensors of any meaning.
+Imports: the files of the exporter.
+"""

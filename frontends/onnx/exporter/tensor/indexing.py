@@ -1,0 +1,263 @@
+"""
+Emitters of operators with indices. Relay moves the indices that it reads at into the range of their
+axis; ONNX leaves others open, so they are moved before, unless they are constants in range.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from xrelay.dialects.shapes import element_count, tuple_fields
+from xrelay.dialects.tensor import creation, indexing, reorder, transform
+from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.exporter.graph import (
+    BOOL,
+    INT64,
+    Emitter,
+    EmitterTable,
+    OutputGraph,
+    Tensor,
+    dtype_of,
+)
+from xrelay.frontends.onnx.exporter.numbers import as_i64, converted, rounded
+
+
+def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip") -> Tensor:
+    """Indices of i64 on an axis: the nearest ones in range, or taken modulo the length ("wrap")."""
+    known = graph.known(indices)
+    if known is not None and bool(np.all((known >= 0) & (known < length))):
+        return graph.cast(indices, INT64)
+    if mode == "wrap":
+        wide = indices if indices.dtype == np.uint64 else graph.cast(indices, INT64)
+        return graph.cast(graph.node("Mod", wide, graph.scalar(length, wide.dtype)), INT64)
+    indices = as_i64(graph, indices, length)
+    return graph.node("Clip", indices, graph.scalar(0, INT64), graph.scalar(length - 1, INT64))
+
+
+def _nothing(graph: OutputGraph, dtype: np.dtype, shape: Sequence[int]) -> Tensor | None:
+    """A result without elements, of which nothing is read; None for others."""
+    return None if element_count(shape) else graph.filled(graph.scalar(0, dtype), shape)
+
+
+def take(graph: OutputGraph, op: transform.TakeOp) -> Tensor:
+    """Gather; with batches, GatherND."""
+    data, indices = graph.tensor(op.data), graph.tensor(op.indices)
+    axis, batch, shape = op.normalized_axis, op.batch_dims.value.data, op.data.type.get_shape()
+    if axis is None:
+        shape = (element_count(graph.shape(op.data)),)
+        data, axis = graph.reshape(data, shape), 0
+    if shape[axis] < 0:
+        graph.shape(op.data)
+    if shape[axis] == 0 or 0 in op.result.type.get_shape():
+        nothing = _nothing(graph, data.dtype, graph.result_shape(op))
+        assert nothing is not None
+        return nothing
+    indices = in_range(graph, indices, shape[axis], op.mode.data)
+    if not batch:
+        return graph.node("Gather", data, indices, axis=axis)
+    # The taken axis goes behind the batch, and the axes that take its place back from there.
+    rank, count = len(shape), op.indices.type.get_num_dims() - batch
+    others = range(batch, axis)
+    data = graph.transpose(data, [*range(batch), axis, *others, *range(axis + 1, rank)])
+    taken = graph.node(
+        "GatherND", data, graph.unsqueeze(indices, [batch + count]), batch_dims=batch
+    )
+    moved = range(batch, batch + count)
+    place = batch + count
+    order = [*range(batch), *range(place, place + len(others)), *moved]
+    return graph.transpose(taken, [*order, *range(place + len(others), rank - 1 + count)])
+
+
+def gather(graph: OutputGraph, op: indexing.GatherOp) -> Tensor:
+    """GatherElements."""
+    data, axis = graph.tensor(op.data), op.normalized_axis
+    nothing = _nothing(graph, data.dtype, graph.result_shape(op))
+    if nothing is not None:
+        return nothing
+    indices = in_range(graph, graph.tensor(op.indices), graph.shape(op.data)[axis])
+    return graph.node("GatherElements", data, indices, axis=axis)
+
+
+def _numbers_last(graph: OutputGraph, indices: Tensor, rank: int) -> Tensor:
+    """Indices [M, Y...] as ONNX has them: [Y..., M]."""
+    return graph.transpose(as_i64(graph, indices, 2**62), [*range(1, rank), 0])
+
+
+def gather_nd(graph: OutputGraph, op: transform.GatherNDOp) -> Tensor:
+    """GatherND, whose indices have the numbers of an element last."""
+    data, shape, batch = graph.tensor(op.data), graph.shape(op.data), op.batch_dims.value.data
+    count, *_ = graph.shape(op.indices, "indices")
+    if not count:
+        raise NotExpressible("'indices' names no axis")
+    nothing = _nothing(graph, data.dtype, graph.result_shape(op))
+    if nothing is not None:
+        return nothing
+    indices = _numbers_last(graph, graph.tensor(op.indices), op.indices.type.get_num_dims())
+    last = [length - 1 for length in shape[batch : batch + count]]
+    indices = graph.node("Max", indices, graph.scalar(0, INT64))
+    indices = graph.node("Min", indices, graph.integers(last))
+    return graph.node("GatherND", data, indices, batch_dims=batch or None)
+
+
+def adv_index(graph: OutputGraph, op: indexing.AdvIndexOp) -> Tensor:
+    """GatherND at the index tensors, side by side."""
+    data, *indices = graph.tensors(op.inputs)
+    type_, *_ = tuple_fields(op.inputs, "'inputs'")
+    if -1 in type_.get_shape() or any(dim < 0 for dim in type_.get_shape()):
+        raise NotExpressible("a field of 'inputs' has an unknown dimension")
+    nothing = _nothing(graph, data.dtype, graph.result_shape(op))
+    if nothing is not None:
+        return nothing
+    shape = op.index_shape()
+    columns = [
+        graph.unsqueeze(
+            graph.node("Expand", in_range(graph, each, length), graph.integers(shape)),
+            [len(shape)],
+        )
+        for each, length in zip(indices, type_.get_shape(), strict=False)
+    ]
+    return graph.node("GatherND", data, graph.node("Concat", *columns, axis=len(shape)))
+
+
+def _require_reduction(data: Tensor, reduction: str | None) -> None:
+    if data.dtype == BOOL and reduction == "add":
+        raise NotExpressible("its elements are bools, whose sums modulo 2 ONNX does not have")
+
+
+def scatter(reduction: str | None) -> Emitter:
+    """ScatterElements."""
+
+    def emit(graph: OutputGraph, op: indexing.ElementScatterOp) -> Tensor:
+        data, updates = graph.tensor(op.data), graph.tensor(op.updates)
+        _require_reduction(data, reduction)
+        indices = as_i64(graph, graph.tensor(op.indices), 2**62)
+        if 0 in op.indices.type.get_shape():
+            return data
+        axis = op.normalized_axis
+        return graph.node("ScatterElements", data, indices, updates, axis=axis, reduction=reduction)
+
+    return emit
+
+
+def scatter_nd(graph: OutputGraph, op: indexing.ScatterNDOp) -> Tensor:
+    """ScatterND, whose indices have the numbers of an element last."""
+    count, *places = graph.shape(op.indices, "indices")
+    if not count:
+        raise NotExpressible("'indices' names no axis")
+    data = graph.tensor(op.data)
+    mode = None if op.mode.data == "update" else op.mode.data
+    _require_reduction(data, mode)
+    if not element_count(graph.shape(op.updates, "updates")):
+        return data
+    indices = _numbers_last(graph, graph.tensor(op.indices), len(places) + 1)
+    return graph.node("ScatterND", data, indices, graph.tensor(op.updates), reduction=mode)
+
+
+def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
+    """ScatterND into a tensor of the default value."""
+    shape = op.output_shape.get_values()
+    indices = graph.shape(op.sparse_indices, "sparse_indices")
+    count = indices[0] if indices else 1
+    values = graph.tensor(op.sparse_values)
+    whole = graph.filled(converted(graph, graph.tensor(op.default_value), values.dtype), shape)
+    if not count:
+        return whole
+    known = graph.known(graph.tensor(op.sparse_indices))
+    if known is None or not bool(np.all((known >= 0) & (known < np.array(shape)))):
+        raise NotExpressible(
+            "'sparse_indices' is not a constant in range: ONNX has no such scatter"
+        )
+    places = graph.reshape(graph.cast(graph.tensor(op.sparse_indices), INT64), [count, len(shape)])
+    updates = graph.node("Expand", values, graph.integers([count]))
+    return graph.node("ScatterND", whole, places, updates)
+
+
+def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
+    """OneHot, for which negative indices would count from the end."""
+    depth, dtype = op.depth.value.data, dtype_of(op.result.type, "the result")
+    indices = graph.tensor(op.indices)
+    if not depth:
+        return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
+    indices = as_i64(graph, indices, depth)
+    if not op.indices.type.get_num_dims():  # OneHot takes no scalars
+        indices = graph.reshape(indices, [1])
+    negative = graph.node("Less", indices, graph.scalar(0, INT64))
+    indices = graph.node("Where", negative, graph.scalar(depth, INT64), indices)
+    values = [
+        graph.reshape(converted(graph, graph.tensor(value), dtype), [1])
+        for value in (op.off_value, op.on_value)
+    ]
+    both = graph.node("Concat", *values, axis=0)
+    inputs = indices, graph.scalar(depth, INT64), both
+    if not op.indices.type.get_num_dims():
+        return graph.reshape(graph.node("OneHot", *inputs, axis=-1), [depth])
+    return graph.node("OneHot", *inputs, axis=op.normalized_axis)
+
+
+def sliding_window(graph: OutputGraph, op: reorder.SlidingWindowOp) -> Tensor:
+    """Gather of the windows of each axis, then the axes of the windows last."""
+    shape, first, data = graph.shape(op.data), op.normalized_axis, graph.tensor(op.data)
+    axes = len(shape) - first
+    numbers = zip(op.window_shape.get_values(), op.strides.get_values(), strict=True)
+    for i, (window, stride) in enumerate(numbers):
+        starts = np.arange((shape[first + i] - window) // stride + 1, dtype=np.int64) * stride
+        places = starts[:, None] + np.arange(window, dtype=np.int64)
+        data = graph.node("Gather", data, graph.constant(places), axis=first + 2 * i)
+    ends = range(first, first + 2 * axes)
+    return graph.transpose(data, [*range(first), *ends[::2], *ends[1::2]])
+
+
+def reverse_sequence(graph: OutputGraph, op: reorder.ReverseSequenceOp) -> Tensor:
+    """ReverseSequence, whose axes are the first two."""
+    sequence, batch = op.axes
+    shape = graph.shape(op.data)
+    if sequence == batch:
+        raise NotExpressible(f"'seq_axis' and 'batch_axis' are both {batch}")
+    if 0 in shape:
+        return graph.tensor(op.data)
+    lengths = as_i64(graph, graph.tensor(op.seq_lengths), shape[sequence])
+    # A sequence of one element is reversed as one of none is.
+    lengths = graph.node(
+        "Clip", lengths, graph.scalar(1, INT64), graph.scalar(shape[sequence], INT64)
+    )
+    data, order = graph.tensor(op.data), list(range(len(shape)))
+    if {sequence, batch} != {0, 1}:
+        order = [sequence, batch, *(axis for axis in order if axis not in (sequence, batch))]
+        sequence, batch = 0, 1
+    moved = graph.node(
+        "ReverseSequence",
+        graph.transpose(data, order),
+        lengths,
+        time_axis=sequence,
+        batch_axis=batch,
+    )
+    return graph.transpose(moved, [order.index(axis) for axis in range(len(order))])
+
+
+def sequence_mask(graph: OutputGraph, op: reorder.SequenceMaskOp) -> Tensor:
+    """Where, with places that are compared with the lengths."""
+    data, lengths = graph.tensor(op.data), graph.tensor(op.valid_length)
+    shape, axis = graph.shape(op.data), op.axis.value.data
+    rank = len(shape)
+    places = graph.cast(graph.constant(np.arange(shape[axis])), lengths.dtype)
+    inside = graph.node(
+        "Less", graph.along(places, axis, rank), graph.along(lengths, 1 - axis, rank)
+    )
+    number = graph.scalar(rounded(op.mask_value.value.data, data.dtype), data.dtype)
+    return graph.node("Where", inside, data, number)
+
+
+INDEXING_EMITTERS: EmitterTable = {
+    creation.OneHotOp: one_hot,
+    indexing.AdvIndexOp: adv_index,
+    indexing.GatherOp: gather,
+    indexing.ScatterAddOp: scatter("add"),
+    indexing.ScatterNDOp: scatter_nd,
+    indexing.ScatterOp: scatter(None),
+    indexing.SparseToDenseOp: sparse_to_dense,
+    reorder.ReverseSequenceOp: reverse_sequence,
+    reorder.SequenceMaskOp: sequence_mask,
+    reorder.SlidingWindowOp: sliding_window,
+    transform.GatherNDOp: gather_nd,
+    transform.TakeOp: take,
+}

@@ -1,0 +1,172 @@
+"""
+Emitters of division and shifts, whose meaning for integers ONNX states in part only: relay divides
+by 0 to 0, and shifts by any number of bits.
+"""
+
+import numpy as np
+from xdsl.ir import Operation
+
+from xrelay.dialects.tensor import binary, bits
+from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.exporter.graph import (
+    BOOL,
+    INT32,
+    INT64,
+    Emitter,
+    EmitterTable,
+    OutputGraph,
+    Tensor,
+)
+from xrelay.frontends.onnx.exporter.tensor.elementwise import truncated
+
+
+def _is_safe(graph: OutputGraph, divisor: Tensor) -> bool:
+    """Whether a divisor of integers is a constant without 0 and -1."""
+    known = graph.known(divisor)
+    return known is not None and bool(np.all((known != 0) & (known != _minus_one(divisor))))
+
+
+def _minus_one(like: Tensor) -> int:
+    """-1, or 0 where there is no such number."""
+    return -1 if like.dtype.kind == "i" else 0
+
+
+def _usual(graph: OutputGraph, divisor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Where a divisor is 0, where it is -1 (or 0), and 1 in these places, itself elsewhere."""
+    zero = graph.node("Equal", divisor, graph.scalar(0, divisor.dtype))
+    minus = graph.node("Equal", divisor, graph.scalar(_minus_one(divisor), divisor.dtype))
+    one = graph.scalar(1, divisor.dtype)
+    return zero, minus, graph.node("Where", graph.node("Or", zero, minus), one, divisor)
+
+
+def quotient(graph: OutputGraph, lhs: Tensor, rhs: Tensor) -> Tensor:
+    """lhs / rhs; of integers rounded towards zero, and 0 for a divisor of 0."""
+    if lhs.dtype.kind not in "iu" or _is_safe(graph, rhs):
+        return graph.node("Div", lhs, rhs)
+    # The least integer divided by -1 is a trap of processors; relay wraps around.
+    zero, minus, usual = _usual(graph, rhs)
+    result = graph.node("Div", lhs, usual)
+    if lhs.dtype.kind == "i":
+        result = graph.node("Where", minus, graph.node("Neg", lhs), result)
+    return graph.node("Where", zero, graph.scalar(0, lhs.dtype), result)
+
+
+def remainder(graph: OutputGraph, lhs: Tensor, rhs: Tensor, *, truncating: bool) -> Tensor:
+    """What division rounded towards zero, or down, leaves; of integers 0 for a divisor of 0."""
+    if lhs.dtype.kind not in "iu":
+        if truncating:
+            return graph.node("Mod", lhs, rhs, fmod=1)
+        floor = graph.node("Floor", graph.node("Div", lhs, rhs))
+        return graph.node("Sub", lhs, graph.node("Mul", floor, rhs))
+    if not _is_safe(graph, rhs):
+        # By 1, 0 is left, as relay has it by 0 and by -1.
+        _, _, rhs = _usual(graph, rhs)
+    if truncating and lhs.dtype.kind == "i":
+        # Engines may compute fmod in floating point, which is not exact for large integers.
+        return graph.node("Sub", lhs, graph.node("Mul", graph.node("Div", lhs, rhs), rhs))
+    return graph.node("Mod", lhs, rhs)
+
+
+def _operands(graph: OutputGraph, op: Operation) -> tuple[Tensor, Tensor]:
+    lhs, rhs = map(graph.tensor, op.operands)
+    if lhs.dtype == BOOL:
+        raise NotExpressible("its elements are bools, which ONNX does not divide")
+    return lhs, rhs
+
+
+def divide(graph: OutputGraph, op: binary.DivideOp) -> Tensor:
+    """Div."""
+    return quotient(graph, *_operands(graph, op))
+
+
+def truncated_divide(graph: OutputGraph, op: binary.TruncDivideOp) -> Tensor:
+    """Div, rounded towards zero."""
+    lhs, rhs = _operands(graph, op)
+    result = quotient(graph, lhs, rhs)
+    return result if lhs.dtype.kind in "iu" else truncated(graph, result)
+
+
+def floor_divide(graph: OutputGraph, op: binary.FloorDivideOp) -> Tensor:
+    """Div, rounded down."""
+    lhs, rhs = _operands(graph, op)
+    result = quotient(graph, lhs, rhs)
+    if lhs.dtype.kind == "u":
+        return result
+    if lhs.dtype.kind != "i":
+        return graph.node("Floor", result)
+    # One less where a rest of the other sign than the divisor's is left.
+    zero = graph.scalar(0, lhs.dtype)
+    rest = remainder(graph, lhs, rhs, truncating=True)
+    signs = (graph.node("Less", side, zero) for side in (rest, rhs))
+    inexact = graph.node("Not", graph.node("Equal", rest, zero))
+    less = graph.node("And", inexact, graph.node("Xor", *signs))
+    return graph.node("Sub", result, graph.cast(less, lhs.dtype))
+
+
+def modulo(truncating: bool) -> Emitter:
+    """Mod."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        return remainder(graph, *_operands(graph, op), truncating=truncating)
+
+    return emit
+
+
+def shift(direction: str) -> Emitter:
+    """BitShift, which takes unsigned integers only."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        data, count = map(graph.tensor, op.operands)
+        if data.dtype == BOOL:
+            raise NotExpressible("its elements are bools, which ONNX does not shift")
+        width = 8 * data.dtype.itemsize
+        unsigned = np.dtype(f"u{data.dtype.itemsize}")
+        fills = direction == "RIGHT" and data.dtype.kind == "i"
+        in_range = graph.node("Less", count, graph.scalar(width, count.dtype))
+        if count.dtype.kind == "i":
+            at_least = graph.node("GreaterOrEqual", count, graph.scalar(0, count.dtype))
+            in_range = graph.node("And", in_range, at_least)
+        # A shift by the width minus 1 leaves copies of the sign.
+        other = graph.scalar(width - 1 if fills else 0, count.dtype)
+        places = graph.cast(graph.node("Where", in_range, count, other), unsigned)
+        moved = graph.cast(data, unsigned)
+        if fills:
+            # The complement of a negative number has zeros in front.
+            negative = graph.node("Less", data, graph.scalar(0, data.dtype))
+            moved = graph.node("Where", negative, graph.node("BitwiseNot", moved), moved)
+            moved = graph.node("BitShift", moved, places, direction=direction)
+            moved = graph.node("Where", negative, graph.node("BitwiseNot", moved), moved)
+            return graph.cast(moved, data.dtype)
+        moved = graph.node("BitShift", moved, places, direction=direction)
+        moved = graph.node("Where", in_range, moved, graph.scalar(0, unsigned))
+        return graph.cast(moved, data.dtype)
+
+    return emit
+
+
+def divided_by(graph: OutputGraph, data: Tensor, divisor: Tensor) -> Tensor:
+    """Integers divided by positive ones, rounded down."""
+    return graph.node("Div", graph.node("Sub", data, graph.node("Mod", data, divisor)), divisor)
+
+
+def fixed_point_multiply(graph: OutputGraph, op: bits.FixedPointMultiplyOp) -> Tensor:
+    """The product in i64, rounded and shifted, of which the last 32 bits are kept."""
+    left, right = op.shifts
+    wide = graph.cast(graph.tensor(op.data), INT64)
+    shifted = graph.node("Mul", wide, graph.scalar(2**left, INT64))
+    product = graph.node("Mul", shifted, graph.scalar(op.multiplier.value.data, INT64))
+    half = graph.node("Add", product, graph.scalar(2 ** (right - 1), INT64))
+    return graph.cast(divided_by(graph, half, graph.scalar(2**right, INT64)), INT32)
+
+
+INTEGER_EMITTERS: EmitterTable = {
+    binary.DivideOp: divide,
+    binary.FloorDivideOp: floor_divide,
+    binary.FloorModOp: modulo(truncating=False),
+    binary.LeftShiftOp: shift("LEFT"),
+    binary.ModOp: modulo(truncating=True),
+    binary.RightShiftOp: shift("RIGHT"),
+    binary.TruncDivideOp: truncated_divide,
+    binary.TruncModOp: modulo(truncating=True),
+    bits.FixedPointMultiplyOp: fixed_point_multiply,
+}

@@ -1,0 +1,4 @@
+"""
+Converters of convolutions.
+Imports: the files of the importer.
+"""

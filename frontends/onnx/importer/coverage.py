@@ -1,0 +1,59 @@
+"""Which relay operators the converters of ONNX operators make."""
+
+from collections.abc import Iterator
+from functools import partial
+from types import CodeType, FunctionType
+from typing import Any, cast
+
+from xdsl.irdl import IRDLOperation
+
+from xrelay.frontends.onnx.importer.converters import CONVERTERS
+
+_CONVERTER_MODULES = "xrelay.frontends.onnx.importer."
+
+
+def onnx_sources() -> dict[type[IRDLOperation], tuple[str, ...]]:
+    """
+    For each relay operator the ONNX operators, in alphabetical order, whose converters name it:
+    those that become it or have it as a part, in some operator set.
+    """
+    sources: dict[type[IRDLOperation], set[str]] = {}
+    for name, versions in CONVERTERS.items():
+        for converter in versions.values():
+            for op in _named_operators(converter, set()):
+                sources.setdefault(op, set()).add(name)
+    return {op: tuple(sorted(names)) for op, names in sources.items()}
+
+
+def _named_operators(thing: Any, seen: set[int]) -> Iterator[type[IRDLOperation]]:
+    """The operators that a function names, itself or in helpers from the files of converters."""
+    if isinstance(thing, type):
+        if issubclass(thing, IRDLOperation):
+            yield thing
+        return
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, partial):
+        whole = cast("partial[Any]", thing)
+        for part in (whole.func, *whole.args, *whole.keywords.values()):
+            yield from _named_operators(part, seen)
+    elif isinstance(thing, dict):
+        for part in cast("dict[Any, Any]", thing).values():
+            yield from _named_operators(part, seen)
+    elif isinstance(thing, tuple | list):
+        for part in cast("tuple[Any, ...]", thing):
+            yield from _named_operators(part, seen)
+    elif isinstance(thing, FunctionType) and thing.__module__.startswith(_CONVERTER_MODULES):
+        for cell in thing.__closure__ or ():
+            yield from _named_operators(cell.cell_contents, seen)
+        for name in _global_names(thing.__code__):
+            yield from _named_operators(thing.__globals__.get(name), seen)
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    """The names that code uses, with the functions inside it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)

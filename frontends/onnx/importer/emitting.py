@@ -1,0 +1,89 @@
+"""Operators that converters of several families emit."""
+
+from collections.abc import Callable
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
+from xrelay.dialects.shapes import broadcast_shapes, normalize_axis
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import BroadcastToOp
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.importer.node import Node
+from xrelay.frontends.onnx.tensors import ElementType, numpy_type
+
+Binary = Callable[[SSAValue, SSAValue], RelayOp]
+
+
+def matrix_product(
+    node: Node, lhs: SSAValue, rhs: SSAValue, batches: Binary | None = None
+) -> SSAValue:
+    """
+    The product as in NumPy: the last two axes are matrices and the others broadcast; an operand of
+    rank 1 is a row on the left and a column on the right, and its axis disappears. `batches` makes
+    the product of two batches of matrices; without it, those of numbers are chosen by their ranks.
+    """
+    shapes = node.shape_of(lhs), node.shape_of(rhs)
+    if not shapes[0] or not shapes[1]:
+        raise OnnxImportError("an input is a scalar, expected at least rank 1")
+    left = shapes[0] if len(shapes[0]) > 1 else (1, *shapes[0])
+    right = shapes[1] if len(shapes[1]) > 1 else (*shapes[1], 1)
+    rows, columns = left[-2], right[-1]
+    if left[-1] != right[-2]:
+        raise OnnxImportError(
+            f"the inputs have the shapes {list(shapes[0])} and {list(shapes[1])}: the first has "
+            f"rows of {left[-1]} elements, the second columns of {right[-2]}"
+        )
+    batch = tuple(broadcast_shapes(left[:-2], right[:-2], ("the first", "the second")))
+    if len(right) == 2 and batches is None:  # one matrix on the right multiplies all rows
+        flat = reshaped(node, lhs, (prod(left[:-1]), left[-1]))
+        result = node.emit(MatmulOp(flat, reshaped(node, rhs, right)))
+    else:
+        operands = _as_batch(node, lhs, left, batch), _as_batch(node, rhs, right, batch)
+        result = node.emit((batches or BatchMatmulOp)(*operands))
+    shape = [*batch, rows, columns]
+    if len(shapes[0]) == 1:
+        del shape[-2]
+    if len(shapes[1]) == 1:
+        del shape[-1]
+    return reshaped(node, result, tuple(shape))
+
+
+def _as_batch(
+    node: Node, value: SSAValue, shape: tuple[int, ...], batch: tuple[int, ...]
+) -> SSAValue:
+    """`value` as one batch of matrices: all of `batch`, or a single one that is used for each."""
+    matrix = shape[-2:]
+    if prod(shape[:-2]) == 1:
+        return reshaped(node, value, (1, *matrix))
+    value = reshaped(node, value, shape)
+    if shape[:-2] != batch:
+        value = node.emit(BroadcastToOp(value, (*batch, *matrix)))
+    return reshaped(node, value, (prod(batch), *matrix))
+
+
+def reshaped(node: Node, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+    """`value` with another shape, itself when it has that shape already."""
+    if node.shape_of(value) == shape:
+        return value
+    return node.emit(ReshapeOp(value, shape, allowzero=0 in shape))
+
+
+def as_matrix(node: Node, value: SSAValue, axis: int) -> SSAValue:
+    """`value` as a matrix whose rows hold the axes from `axis` on."""
+    shape = node.shape_of(value)
+    axis = axis if axis == len(shape) else normalize_axis(axis, len(shape))
+    return reshaped(node, value, (prod(shape[:axis]), prod(shape[axis:])))
+
+
+def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
+    """`value` with another element type; constants stay constants."""
+    if node.element_type(value) == dtype:
+        return value
+    known = node.known_value(value)
+    if known is None:
+        return node.emit(CastOp(value, dtype))
+    return node.constant(known.astype(numpy_type(dtype)))

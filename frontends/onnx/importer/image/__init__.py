@@ -1,0 +1,4 @@
+"""
+Converters of resizing and sampling of images.
+Imports: the files of the importer.
+"""

@@ -1,0 +1,293 @@
+"""
+Resize and Upsample.
+
+Images, lines and volumes of which the spatial axes are resized by their lengths become a
+`relay.image.resize*`. What these operators cannot say (scales that do not divide lengths, antialias,
+other axes) is separable: along each axis nearest elements are taken at constant indices, and others
+are products with a constant matrix of weights.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import floor
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
+from xrelay.dialects.shapes import normalize_axes
+from xrelay.dialects.tensor.transform import TakeOp, TransposeOp
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_size, require_table
+from xrelay.frontends.onnx.tensors import Array
+
+MAX_WEIGHTS = 2**24
+"""Resizing by a matrix of more elements is refused."""
+
+_METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
+_OPERATORS = {3: Resize1DOp, 4: Resize2DOp, 5: Resize3DOp}
+
+
+@dataclass(frozen=True)
+class Interpolation:
+    """The attributes that say how elements are computed; the defaults are those of Upsample."""
+
+    mode: str
+    coordinates: str = "asymmetric"
+    rounding: str = "floor"
+    alpha: float = -0.75
+    antialias: bool = False
+    exclude_outside: bool = False
+    extrapolation_value: float = 0.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How the length of an axis changes, with the part of it that is cut out for cropping."""
+
+    length: int
+    target: int
+    scale: float
+    start: float = 0.0
+    end: float = 1.0
+
+
+def resize(node: Node) -> SSAValue:
+    """Resize to constant sizes, or by constant scales."""
+    how = Interpolation(
+        node.string("mode", "nearest"),
+        node.string("coordinate_transformation_mode", "half_pixel"),
+        node.string("nearest_mode", "round_prefer_floor"),
+        node.real("cubic_coeff_a", -0.75),
+        node.flag("antialias"),
+        node.flag("exclude_outside"),
+        node.real("extrapolation_value", 0.0),
+    )
+    policy = node.string("keep_aspect_ratio_policy", "stretch")
+    shape = node.shape_of(node.input(0))
+    stated = node.integers("axes")
+    named = (
+        list(range(len(shape))) if stated is None else normalize_axes(stated, len(shape), "axes")
+    )
+    scales, sizes = (
+        _numbers(node, index, what) if node.has_input(index) else np.zeros(0)
+        for index, what in ((2, "scales"), (3, "sizes"))
+    )
+    if (scales.size == 0) == (sizes.size == 0) or max(scales.size, sizes.size) != len(named):
+        raise OnnxImportError(
+            f"it has {scales.size} scales and {sizes.size} sizes, expected {len(named)} of one kind"
+        )
+    axes = [Axis(length, length, 1.0) for length in shape]
+    lengths = np.array([shape[axis] for axis in named])
+    if sizes.size:
+        changes = _by_sizes(lengths, sizes, policy)
+    else:
+        changes = [_by_scale(length, scale) for length, scale in zip(lengths, scales, strict=True)]
+    for axis, change in zip(named, changes, strict=True):
+        axes[axis] = change
+    if how.coordinates == CROPPING:
+        regions = _numbers(node, 1, "roi").astype(np.float64)
+        if regions.size != 2 * len(named):
+            raise OnnxImportError(
+                f"input 1 ('roi') has {regions.size} elements, expected {2 * len(named)}"
+            )
+        for i, axis in enumerate(named):
+            start, end = regions[i], regions[len(named) + i]
+            axes[axis] = replace(axes[axis], start=float(start), end=float(end))
+    return _resized(node, node.input(0), axes, how)
+
+
+def _numbers(node: Node, index: int, what: str) -> Array:
+    """The elements of a constant input of rank 1."""
+    node.shaped(index, what, (None,))
+    return node.known(index, what)
+
+
+def _by_sizes(lengths: Array, sizes: Array, policy: str) -> list[Axis]:
+    """The changes of axes to sizes, or to the largest or smallest of one scale that fits them."""
+    if policy not in ("stretch", "not_larger", "not_smaller"):
+        raise OnnxImportError(f"'keep_aspect_ratio_policy' is \"{policy}\"")
+    pairs = [(int(length), int(size)) for length, size in zip(lengths, sizes, strict=True)]
+    if any(length < 1 or size < 0 for length, size in pairs):
+        raise OnnxImportError(f"axes of lengths {lengths.tolist()} get sizes {sizes.tolist()}")
+    if policy == "stretch":
+        return [Axis(length, size, size / length) for length, size in pairs]
+    fitting = min if policy == "not_larger" else max
+    scale = fitting(size / length for length, size in pairs)
+    return [Axis(length, floor(length * scale + 0.5), scale) for length, _ in pairs]
+
+
+def _by_scale(length: int, scale: float) -> Axis:
+    if not 0 < scale < float("inf"):
+        raise OnnxImportError(f"a scale is {scale}, expected a positive number")
+    # In single precision, in which 3 * (5 / 3) is 5.
+    return Axis(int(length), floor(np.float32(length) * np.float32(scale)), float(scale))
+
+
+def resize_by_scales(node: Node) -> SSAValue:
+    """Resize in operator set 10, and Upsample in 9, by an input."""
+    return _by_scales(node, _numbers(node, 1, "scales").tolist())
+
+
+def upsample_by_attribute(node: Node) -> SSAValue:
+    """Upsample before operator set 9."""
+    scales = node.reals("scales")
+    if scales is None:
+        raise OnnxImportError("attribute 'scales' is missing")
+    return _by_scales(node, scales)
+
+
+def _by_scales(node: Node, scales: Sequence[float]) -> SSAValue:
+    data = node.input(0)
+    shape = node.shape_of(data)
+    mode = node.string("mode", "nearest")
+    if len(scales) != len(shape):
+        raise OnnxImportError(f"the scales are {list(scales)}, the data have the rank {len(shape)}")
+    axes = [_by_scale(length, scale) for length, scale in zip(shape, scales, strict=True)]
+    return _resized(node, data, axes, Interpolation("linear" if mode == "bilinear" else mode))
+
+
+def _resized(node: Node, data: SSAValue, axes: Sequence[Axis], how: Interpolation) -> SSAValue:
+    if how.mode not in _METHODS:
+        raise UnsupportedNode(f"'mode' is \"{how.mode}\"")
+    if how.coordinates not in (*MODES, "half_pixel_symmetric"):
+        raise UnsupportedNode(f"'coordinate_transformation_mode' is \"{how.coordinates}\"")
+    if how.rounding not in _ROUNDINGS:
+        raise UnsupportedNode(f"'nearest_mode' is \"{how.rounding}\"")
+    require_size([axis.target for axis in axes], "the result")
+    changed = [
+        position
+        for position, axis in enumerate(axes)
+        if axis != Axis(axis.length, axis.length, 1.0)
+    ]
+    if not changed:
+        return data
+    # Cropping takes its places from the lengths, whatever the scales are.
+    by_lengths = (
+        how.coordinates in MODES
+        and not how.antialias
+        and (how.coordinates == CROPPING or all(map(_is_whole, axes)))
+    )
+    if by_lengths and len(axes) in _OPERATORS and min(changed) > 1:
+        image = axes[2:]
+        cropped = how.coordinates == CROPPING
+        return node.emit(
+            _OPERATORS[len(axes)](
+                data,
+                [axis.target for axis in image],
+                roi=[axis.start for axis in image] + [axis.end for axis in image]
+                if cropped
+                else None,
+                method=_METHODS[how.mode],
+                coordinate_transformation_mode=how.coordinates,
+                rounding_method=how.rounding,
+                cubic_alpha=how.alpha,
+                cubic_exclude=int(how.exclude_outside),
+                extrapolation_value=how.extrapolation_value,
+            )
+        )
+    if how.coordinates == CROPPING:
+        raise UnsupportedNode(f'"{CROPPING}" is supported for spatial axes only')
+    dtype = node.element_type(data)
+    if how.mode != "nearest" and dtype != f64:
+        data = cast(node, data, f32)
+    for position in changed:
+        data = _resized_axis(node, data, position, axes[position], how)
+    return cast(node, data, dtype)
+
+
+def _is_whole(axis: Axis) -> bool:
+    """Whether the scale of an axis is that of its lengths."""
+    return abs(axis.length * axis.scale - axis.target) <= 1e-6 * axis.target
+
+
+def _resized_axis(
+    node: Node, data: SSAValue, position: int, axis: Axis, how: Interpolation
+) -> SSAValue:
+    """The data with one axis resized."""
+    require_table([axis.target], f"the array of places on axis {position}")
+    places = _places(axis, how.coordinates)
+    if how.mode == "nearest":
+        indices = np.clip(_ROUNDINGS[how.rounding](places), 0, axis.length - 1)
+        return node.emit(TakeOp(data, node.constant(indices.astype(np.int64)), axis=position))
+    if axis.length * axis.target > MAX_WEIGHTS:
+        raise UnsupportedNode(
+            f"axis {position} of length {axis.length} is resized to {axis.target} by a matrix, "
+            f"which is limited to {MAX_WEIGHTS} elements"
+        )
+    weights = node.constant(_weights(axis, places, how).T.astype(node.element_dtype(data)))
+    order = [each for each in range(len(node.shape_of(data))) if each != position] + [position]
+    moved = node.emit(TransposeOp(data, order))
+    product = matrix_product(node, moved, weights)
+    return node.emit(TransposeOp(product, [order.index(each) for each in range(len(order))]))
+
+
+_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+def _places(axis: Axis, coordinates: str) -> Array:
+    """The coordinates of the elements of the result on the axis, as ONNX's Resize defines them."""
+    x = np.arange(axis.target, dtype=np.float64)
+    whole = axis.length * axis.scale
+    match coordinates:
+        case "asymmetric":
+            return x / axis.scale
+        case "align_corners":
+            return x * (axis.length - 1) / (whole - 1) if whole != 1 else 0 * x
+        case "tf_half_pixel_for_nn":
+            return (x + 0.5) / axis.scale
+        case "pytorch_half_pixel" if axis.target == 1:
+            return 0 * x
+        case "half_pixel_symmetric":
+            return axis.length / 2 * (1 - axis.target / whole) + (x + 0.5) / axis.scale - 0.5
+        case _:
+            return (x + 0.5) / axis.scale - 0.5
+
+
+def _weights(axis: Axis, places: Array, how: Interpolation) -> Array:
+    """
+    The matrix [target, length] whose rows are the weights of the elements: a kernel around each
+    place, wider by the inverse of the scale with antialias. Elements beyond the ends of the axis
+    are those at its ends, or have no weight with `exclude_outside`.
+    """
+    scale = min(axis.scale, 1.0) if how.antialias else 1.0
+    reach = 1 if how.mode == "linear" else 2
+    first = floor(-reach / scale) + 1
+    before = np.ceil(places) - 1
+    indices = (before[:, None] + np.arange(first, 2 - first)).astype(np.int64)
+    distances = np.abs(indices - places[:, None]) * scale
+    if how.mode == "linear":
+        weights = np.clip(1 - distances, 0, 1)
+    else:
+        weights = _cubic(distances, how.alpha)
+    if how.exclude_outside:
+        weights = np.where((indices < 0) | (indices >= axis.length), 0, weights)
+    if how.antialias or how.exclude_outside:
+        weights = weights / weights.sum(1, keepdims=True)
+    matrix = np.zeros((axis.target, axis.length))
+    rows = np.arange(axis.target)[:, None]
+    np.add.at(matrix, (rows, np.clip(indices, 0, axis.length - 1)), weights)
+    return matrix
+
+
+def _cubic(x: Array, a: float) -> Array:
+    """
+    The kernel of cubic convolution. Source: Keys, Cubic convolution interpolation for digital image
+    processing, 1981.
+    """
+    near = ((a + 2) * x - (a + 3)) * x**2 + 1
+    far = a * (((x - 5) * x + 8) * x - 4)
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+RESIZE_CONVERTERS: ConverterTable = {
+    "Resize": {10: resize_by_scales, 11: resize},
+    "Upsample": {7: upsample_by_attribute, 9: resize_by_scales},
+}

@@ -1,0 +1,4 @@
+"""
+Converters of products, normalisation, activations and their like.
+Imports: the files of the importer.
+"""

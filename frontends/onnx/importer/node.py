@@ -1,0 +1,392 @@
+"""What a converter sees of an ONNX node: attributes, operands, and a way to emit relay ops."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core.values import stored_bytes
+from xrelay.dialects.limits import Limits
+from xrelay.dialects.shapes import is_tensor_type, tensor_type
+from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
+from xrelay.frontends.onnx.folding import fold
+from xrelay.frontends.onnx.importer.names import identifier
+from xrelay.frontends.onnx.tensors import (
+    Array,
+    ElementType,
+    constant_of,
+    is_element_type,
+    numpy_type,
+    tensor_array,
+)
+
+Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue | None]]
+"""
+Emits the operations of a node and returns its outputs, or the one that it has; None for outputs
+that nothing uses.
+"""
+
+ConverterTable: TypeAlias = Mapping[str, Mapping[int, Converter]]
+"""For each op type its converters, by the first operator set version that each is for."""
+
+
+MAX_ELEMENTS = 2**40
+"""Tensors with more elements are taken for mistakes, long before 64 bits overflow."""
+
+
+def require_size(shape: Sequence[int], what: str) -> None:
+    """Raises OnnxImportError for a shape with a length, or a product, above MAX_ELEMENTS."""
+    if max((*shape, prod(shape))) > MAX_ELEMENTS:
+        raise OnnxImportError(
+            f"{what} has the shape {list(shape)} with more than {MAX_ELEMENTS} elements"
+        )
+
+
+MAX_TABLE_BYTES = 2**28
+"""Constants that the importer computes itself, beside those that a model holds, are no larger."""
+
+
+def require_table(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
+    """
+    Raises OnnxImportError when a constant that the importer is about to compute would take more than
+    MAX_TABLE_BYTES.
+    """
+    needed = prod(shape) * itemsize
+    if needed > MAX_TABLE_BYTES:
+        raise OnnxImportError(
+            f"{what} has the shape {list(shape)} and takes {needed} bytes, the limit for constants "
+            f"that importing computes is {MAX_TABLE_BYTES}"
+        )
+
+
+def holds(number: float, dtype: np.dtype[Any]) -> bool:
+    """Whether a type of integers or bools has a number."""
+    if dtype.kind == "b":
+        return number in (0, 1)
+    info = np.iinfo(dtype)
+    return float(number).is_integer() and info.min <= number <= info.max
+
+
+class Builder:
+    """Creates operations that are in no block yet, and knows which values are constants."""
+
+    def __init__(self, limits: Limits):
+        self.limits = limits
+        self.created: list[Operation] = []
+        self._constant_bytes = 0
+        self._known: dict[SSAValue, Array] = {}
+
+    def known(self, value: SSAValue) -> Array | None:
+        """The elements of `value`, when it is a constant."""
+        return self._known.get(value)
+
+    def constant(self, array: Array, name: str) -> SSAValue:
+        """A new constant."""
+        op = constant_of(array)
+        self._constant_bytes += stored_bytes(op.value)
+        excess = self.limits.bytes_excess(self._constant_bytes)
+        if excess is not None:
+            raise OnnxImportError(f"with '{name}' the constants have {excess}")
+        self._known[op.result] = array
+        return self._created(op, name)
+
+    def emit(self, op: RelayOp, name: str) -> SSAValue:
+        """The result of `op`, or a constant when `op` is arithmetic on constant shapes."""
+        folded = fold(op, self.known)
+        if folded is not None:
+            op.drop_all_references()
+            return self.constant(folded, name)
+        return self._created(op, name)
+
+    def _created(self, op: RelayOp, name: str) -> SSAValue:
+        type_ = op.results[0].type
+        if is_tensor_type(type_):
+            require_size(type_.get_shape(), f"the result of {op.name}")
+        op.location = NameLoc(StringAttr(name), op.location)
+        op.results[0].name_hint = identifier(name)
+        self.created.append(op)
+        excess = self.limits.nodes_excess(len(self.created))
+        if excess is not None:
+            raise OnnxImportError(f"with '{name}' the program has {excess}")
+        return op.results[0]
+
+
+@dataclass(frozen=True)
+class Body:
+    """The nodes of a graph or of a function, with the values that are given to its inputs."""
+
+    nodes: Sequence[NodeProto]
+    initializers: Sequence[TensorProto] = ()
+    inputs: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    outputs: Sequence[str] = ()
+    opsets: Mapping[str, int] | None = None
+    """The operator set of each domain; None for a graph in a node, which shares those around it."""
+
+
+class Node:
+    """
+    One node of the graph, as its converter reads it. Attributes that the converter never asks
+    for are reported as unsupported.
+    """
+
+    def __init__(
+        self,
+        proto: NodeProto,
+        opset: int,
+        operands: Mapping[str, SSAValue | None],
+        builder: Builder,
+        base_dir: Path | None,
+        prefix: str,
+        inline: Callable[[Body, str], list[SSAValue]],
+    ):
+        self.proto = proto
+        self.opset = opset
+        self.label = prefix + (proto.name or next(filter(None, proto.output), proto.op_type))
+        self.output_count = len(proto.output)
+        self._input_names = list(proto.input)
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self._unread = set(self._attributes) - {"consumed_inputs"}
+        self._operands = operands
+        self._builder = builder
+        self._base_dir = base_dir
+        self._inline = inline
+
+    # Attributes
+
+    def has_attribute(self, name: str) -> bool:
+        """Whether the node states the attribute."""
+        return name in self._attributes
+
+    def _attribute(self, name: str, kind: int) -> AttributeProto | None:
+        attribute = self._attributes.get(name)
+        self._unread.discard(name)
+        # Models of IR version 1 leave the type out.
+        if attribute is not None and attribute.type not in (kind, AttributeProto.UNDEFINED):
+            stated = AttributeProto.AttributeType.Name(attribute.type)
+            expected = AttributeProto.AttributeType.Name(kind)
+            raise OnnxImportError(f"attribute '{name}' is of type {stated}, expected {expected}")
+        return attribute
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """An integer attribute; one without default is required."""
+        attribute = self._attribute(name, AttributeProto.INT)
+        if attribute is not None:
+            return attribute.i
+        if default is None:
+            raise OnnxImportError(f"attribute '{name}' is missing")
+        return default
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """An integer attribute that is 0 or 1. Engines do not agree on what others mean."""
+        number = self.integer(name, int(default))
+        if number not in (0, 1):
+            raise OnnxImportError(f"attribute '{name}' is {number}, expected 0 or 1")
+        return bool(number)
+
+    def integers(self, name: str) -> list[int] | None:
+        """A list of integers, None when absent."""
+        attribute = self._attribute(name, AttributeProto.INTS)
+        return None if attribute is None else list(attribute.ints)
+
+    def real(self, name: str, default: float) -> float:
+        """A floating-point attribute, in single precision as ONNX has them: its default too."""
+        attribute = self._attribute(name, AttributeProto.FLOAT)
+        return float(np.float32(default)) if attribute is None else attribute.f
+
+    def reals(self, name: str) -> list[float] | None:
+        """A list of floating-point numbers, None when absent."""
+        attribute = self._attribute(name, AttributeProto.FLOATS)
+        return None if attribute is None else list(attribute.floats)
+
+    def string(self, name: str, default: str) -> str:
+        """A string attribute."""
+        attribute = self._attribute(name, AttributeProto.STRING)
+        return default if attribute is None else attribute.s.decode("utf-8", "replace")
+
+    def strings(self, name: str) -> list[str] | None:
+        """A list of strings, None when absent."""
+        attribute = self._attribute(name, AttributeProto.STRINGS)
+        if attribute is None:
+            return None
+        return [text.decode("utf-8", "replace") for text in attribute.strings]
+
+    def tensor(self, name: str) -> Array | None:
+        """A tensor attribute, None when absent."""
+        attribute = self._attribute(name, AttributeProto.TENSOR)
+        return None if attribute is None else tensor_array(attribute.t, self._base_dir)
+
+    def graph(self, name: str) -> GraphProto:
+        """A graph attribute."""
+        attribute = self._attribute(name, AttributeProto.GRAPH)
+        if attribute is None:
+            raise OnnxImportError(f"attribute '{name}' is missing")
+        return attribute.g
+
+    def ignore(self, *names: str) -> None:
+        """States that attributes do not matter for inference."""
+        self._unread.difference_update(names)
+
+    def require_known_attributes(self) -> None:
+        """Refuses the node when it has attributes that the converter did not read."""
+        if self._unread:
+            names = ", ".join(f"'{name}'" for name in sorted(self._unread))
+            raise UnsupportedNode(f"it has the attribute {names}")
+
+    # Operands
+
+    @property
+    def input_count(self) -> int:
+        """How many inputs the node lists, absent ones included."""
+        return len(self._input_names)
+
+    def has_input(self, index: int) -> bool:
+        """Whether an optional input is present."""
+        return index < len(self._input_names) and self._input_names[index] != ""
+
+    def input(self, index: int) -> SSAValue:
+        """A required input."""
+        if not self.has_input(index):
+            raise OnnxImportError(f"input {index} is missing")
+        value = self._operands[self._input_names[index]]
+        if value is None:
+            raise UnknownOperand
+        return value
+
+    def shaped(self, index: int, what: str, shape: Sequence[int | None]) -> SSAValue:
+        """
+        A required input of a rank, and of those lengths that are not None.
+
+        Raises OnnxImportError that names the input as `what`.
+        """
+        value = self.input(index)
+        found = self.shape_of(value)
+        if len(found) != len(shape) or any(
+            length not in (None, dim) for length, dim in zip(shape, found, strict=True)
+        ):
+            expected = ", ".join("?" if length is None else str(length) for length in shape)
+            raise OnnxImportError(
+                f"input {index} ('{what}') has the shape {list(found)}, expected [{expected}]"
+            )
+        return value
+
+    def optional(self, index: int) -> SSAValue | None:
+        """An input, None when it is absent."""
+        return self.input(index) if self.has_input(index) else None
+
+    def has_output(self, index: int) -> bool:
+        """Whether an optional output is used."""
+        return index < self.output_count and self.proto.output[index] != ""
+
+    def inputs(self) -> list[SSAValue]:
+        """All inputs of a node that takes one or more of a kind."""
+        if not self._input_names:
+            raise OnnxImportError("it has no inputs")
+        return [self.input(index) for index in range(len(self._input_names))]
+
+    def type_of(self, value: SSAValue) -> TensorType[Attribute]:
+        """The tensor type of a value. All values of a graph are tensors."""
+        return tensor_type(value, "the value")
+
+    def element_type(self, value: SSAValue) -> ElementType:
+        """The element type of a value."""
+        element_type = self.type_of(value).element_type
+        assert is_element_type(element_type)
+        return element_type
+
+    def shape_of(self, value: SSAValue) -> tuple[int, ...]:
+        """The shape of a value, in which every dimension is known."""
+        return self.type_of(value).get_shape()
+
+    def known_value(self, value: SSAValue) -> Array | None:
+        """The elements of a value, when it is a constant."""
+        return self._builder.known(value)
+
+    def known(self, index: int, what: str) -> Array:
+        """The elements of an input that must be a constant."""
+        array = self.known_value(self.input(index))
+        if array is None:
+            raise UnsupportedNode(f"input {index} ('{what}') is not a constant")
+        return array
+
+    def known_lengths(self, index: int, what: str) -> list[int]:
+        """The numbers of a constant input that holds a shape or repetitions."""
+        lengths = self.known_integers(index, what)
+        if any(not 0 <= length <= MAX_ELEMENTS for length in lengths):
+            raise OnnxImportError(
+                f"input {index} ('{what}') is {lengths}, expected numbers that are not negative "
+                f"or larger than {MAX_ELEMENTS}"
+            )
+        return lengths
+
+    def known_scalar(self, index: int) -> float | None:
+        """The number in an input of one element, when it is a constant."""
+        array = self._builder.known(self.input(index))
+        return None if array is None or array.size != 1 else float(array.reshape(-1)[0])
+
+    def input_as_scalar(self, index: int) -> SSAValue:
+        """An input of one element, which some exporters give a shape, as a scalar."""
+        value = self.input(index)
+        return self.emit(ReshapeOp(value, [])) if self.shape_of(value) else value
+
+    def known_integers(self, index: int, what: str) -> list[int]:
+        """The numbers of a constant integer input of rank 1 (or a scalar)."""
+        array = self.known(index, what)
+        if array.ndim > 1 or array.dtype.kind not in "iu":
+            raise OnnxImportError(
+                f"input {index} ('{what}') has type {self.type_of(self.input(index))}, "
+                "expected a list of integers"
+            )
+        return [int(number) for number in array.reshape(-1)]
+
+    # Operations
+
+    @property
+    def operation_count(self) -> int:
+        """How many operations the import has made so far."""
+        return len(self._builder.created)
+
+    def inline(self, body: Body) -> list[SSAValue]:
+        """The outputs of a function that defines the node."""
+        return self._inline(body, self.label)
+
+    def inline_graph(self, graph: GraphProto, inputs: Sequence[SSAValue]) -> list[SSAValue]:
+        """The outputs of a graph attribute for some inputs; it sees the names around the node."""
+        if len(inputs) != len(graph.input):
+            raise OnnxImportError(
+                f"its graph '{graph.name}' has {len(graph.input)} inputs, expected {len(inputs)}"
+            )
+        given = {value.name: operand for value, operand in zip(graph.input, inputs, strict=True)}
+        outputs = [value.name for value in graph.output]
+        return self.inline(Body(graph.node, graph.initializer, given, outputs))
+
+    def emit(self, op: RelayOp) -> SSAValue:
+        """The result of a new operation."""
+        return self._builder.emit(op, self.label)
+
+    def constant(self, array: Array) -> SSAValue:
+        """A new constant."""
+        return self._builder.constant(array, self.label)
+
+    def scalar(self, number: float, like: SSAValue) -> SSAValue:
+        """A scalar constant with the dtype of another value."""
+        dtype = self.element_dtype(like)
+        if dtype.kind in "iub" and not holds(number, dtype):
+            raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
+        with np.errstate(over="ignore"):  # too large for f16 is infinite
+            return self.constant(np.array(number).astype(dtype))
+
+    def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
+        """A constant of zeros, of which one is stored, with the dtype of another value."""
+        return self.constant(np.broadcast_to(np.zeros((), self.element_dtype(like)), shape))
+
+    def element_dtype(self, value: SSAValue) -> np.dtype[Any]:
+        """The NumPy dtype of a value."""
+        return numpy_type(self.element_type(value))

@@ -1,0 +1,4 @@
+"""
+Converters of pooling.
+Imports: the files of the importer.
+"""

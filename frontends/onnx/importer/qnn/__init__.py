@@ -1,0 +1,4 @@
+"""
+Converters of quantised tensors.
+Imports: the files of the importer.
+"""

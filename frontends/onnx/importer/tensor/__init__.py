@@ -1,0 +1,4 @@
+"""
+Converters of operators on tensors of any meaning.
+Imports: the files of the importer.
+"""

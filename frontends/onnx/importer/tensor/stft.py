@@ -1,0 +1,205 @@
+"""Fourier transforms, as products with constant matrices, and windows of signals."""
+
+from collections.abc import Sequence
+from math import log, log10
+
+import numpy as np
+from onnx import TensorProto
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor.binary import AddOp, SubtractOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.stft import StftOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.emitting import matrix_product, reshaped
+from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
+from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
+
+MAX_FACTORS = 2**22
+"""Transforms by a matrix of more elements are refused."""
+
+
+def fourier_transform_by_attribute(node: Node) -> SSAValue:
+    """DFT before operator set 20, where `axis` is an attribute."""
+    return _fourier_transform(node, node.integer("axis", 1))
+
+
+def fourier_transform(node: Node) -> SSAValue:
+    """DFT along a constant axis."""
+    axes = node.known_integers(2, "axis") if node.has_input(2) else [-2]
+    if len(axes) != 1:
+        raise OnnxImportError(f"input 2 ('axis') is {axes}, expected one number")
+    return _fourier_transform(node, axes[0])
+
+
+def _fourier_transform(node: Node, axis: int) -> SSAValue:
+    """
+    The transform of the real and imaginary parts along the last axis, for the first half of the
+    frequencies with `onesided`; the inverse of that half is real.
+    """
+    inverse, onesided = node.flag("inverse"), node.flag("onesided")
+    data = node.input(0)
+    shape = node.shape_of(data)
+    axis = normalize_axis(axis, len(shape))
+    if axis == len(shape) - 1 or shape[-1] not in (1, 2):
+        raise OnnxImportError(
+            f"'axis' is {axis}, the data have the shape {list(shape)}, whose last axis is that of "
+            "real and imaginary parts"
+        )
+    half = inverse and onesided
+    length = 2 * (shape[axis] - 1) if half else shape[axis]
+    if node.has_input(1):
+        lengths = node.known_lengths(1, "dft_length")
+        if len(lengths) != 1:
+            raise OnnxImportError(f"input 1 ('dft_length') is {lengths}, expected one number")
+        (length,) = lengths
+    if length < 1:
+        raise OnnxImportError(f"the length of the transform is {length}")
+    bins = length // 2 + 1 if onesided else length
+    used = min(shape[axis], bins if half else length)
+    results = length if half else bins
+    if used * results > MAX_FACTORS:
+        raise UnsupportedNode(
+            f"it is a product with a matrix of {used} by {results} elements, more than "
+            f"{MAX_FACTORS}"
+        )
+    angles = np.outer(np.arange(used), np.arange(results)) % length * (2 * np.pi / length)
+    factors = np.ones(used)
+    if half:  # those that stand for two frequencies
+        factors[1 : (length + 1) // 2] = 2
+    if inverse:
+        factors /= length
+    dtype = node.element_dtype(data)
+    cosine, sine = (
+        node.constant((function(angles) * factors[:, None]).astype(dtype))
+        for function in (np.cos, np.sin)
+    )
+    # The axis of the transform becomes the last one, after the parts have one tensor each.
+    order = [each for each in range(len(shape) - 1) if each != axis] + [axis]
+    parts: list[SSAValue] = []
+    for part in range(shape[-1]):
+        taken = StridedSliceOp(data, [0, part], [used, part + 1], axes=[axis, len(shape) - 1])
+        cut = [*shape[:axis], used, *shape[axis + 1 : -1]]
+        parts.append(node.emit(TransposeOp(reshaped(node, node.emit(taken), tuple(cut)), order)))
+    products = [[matrix_product(node, part, factor) for factor in (cosine, sine)] for part in parts]
+    real, imaginary = _combined(node, products, inverse=inverse)
+    outputs = [real] if half else [real, imaginary]
+    back = [order.index(each) for each in range(len(order))]
+    return joined_parts(node, [node.emit(TransposeOp(each, back)) for each in outputs])
+
+
+def _combined(
+    node: Node, products: Sequence[Sequence[SSAValue]], *, inverse: bool
+) -> tuple[SSAValue, SSAValue]:
+    """The product of (a + i b) and (c -+ i s), given the products of a, and maybe b, with c and s."""
+    (real, cross), *rest = products
+    zero = node.scalar(0, cross)
+    if not rest:
+        return real, cross if inverse else node.emit(SubtractOp(zero, cross))
+    other_cross, other = rest[0]
+    if inverse:
+        return (
+            node.emit(SubtractOp(real, other)),
+            node.emit(AddOp(other_cross, cross)),
+        )
+    return node.emit(AddOp(real, other)), node.emit(SubtractOp(other_cross, cross))
+
+
+def joined_parts(node: Node, parts: Sequence[SSAValue]) -> SSAValue:
+    """Real and imaginary parts along a new last axis."""
+    rank = len(node.shape_of(parts[0]))
+    wide = [node.emit(ExpandDimsOp(part, rank)) for part in parts]
+    if len(wide) == 1:
+        return wide[0]
+    return node.emit(ConcatenateOp(node.emit(TupleOp(wide)), axis=rank))
+
+
+def short_time_fourier_transform(node: Node) -> SSAValue:
+    """STFT of real signals with a constant step and length of frames."""
+    onesided = node.flag("onesided", default=True)
+    signal = node.input(0)
+    shape = node.shape_of(signal)
+    if len(shape) != 2 and (len(shape) != 3 or shape[2] != 1):
+        raise UnsupportedNode(
+            f"its signal has the shape {list(shape)}: only real ones are supported"
+        )
+    steps = node.known_lengths(1, "frame_step")
+    lengths = node.known_lengths(3, "frame_length") if node.has_input(3) else []
+    if node.has_input(2):
+        window = node.input(2)
+        lengths = lengths or list(node.shape_of(window))
+    elif len(lengths) == 1:
+        window = node.constant(np.ones(lengths[0], node.element_dtype(signal)))
+    else:
+        raise OnnxImportError("it has neither a window nor a length of frames")
+    if len(steps) != 1 or len(lengths) != 1 or node.shape_of(window) != tuple(lengths):
+        raise OnnxImportError(
+            f"the step is {steps}, the length of frames {lengths}, and the window has the shape "
+            f"{list(node.shape_of(window))}"
+        )
+    signal = reshaped(node, signal, shape[:2])
+    result = node.emit(StftOp(signal, window, lengths[0], steps[0], lengths[0], onesided=onesided))
+    return node.emit(TransposeOp(result, (0, 2, 1, 3)))
+
+
+def window(weights: Sequence[float]) -> Converter:
+    """Converts a window that is a sum of cosines to a constant."""
+
+    def convert(node: Node) -> SSAValue:
+        periodic = node.flag("periodic", default=True)
+        code = node.integer("output_datatype", TensorProto.FLOAT)
+        dtype = numpy_type(element_type_of(code, "attribute 'output_datatype'"))
+        sizes = node.known_lengths(0, "size")
+        if len(sizes) != 1:
+            raise OnnxImportError(f"input 0 ('size') is {sizes}, expected one number")
+        (size,) = sizes
+        require_table((size,), "the window")
+        turns = np.arange(size) * (2 * np.pi / max(size if periodic else size - 1, 1))
+        terms = [weight * np.cos(order * turns) for order, weight in enumerate(weights)]
+        return node.constant(np.asarray(sum(terms)).astype(dtype))
+
+    return convert
+
+
+def mel_weights(node: Node) -> SSAValue:
+    """MelWeightMatrix: triangles over the bins of a spectrum, evenly spaced on the mel scale."""
+    code = node.integer("output_datatype", TensorProto.FLOAT)
+    dtype = numpy_type(element_type_of(code, "attribute 'output_datatype'"))
+    names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
+    arrays = [node.known(index, name) for index, name in enumerate(names)]
+    if any(array.size != 1 for array in arrays):
+        raise OnnxImportError("an input has several elements, expected one")
+    bands, length, rate = (int(array.item()) for array in arrays[:3])
+    low, high = (float(array.item()) for array in arrays[3:])
+    require_table((length // 2 + 1, bands), "the result")
+    if bands < 1 or length < 1 or rate < 1 or not 0 <= low < high:
+        raise OnnxImportError(
+            f"it has {bands} bands from {low} to {high} Hz, for transforms of {length} samples of "
+            f"{rate} Hz"
+        )
+    begin, end = (2595 * log10(1 + edge / 700) for edge in (low, high))
+    mels = np.linspace(begin, end, bands + 2, endpoint=False)
+    hertz = 700 * np.expm1(mels * (log(10) / 2595))
+    edges = np.floor(hertz * (length + 1) / rate).astype(np.int64)
+    first, middle, last = edges[:-2], edges[1:-1], edges[2:]
+    bins = np.arange(length // 2 + 1, dtype=np.int64)[:, None]
+    rising = np.add(np.subtract(bins, first), np.equal(first, middle))
+    rising = np.divide(rising, np.maximum(np.subtract(middle, first), 1))
+    falling = np.divide(np.subtract(last, bins), np.maximum(np.subtract(last, middle), 1))
+    weights = np.where(np.less_equal(bins, middle), rising, falling)
+    below = np.logical_or(np.less(bins, last), np.equal(bins, middle))
+    inside = np.logical_and(np.greater_equal(bins, first), below)
+    return node.constant(np.where(inside, weights, 0).astype(dtype))
+
+
+SIGNAL_CONVERTERS: ConverterTable = {
+    "BlackmanWindow": {17: window((0.42, -0.5, 0.08))},
+    "DFT": {17: fourier_transform_by_attribute, 20: fourier_transform},
+    "HammingWindow": {17: window((25 / 46, -21 / 46))},
+    "HannWindow": {17: window((0.5, -0.5))},
+    "MelWeightMatrix": {17: mel_weights},
+    "STFT": {17: short_time_fourier_transform},
+}

@@ -1,0 +1,4 @@
+"""
+The meaning of convolutions.
+Imports: the files of interpreters, and families that dialects.conv imports.
+"""

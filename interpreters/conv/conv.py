@@ -1,0 +1,161 @@
+"""Convolution in NumPy: windows as columns of a matrix, then matrix products."""
+
+from math import prod
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects.conv import conv
+from xrelay.dialects.conv.windows import transposed_window_output
+from xrelay.dialects.tensor.layout import Layout
+from xrelay.interpreters.arrays import Array, DType, dtype_of
+from xrelay.interpreters.conv.windows import Windows
+from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.tensor.layout import change_layout
+
+
+def sum_operands(op: conv.ConvolutionOp, args: PythonValues) -> tuple[DType, Array, Array]:
+    """The dtype of the result, and images and weight in the type that sums are computed in."""
+    dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
+    images, weight = (widen(convert(array, dtype)) for array in args)
+    return dtype, images, weight
+
+
+def canonical_operands(op: conv.ConvolutionOp, images: Array, weight: Array) -> tuple[Array, Array]:
+    """Images and weight with their axes in the order that their meaning is described in."""
+    image_layout, kernel_layout, _ = op.layouts
+    return (
+        change_layout(images, image_layout, Layout.parse(op.IMAGE_LAYOUT, "data_layout")),
+        change_layout(weight, kernel_layout, Layout.parse(op.KERNEL_LAYOUT, "kernel_layout")),
+    )
+
+
+def in_out_layout(op: conv.ConvolutionOp, result: Array) -> Array:
+    """The result with its axes as `out_layout` states."""
+    return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "out_layout"), op.layouts[2])
+
+
+def windows_of(op: conv.ConvolutionOp, weight: Array) -> Windows:
+    """The windows of a convolution with a weight [., ., KH, KW]."""
+    return Windows(weight.shape[2:], op.window_strides, op.window_dilation, op.pads)
+
+
+def convolve(images: Array, weight: Array, windows: Windows, groups: int) -> Array:
+    """The convolution of images [N, C, H, W] with `weight` [O, C / groups, KH, KW]."""
+    shape = (images.shape[0], weight.shape[0], *windows.counts(images.shape[2:]))
+    # One image at a time bounds the memory that the columns take.
+    result = np.empty(shape, weight.dtype)
+    for i, image in enumerate(images):
+        result[i] = _convolve_image(image, weight, windows, groups)
+    return result
+
+
+def _convolve_image(image: Array, weight: Array, windows: Windows, groups: int) -> Array:
+    channels, *size = image.shape
+    out_channels, group_channels, *_ = weight.shape
+    positions, taps = windows.counts(size), prod(windows.size)
+    columns = np.empty((channels, taps, *positions), image.dtype)
+    for i, tap in enumerate(windows.taps(windows.pad(image, 0), size)):
+        columns[:, i] = tap
+    length = group_channels * taps
+    products = np.matmul(
+        weight.reshape(groups, out_channels // groups, length),
+        columns.reshape(groups, length, prod(positions)),
+    )
+    return products.reshape(out_channels, *positions)
+
+
+def run_laid_out(op: conv.LaidOutConvolutionOp, args: PythonValues) -> PythonValues:
+    """The result of a convolution whose tensors have layouts."""
+    dtype, images, weight = sum_operands(op, args)
+    images, weight = canonical_operands(op, images, weight)
+    weight = weight.reshape(op.filter_shape(weight.shape))
+    groups = op.groups.value.data
+    # The last block of channels may be padded.
+    images = images[:, : groups * weight.shape[1]]
+    result = convolve(images, weight, windows_of(op, weight), groups)
+    return (in_out_layout(op, narrow(result, dtype)),)
+
+
+def _transposed_convolve(
+    images: Array, weight: Array, windows: Windows, groups: int, size: list[int]
+) -> Array:
+    """
+    The images of `size` in which windows at the positions of `images` [N, C, H, W] hold the sums
+    of their elements times `weight` [C, O / groups, KH, KW].
+    """
+    count, channels, *positions = images.shape
+    _, group_channels, *taps = weight.shape
+    columns = np.matmul(
+        weight.reshape(groups, channels // groups, group_channels * prod(taps)).swapaxes(1, 2),
+        images.reshape(count, groups, channels // groups, prod(positions)),
+    ).reshape(count, groups * group_channels, *taps, *positions)
+    before, after = windows.pads[: windows.axes], windows.pads[windows.axes :]
+    padded = [sum(lengths) for lengths in zip(before, size, after, strict=True)]
+    result = np.zeros((count, groups * group_channels, *padded), columns.dtype)
+    for tap in np.ndindex(*taps):
+        places = [
+            slice(i * gap, i * gap + (length - 1) * step + 1, step)
+            for i, gap, length, step in zip(
+                tap, windows.dilation, positions, windows.strides, strict=True
+            )
+        ]
+        result[(..., *places)] += columns[(slice(None), slice(None), *tap)]
+    inside = [slice(start, start + length) for start, length in zip(before, size, strict=True)]
+    return result[(..., *inside)]
+
+
+def run_transposed(op: conv.TransposedConvolutionOp, args: PythonValues) -> PythonValues:
+    """The result of a transposed convolution."""
+    dtype, images, weight = sum_operands(op, args)
+    images, weight = canonical_operands(op, images, weight)
+    windows = windows_of(op, weight)
+    size = transposed_window_output(
+        images.shape[2:],
+        windows.size,
+        windows.strides,
+        windows.dilation,
+        windows.pads,
+        op.output_padding.get_values(),
+    )
+    result = _transposed_convolve(images, weight, windows, op.groups.value.data, size)
+    return (in_out_layout(op, narrow(result, dtype)),)
+
+
+@register_impls
+class ConvFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.conv.conv`."""
+
+    @impl(conv.Conv1DOp)
+    @quiet
+    def run_conv1d(
+        self, interpreter: Interpreter, op: conv.Conv1DOp, args: PythonValues
+    ) -> PythonValues:
+        return run_laid_out(op, args)
+
+    @impl(conv.Conv2DOp)
+    @quiet
+    def run_conv2d(
+        self, interpreter: Interpreter, op: conv.Conv2DOp, args: PythonValues
+    ) -> PythonValues:
+        return run_laid_out(op, args)
+
+    @impl(conv.Conv2DTransposeOp)
+    @quiet
+    def run_conv2d_transpose(
+        self, interpreter: Interpreter, op: conv.Conv2DTransposeOp, args: PythonValues
+    ) -> PythonValues:
+        return run_transposed(op, args)
+
+    @impl(conv.Conv3DOp)
+    @quiet
+    def run_conv3d(
+        self, interpreter: Interpreter, op: conv.Conv3DOp, args: PythonValues
+    ) -> PythonValues:
+        return run_laid_out(op, args)

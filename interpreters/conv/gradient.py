@@ -1,0 +1,55 @@
+"""The gradient of convolution with respect to its weight, in NumPy."""
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects.conv import gradient as conv_gradient
+from xrelay.dialects.conv.windows import positive_pair
+from xrelay.dialects.tensor.layout import IMAGE, Layout
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.conv.windows import Windows
+from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.tensor.layout import change_layout
+
+
+@register_impls
+class ConvGradientFunctions(InterpreterFunctions):
+    """The operators of `xrelay.dialects.conv.gradient`."""
+
+    @impl(conv_gradient.Conv2DBackwardWeightOp)
+    @quiet
+    def run_conv2d_backward_weight(
+        self,
+        interpreter: Interpreter,
+        op: conv_gradient.Conv2DBackwardWeightOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
+        image_layout = Layout.parse(IMAGE, "layout")
+        grad, data = (
+            widen(convert(change_layout(array, layout, image_layout), dtype))
+            for array, layout in zip(args, op.layouts, strict=False)
+        )
+        windows = Windows(
+            op.taps,
+            positive_pair(op.strides, "strides"),
+            positive_pair(op.dilation, "dilation"),
+            op.pads,
+        )
+        outputs, inputs, groups = grad.shape[1], data.shape[1], op.groups.value.data
+        # [groups, O / groups, N * OH * OW]
+        grads = np.moveaxis(grad, 0, 1).reshape(groups, outputs // groups, -1)
+        taps = [
+            np.moveaxis(tap, 0, 1).reshape(groups, inputs // groups, -1)
+            for tap in windows.taps(windows.pad(data, 0), data.shape[2:])
+        ]
+        products = np.stack([np.matmul(grads, tap.swapaxes(1, 2)) for tap in taps], axis=-1)
+        weight = products.reshape(outputs, inputs // groups, *windows.size)
+        kernel_layout = Layout.parse(op.KERNEL_LAYOUT, "layout")
+        return (change_layout(narrow(weight, dtype), kernel_layout, op.layouts[2]),)

@@ -1,0 +1,86 @@
+"""Function values in Python."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import Block, Operation, SSAValue
+
+from xrelay.dialects.core import functional
+
+
+@dataclass(eq=False)
+class FunctionValue:
+    """What a value of a function type is."""
+
+    call: Callable[[PythonValues], PythonValues]
+
+
+def values_from_outside(op: Operation) -> tuple[SSAValue, ...]:
+    """The values that the regions of an operation use and do not define, in order of use."""
+    defined: set[SSAValue] = set()
+    used: dict[SSAValue, None] = {}
+    pending: list[Block] = [block for region in op.regions for block in region.blocks]
+    while pending:
+        block = pending.pop()
+        defined.update(block.args)
+        for inner in block.ops:
+            used.update(dict.fromkeys(inner.operands))
+            defined.update(inner.results)
+            pending.extend(b for region in inner.regions for b in region.blocks)
+    return tuple(value for value in used if value not in defined)
+
+
+@register_impls
+class FunctionalFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.core.functional`."""
+
+    @impl(functional.LetOp)
+    def run_let(
+        self, interpreter: Interpreter, op: functional.LetOp, args: PythonValues
+    ) -> PythonValues:
+        return args
+
+    @impl(functional.InstantiateOp)
+    def run_instantiate(
+        self, interpreter: Interpreter, op: functional.InstantiateOp, args: PythonValues
+    ) -> PythonValues:
+        return args
+
+    @impl(functional.ClosureOp)
+    def run_closure(
+        self, interpreter: Interpreter, op: functional.ClosureOp, args: PythonValues
+    ) -> PythonValues:
+        outside = values_from_outside(op)
+        captured = interpreter.get_values(outside)
+
+        def call(inputs: PythonValues) -> PythonValues:
+            interpreter.push_scope("closure")
+            interpreter.set_values(zip(outside, captured, strict=True))
+            whole = (function, *inputs) if op.recursive else inputs
+            results = interpreter.run_ssacfg_region(op.body, whole, op.name)
+            interpreter.pop_scope()
+            return results
+
+        function = FunctionValue(call)
+        return (function,)
+
+    @impl(functional.GlobalVarOp)
+    def run_global_var(
+        self, interpreter: Interpreter, op: functional.GlobalVarOp, args: PythonValues
+    ) -> PythonValues:
+        callee = interpreter.get_op_for_symbol(op.function)
+        return (FunctionValue(lambda inputs: interpreter.call_op(callee, inputs)),)
+
+    @impl(functional.ApplyOp)
+    def run_apply(
+        self, interpreter: Interpreter, op: functional.ApplyOp, args: PythonValues
+    ) -> PythonValues:
+        function, *inputs = args
+        return function.call(tuple(inputs))

@@ -1,0 +1,117 @@
+"""Operators that move elements between axes, in NumPy: reshapes, transposes and slices."""
+
+from math import prod
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.tensor.layout import IMAGE, Layout
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.numerics import rounded
+from xrelay.interpreters.tensor.layout import change_layout
+
+
+def _images(op: rearrange.SubPixelOp, data: Array) -> Array:
+    return change_layout(data, op.data_layout, Layout.parse(IMAGE, "layout"))
+
+
+def _as_stated(op: rearrange.SubPixelOp, result: Array) -> Array:
+    return change_layout(result, Layout.parse(IMAGE, "layout"), op.data_layout)
+
+
+@register_impls
+class RearrangeFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.nn.space`."""
+
+    @impl(rearrange.MirrorPadOp)
+    def run_mirror_pad(
+        self, interpreter: Interpreter, op: rearrange.MirrorPadOp, args: PythonValues
+    ) -> PythonValues:
+        result: Array = args[0]
+        mode = "reflect" if op.border else "symmetric"
+        for axis, pair in enumerate(op.widths):
+            if any(pair):
+                length: int = result.shape[axis]
+                result = result.take(np.pad(np.arange(length), pair, mode), axis)
+        return (result,)
+
+    @impl(rearrange.DepthToSpaceOp)
+    def run_depth_to_space(
+        self, interpreter: Interpreter, op: rearrange.DepthToSpaceOp, args: PythonValues
+    ) -> PythonValues:
+        data, size = _images(op, args[0]), op.block
+        batch, channels, height, width = data.shape
+        rest = channels // size**2
+        data = data[:, : rest * size**2]
+        if op.mode.data == "DCR":
+            split = data.reshape(batch, size, size, rest, height, width)
+            pixels = split.transpose(0, 3, 4, 1, 5, 2)
+        else:
+            split = data.reshape(batch, rest, size, size, height, width)
+            pixels = split.transpose(0, 1, 4, 2, 5, 3)
+        return (_as_stated(op, pixels.reshape(batch, rest, height * size, width * size)),)
+
+    @impl(rearrange.SpaceToDepthOp)
+    def run_space_to_depth(
+        self, interpreter: Interpreter, op: rearrange.SpaceToDepthOp, args: PythonValues
+    ) -> PythonValues:
+        data, size = _images(op, args[0]), op.block
+        batch, channels, height, width = data.shape
+        split = data.reshape(batch, channels, height // size, size, width // size, size)
+        blocks = split.transpose(0, 3, 5, 1, 2, 4)
+        shape = (batch, channels * size**2, height // size, width // size)
+        return (_as_stated(op, blocks.reshape(shape)),)
+
+    @impl(rearrange.BatchToSpaceNDOp)
+    def run_batch_to_space_nd(
+        self, interpreter: Interpreter, op: rearrange.BatchToSpaceNDOp, args: PythonValues
+    ) -> PythonValues:
+        data, blocks = args[0], op.blocks
+        count, (batch, *lengths) = len(blocks), data.shape
+        spatial, others = lengths[:count], lengths[count:]
+        rest = batch // prod(blocks)
+        split = data[: rest * prod(blocks)].reshape(*blocks, rest, *lengths)
+        # Each block next to its axis.
+        pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
+        order = [count, *pairs, *range(2 * count + 1, split.ndim)]
+        whole = [length * block for length, block in zip(spatial, blocks, strict=True)]
+        joined = split.transpose(order).reshape(rest, *whole, *others)
+        kept = [slice(cut[0], n - cut[1]) for cut, n in zip(op.cuts, whole, strict=True)]
+        return (joined[(slice(None), *kept)],)
+
+    @impl(rearrange.SpaceToBatchNDOp)
+    def run_space_to_batch_nd(
+        self, interpreter: Interpreter, op: rearrange.SpaceToBatchNDOp, args: PythonValues
+    ) -> PythonValues:
+        data, blocks = args[0], op.blocks
+        count, (batch, *lengths) = len(blocks), data.shape
+        spatial, others = lengths[:count], lengths[count:]
+        padded_lengths = [n + sum(pair) for n, pair in zip(spatial, op.widths, strict=True)]
+        fill = rounded(op.pad_value.value.data, data.dtype)
+        padded = np.full((batch, *padded_lengths, *others), fill, data.dtype)
+        inside = [slice(pair[0], pair[0] + n) for pair, n in zip(op.widths, spatial, strict=True)]
+        padded[(slice(None), *inside)] = data
+        parts = [n // block for n, block in zip(padded_lengths, blocks, strict=True)]
+        shape = [n for pair in zip(parts, blocks, strict=True) for n in pair]
+        split = padded.reshape(batch, *shape, *others)
+        order = [2 * i + 2 for i in range(count)]
+        order += [0, *(2 * i + 1 for i in range(count)), *range(2 * count + 1, split.ndim)]
+        return (split.transpose(order).reshape(batch * prod(blocks), *parts, *others),)
+
+    @impl(rearrange.FifoBufferOp)
+    def run_fifo_buffer(
+        self, interpreter: Interpreter, op: rearrange.FifoBufferOp, args: PythonValues
+    ) -> PythonValues:
+        data, buffer = args
+        axis, length = op.normalized_axis, data.shape[op.normalized_axis]
+        both = np.concatenate([buffer, data], axis)
+        kept = [slice(None)] * both.ndim
+        kept[axis] = slice(length, length + buffer.shape[axis])
+        return (both[tuple(kept)],)

@@ -1,0 +1,134 @@
+"""Pooling into a stated number of windows, in NumPy: one axis after the other."""
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects.pool import adaptive as adaptive_pool
+from xrelay.dialects.pool.adaptive import AdaptivePoolOp
+from xrelay.dialects.tensor.layout import Layout
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.numerics import lowest, quiet
+from xrelay.interpreters.pool.pool import mean_of, sum_dtype
+from xrelay.interpreters.tensor.layout import change_layout
+
+
+def _reduced(op: AdaptivePoolOp, data: Array, ufunc: np.ufunc, initial: object) -> Array:
+    """The elements of each window of `data` [N, C, …] combined, and how many windows there are."""
+    result = data
+    for axis, count in enumerate(_counts(op, data), start=2):
+        length = data.shape[axis]
+        parts = [
+            ufunc.reduce(
+                result.take(range(start, stop), axis), axis=axis, keepdims=True, initial=initial
+            )
+            for start, stop in _limits(length, count)
+        ]
+        result = np.concatenate(parts, axis)
+    return result
+
+
+def _counts(op: AdaptivePoolOp, data: Array) -> tuple[int, ...]:
+    return tuple(op.output_size.get_values()) or data.shape[2:]
+
+
+def _limits(length: int, count: int) -> list[tuple[int, int]]:
+    """Where each of `count` windows starts and stops on an axis."""
+    return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
+
+
+def _images(op: AdaptivePoolOp, data: Array) -> Array:
+    return change_layout(data, op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout"))
+
+
+def _as_stated(op: AdaptivePoolOp, result: Array) -> Array:
+    return change_layout(result, Layout.parse(op.IMAGE_LAYOUT, "layout"), op.data_layout)
+
+
+def _largest(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
+    data = _images(op, args[0])
+    if 0 in _counts(op, data):
+        return (args[0],)
+    return (_as_stated(op, _reduced(op, data, np.maximum, lowest(data.dtype))),)
+
+
+def _mean(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
+    data = _images(op, args[0])
+    if 0 in _counts(op, data):
+        return (args[0],)
+    total = _reduced(op, data.astype(sum_dtype(data.dtype)), np.add, 0)
+    count: Array = np.ones((), np.int64)
+    for length, windows in zip(data.shape[2:], _counts(op, data), strict=True):
+        sizes = [stop - start for start, stop in _limits(length, windows)]
+        count = np.multiply.outer(count, np.array(sizes, np.int64))
+    return (_as_stated(op, mean_of(total, count, data.dtype)),)
+
+
+@register_impls
+class AdaptivePoolFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.pool.adaptive`."""
+
+    @impl(adaptive_pool.AdaptiveAvgPool1DOp)
+    @quiet
+    def run_adaptive_avg_pool1d(
+        self,
+        interpreter: Interpreter,
+        op: adaptive_pool.AdaptiveAvgPool1DOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        return _mean(op, args)
+
+    @impl(adaptive_pool.AdaptiveMaxPool1DOp)
+    @quiet
+    def run_adaptive_max_pool1d(
+        self,
+        interpreter: Interpreter,
+        op: adaptive_pool.AdaptiveMaxPool1DOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        return _largest(op, args)
+
+    @impl(adaptive_pool.AdaptiveAvgPool2DOp)
+    @quiet
+    def run_adaptive_avg_pool2d(
+        self,
+        interpreter: Interpreter,
+        op: adaptive_pool.AdaptiveAvgPool2DOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        return _mean(op, args)
+
+    @impl(adaptive_pool.AdaptiveMaxPool2DOp)
+    @quiet
+    def run_adaptive_max_pool2d(
+        self,
+        interpreter: Interpreter,
+        op: adaptive_pool.AdaptiveMaxPool2DOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        return _largest(op, args)
+
+    @impl(adaptive_pool.AdaptiveAvgPool3DOp)
+    @quiet
+    def run_adaptive_avg_pool3d(
+        self,
+        interpreter: Interpreter,
+        op: adaptive_pool.AdaptiveAvgPool3DOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        return _mean(op, args)
+
+    @impl(adaptive_pool.AdaptiveMaxPool3DOp)
+    @quiet
+    def run_adaptive_max_pool3d(
+        self,
+        interpreter: Interpreter,
+        op: adaptive_pool.AdaptiveMaxPool3DOp,
+        args: PythonValues,
+    ) -> PythonValues:
+        return _largest(op, args)

@@ -1,0 +1,159 @@
+"""Operators that read or write elements at indices that are elements of other tensors, in NumPy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects.tensor import indexing
+from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.tensor.transform import positions_on_axis
+
+COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def _gather(data: Array, indices: Array, axis: int) -> Array:
+    if 0 in indices.shape:
+        return np.empty(indices.shape, data.dtype)
+    grid: list[Array] = list(np.ogrid[tuple(slice(dim) for dim in indices.shape)])
+    grid[axis] = positions_on_axis(indices, data.shape[axis], "clip")
+    return data[tuple(grid)]
+
+
+def _adv_index(data: Array, indices: Sequence[Array]) -> Array:
+    shape = (*np.broadcast_shapes(*(i.shape for i in indices)), *data.shape[len(indices) :])
+    if 0 in shape:
+        return np.empty(shape, data.dtype)
+    return data[
+        tuple(
+            positions_on_axis(i, dim, "clip") for i, dim in zip(indices, data.shape, strict=False)
+        )
+    ]
+
+
+def from_the_end(indices: Array, length: int) -> tuple[Array, Array]:
+    """Indices of which negative ones count from the end, and which of them are in range."""
+    unsigned = indices.dtype == np.uint64
+    small = np.minimum(indices, length).astype(np.int64) if unsigned else indices.astype(np.int64)
+    places = np.where(small < 0, small + length, small)
+    return places, (places >= 0) & (places < length)
+
+
+@quiet
+def scatter(
+    data: Array, places: Sequence[Array], inside: Array, updates: Array, mode: str
+) -> Array:
+    """
+    `data` with `updates` [N..., X...] at places [N...] of its first axes, as far as they are inside,
+    combined one after the other. 16-bit floating point is rounded after each.
+    """
+    result = np.array(data)
+    rows = np.argwhere(inside)
+    for row in rows.tolist():
+        at = tuple(int(place[tuple(row)]) for place in places)
+        update = updates[tuple(row)]
+        if mode != "update":
+            update = narrow(COMBINE[mode](widen(result[at]), widen(np.asarray(update))), data.dtype)
+        result[at] = update
+    return result
+
+
+def _scatter_elements(op: indexing.ElementScatterOp, args: PythonValues, mode: str) -> Array:
+    data, indices, updates = args
+    if 0 in indices.shape:
+        return np.array(data)
+    axis = op.normalized_axis
+    places, inside = from_the_end(indices, data.shape[axis])
+    grid = [np.broadcast_to(g, indices.shape) for g in np.ogrid[tuple(map(slice, indices.shape))]]
+    grid[axis] = places
+    return scatter(data, grid, inside, updates, mode)
+
+
+def sparse_to_dense(shape: Sequence[int], indices: Array, values: Array, default: Array) -> Array:
+    """The meaning of `relay.sparse_to_dense`."""
+    result = np.full(shape, convert(default, values.dtype), values.dtype)
+    count = indices.shape[0] if indices.ndim else 1
+    rows = indices.reshape(count, len(shape))
+    values = np.broadcast_to(values, (len(rows),))
+    for row, value in zip(rows.tolist(), values, strict=True):
+        if all(0 <= i < dim for i, dim in zip(row, shape, strict=True)):
+            result[tuple(row)] = value
+    return result
+
+
+def _strided_set(data: Array, v: Array, begin: Array, end: Array, strides: Array) -> Array:
+    result = np.array(data)
+    grid: list[Array] = []
+    source: list[Array] = []
+    for axis, dim in enumerate(data.shape):
+        taken = counting(dim)
+        first, last, step = (
+            int(numbers[axis]) if axis < len(numbers) else None for numbers in (begin, end, strides)
+        )
+        taken = taken[:0] if step == 0 else taken[first:last:step]
+        grid.append(taken)
+        source.append(np.minimum(counting(len(taken)), v.shape[axis] - 1))
+    if v.size:
+        result[np.ix_(*grid)] = v[np.ix_(*source)]
+    return result
+
+
+@register_impls
+class IndexingFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.tensor.indexing`."""
+
+    @impl(indexing.GatherOp)
+    def run_gather(
+        self, interpreter: Interpreter, op: indexing.GatherOp, args: PythonValues
+    ) -> PythonValues:
+        return (_gather(args[0], args[1], op.normalized_axis),)
+
+    @impl(indexing.AdvIndexOp)
+    def run_adv_index(
+        self, interpreter: Interpreter, op: indexing.AdvIndexOp, args: PythonValues
+    ) -> PythonValues:
+        data, *indices = args[0]
+        return (_adv_index(data, indices),)
+
+    @impl(indexing.ScatterOp)
+    def run_scatter(
+        self, interpreter: Interpreter, op: indexing.ScatterOp, args: PythonValues
+    ) -> PythonValues:
+        return (_scatter_elements(op, args, "update"),)
+
+    @impl(indexing.ScatterAddOp)
+    def run_scatter_add(
+        self, interpreter: Interpreter, op: indexing.ScatterAddOp, args: PythonValues
+    ) -> PythonValues:
+        return (_scatter_elements(op, args, "add"),)
+
+    @impl(indexing.ScatterNDOp)
+    def run_scatter_nd(
+        self, interpreter: Interpreter, op: indexing.ScatterNDOp, args: PythonValues
+    ) -> PythonValues:
+        data, indices, updates = args
+        found = [from_the_end(i, dim) for i, dim in zip(indices, data.shape, strict=False)]
+        inside = np.ones(indices.shape[1:], bool)
+        for _, own in found:
+            inside = inside & own
+        places = [place for place, _ in found]
+        return (scatter(data, places, inside, updates, op.mode.data),)
+
+    @impl(indexing.StridedSetOp)
+    def run_strided_set(
+        self, interpreter: Interpreter, op: indexing.StridedSetOp, args: PythonValues
+    ) -> PythonValues:
+        return (_strided_set(*args),)
+
+    @impl(indexing.SparseToDenseOp)
+    def run_sparse_to_dense(
+        self, interpreter: Interpreter, op: indexing.SparseToDenseOp, args: PythonValues
+    ) -> PythonValues:
+        return (sparse_to_dense(op.output_shape.get_values(), *args),)

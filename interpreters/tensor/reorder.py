@@ -1,0 +1,137 @@
+"""Operators whose elements come from other places of one tensor, in NumPy."""
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects.tensor import reorder
+from xrelay.dialects.tensor.reorder import diagonal_length
+from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.numerics import quiet, rounded
+from xrelay.interpreters.tensor.binary import truncated_quotient, truncated_remainder
+
+
+def along(numbers: Array, axis: int, rank: int) -> Array:
+    """Numbers as a tensor of `rank` axes that runs along one of them."""
+    return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def _reverse_sequence(data: Array, lengths: Array, axis: int, batch: int) -> Array:
+    dim = data.shape[axis]
+    lengths = np.minimum(np.maximum(lengths, 0), dim).astype(np.int64)
+    places, lengths = along(counting(dim), axis, data.ndim), along(lengths, batch, data.ndim)
+    source = np.where(places < lengths, lengths - 1 - places, places)
+    return np.take_along_axis(data, np.broadcast_to(source, data.shape), axis)
+
+
+def _matrix_set_diag(op: reorder.MatrixSetDiagOp, data: Array, diagonal: Array) -> Array:
+    result = data.copy()
+    rows, columns = data.shape[-2:]
+    low, high = op.range
+    for k in range(low, high + 1):
+        length, start = diagonal_length(rows, columns, k, k), op.offset(k, rows, columns)
+        source = diagonal if low == high else diagonal[..., high - k, :]
+        steps = counting(length)
+        place = (..., steps + max(-k, 0), steps + max(k, 0))
+        result[place] = source[..., start : start + length]
+    return result
+
+
+@register_impls
+class ReorderFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.tensor.reorder`."""
+
+    @impl(reorder.ReverseOp)
+    def run_reverse(
+        self, interpreter: Interpreter, op: reorder.ReverseOp, args: PythonValues
+    ) -> PythonValues:
+        return (np.asarray(np.flip(args[0], op.reversed_axes)),)
+
+    @impl(reorder.ReverseSequenceOp)
+    def run_reverse_sequence(
+        self, interpreter: Interpreter, op: reorder.ReverseSequenceOp, args: PythonValues
+    ) -> PythonValues:
+        return (_reverse_sequence(args[0], args[1], *op.axes),)
+
+    @impl(reorder.SequenceMaskOp)
+    @quiet
+    def run_sequence_mask(
+        self, interpreter: Interpreter, op: reorder.SequenceMaskOp, args: PythonValues
+    ) -> PythonValues:
+        data, lengths = args
+        axis = op.axis.value.data
+        # float64 has every number that a comparison of lengths with indices depends on.
+        numbers = lengths.astype(np.float64)
+        places = along(counting(data.shape[axis]), axis, data.ndim)
+        valid = places < along(numbers, 1 - axis, data.ndim)
+        return (np.where(valid, data, rounded(op.mask_value.value.data, data.dtype)),)
+
+    @impl(reorder.MeshgridOp)
+    def run_meshgrid(
+        self, interpreter: Interpreter, op: reorder.MeshgridOp, args: PythonValues
+    ) -> PythonValues:
+        fields: tuple[Array, ...] = args[0]
+        rank = len(fields)
+        spread = [along(field, op.axis_of(i), rank) for i, field in enumerate(fields)]
+        shape = np.broadcast_shapes(*(field.shape for field in spread))
+        return (tuple(np.broadcast_to(field, shape) for field in spread),)
+
+    @impl(reorder.SlidingWindowOp)
+    def run_sliding_window(
+        self, interpreter: Interpreter, op: reorder.SlidingWindowOp, args: PythonValues
+    ) -> PythonValues:
+        axis = op.normalized_axis
+        axes = tuple(range(axis, args[0].ndim))
+        windows = np.lib.stride_tricks.sliding_window_view(
+            args[0], op.window_shape.get_values(), axes
+        )
+        steps = [slice(None, None, stride) for stride in op.strides.get_values()]
+        return (windows[(*[slice(None)] * axis, *steps, ...)],)
+
+    @impl(reorder.TriluOp)
+    def run_trilu(
+        self, interpreter: Interpreter, op: reorder.TriluOp, args: PythonValues
+    ) -> PythonValues:
+        data: Array = args[0]
+        k = args[1]
+        rows, columns = data.shape[-2:]
+        number = along(counting(columns), 1, 2) - along(counting(rows), 0, 2)
+        # Python's integers: k may have any dtype.
+        bound = min(max(int(k), -rows - 1), columns + 1)
+        kept = number >= bound if op.upper.value.data else number <= bound
+        return (np.where(kept, data, data.dtype.type(0)),)
+
+    @impl(reorder.MatrixSetDiagOp)
+    def run_matrix_set_diag(
+        self, interpreter: Interpreter, op: reorder.MatrixSetDiagOp, args: PythonValues
+    ) -> PythonValues:
+        return (_matrix_set_diag(op, args[0], args[1]),)
+
+    @impl(reorder.UnravelIndexOp)
+    @quiet
+    def run_unravel_index(
+        self, interpreter: Interpreter, op: reorder.UnravelIndexOp, args: PythonValues
+    ) -> PythonValues:
+        data, shape = args
+        result = np.empty((len(shape), *data.shape), data.dtype)
+        for axis in reversed(range(len(shape))):
+            result[axis] = truncated_remainder(data, shape[axis])
+            data = truncated_quotient(data, shape[axis])
+        return (result,)
+
+    @impl(reorder.InvertPermutationOp)
+    def run_invert_permutation(
+        self, interpreter: Interpreter, op: reorder.InvertPermutationOp, args: PythonValues
+    ) -> PythonValues:
+        data: Array = args[0]
+        result = np.zeros(data.shape, data.dtype)
+        for i, place in enumerate(data.tolist()):
+            if 0 <= place < len(data):
+                # Numbers of places that the dtype has not wrap around.
+                result[place] = np.int64(i).astype(data.dtype)
+        return (result,)

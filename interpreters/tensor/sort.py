@@ -1,0 +1,172 @@
+"""Sorting, searching and accumulating in NumPy."""
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+
+from xrelay.dialects.tensor import sort
+from xrelay.interpreters.arrays import Array, DType, counting, dtype_of
+from xrelay.interpreters.numerics import convert, is_float, narrow, quiet, wide_dtype, widen
+
+INDEX: DType = np.dtype(np.int32)
+
+
+def order_keys(data: Array) -> Array:
+    """Integers with the order of the elements: NaN above all numbers, zeros of both signs equal."""
+    if not is_float(data.dtype):
+        return data.astype(np.uint8) if data.dtype == np.bool_ else data
+    wide: Array = np.where(data == 0, 0, widen(data)).astype(wide_dtype(data.dtype))
+    bits = wide.view(f"i{wide.itemsize}")
+    flipped: Array = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    return np.where(np.isnan(wide), np.iinfo(bits.dtype).max, flipped)
+
+
+def sorted_order(data: Array, axis: int, *, ascending: bool) -> Array:
+    """Indices along an axis that put the elements in order; equal ones keep theirs."""
+    keys = order_keys(data)
+    # The complement of an integer has the opposite order.
+    return np.argsort(keys if ascending else np.invert(keys), axis=axis, kind="stable")
+
+
+def top(data: Array, k: int, axis: int, dtype: DType, *, ascending: bool) -> tuple[Array, Array]:
+    """The first `k` elements in order and their indices; all for a `k` below 1."""
+    order = sorted_order(data, axis, ascending=ascending)
+    if k >= 1:
+        order = order.take(range(k), axis)
+    return np.take_along_axis(data, order, axis), convert(order, dtype)
+
+
+def _searchsorted(op: sort.SearchsortedOp, sequence: Array, values: Array) -> Array:
+    side = "right" if op.right.value.data else "left"
+    keys, wanted = order_keys(sequence), order_keys(values)
+    if keys.ndim == 1:
+        return np.searchsorted(keys, wanted, side)
+    rows = keys.reshape(-1, keys.shape[-1]) if keys.shape[-1] else np.empty((0, 0))
+    result = np.zeros(values.shape, np.int64)
+    flat = result.reshape(-1, values.shape[-1]) if values.size else result
+    for i, row in enumerate(rows if values.size else rows[:0]):
+        flat[i] = np.searchsorted(row, wanted.reshape(flat.shape)[i], side)
+    return result
+
+
+def _unique(data: Array, *, ordered: bool, counts: bool) -> tuple[Array, ...]:
+    _, first, inverse, count = np.unique(
+        order_keys(data), return_index=True, return_inverse=True, return_counts=True
+    )
+    inverse = inverse.reshape(-1)
+    if not ordered:
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = counting(len(order))
+        first, count, inverse = first[order], count[order], rank[inverse]
+    found, length = len(first), len(data)
+
+    def padded(values: Array, dtype: DType) -> Array:
+        result = np.zeros(length, dtype)
+        result[:found] = values
+        return result
+
+    fields = [padded(data[first], data.dtype), padded(first, INDEX), inverse.astype(INDEX)]
+    fields.append(np.array([found], INDEX))
+    return (*fields, padded(count, INDEX)) if counts else tuple(fields)
+
+
+@quiet
+def _scan(
+    op: sort.ScanOp, function: Callable[[Array, Array], Array], start: int, x: Array
+) -> Array:
+    dtype = x.dtype if op.dtype is None else dtype_of(op.dtype)
+    axis = 0 if op.axis is None else op.axis.value.data
+    data = convert(x if op.axis is not None else x.reshape(-1), dtype)
+    rows = np.moveaxis(data, axis, 0)
+    result = np.empty(rows.shape, dtype)
+    total = widen(np.full(rows.shape[1:], start, dtype))
+    for i, row in enumerate(rows):
+        following = function(total, widen(row)).astype(total.dtype)
+        result[i] = narrow(total if op.exclusive.value.data else following, dtype)
+        total = following
+    return np.moveaxis(result, 0, axis)
+
+
+@register_impls
+class SortFunctions(InterpreterFunctions):
+    """One method for each operator of `xrelay.dialects.tensor.sort`."""
+
+    @impl(sort.SortOp)
+    def run_sort(
+        self, interpreter: Interpreter, op: sort.SortOp, args: PythonValues
+    ) -> PythonValues:
+        axis = op.normalized_axis
+        order = sorted_order(args[0], axis, ascending=bool(op.is_ascend.value.data))
+        return (np.take_along_axis(args[0], order, axis),)
+
+    @impl(sort.ArgsortOp)
+    def run_argsort(
+        self, interpreter: Interpreter, op: sort.ArgsortOp, args: PythonValues
+    ) -> PythonValues:
+        dtype = INDEX if op.dtype is None else dtype_of(op.dtype)
+        ascending = bool(op.is_ascend.value.data)
+        return (convert(sorted_order(args[0], op.normalized_axis, ascending=ascending), dtype),)
+
+    @impl(sort.TopkOp)
+    def run_topk(
+        self, interpreter: Interpreter, op: sort.TopkOp, args: PythonValues
+    ) -> PythonValues:
+        k = 0 if op.k is None else op.k.value.data
+        dtype = INDEX if op.dtype is None else dtype_of(op.dtype)
+        ascending = bool(op.is_ascend.value.data)
+        both = top(args[0], k, op.normalized_axis, dtype, ascending=ascending)
+        return (chosen_fields(both, op.ret_type.data),)
+
+    @impl(sort.SearchsortedOp)
+    def run_searchsorted(
+        self, interpreter: Interpreter, op: sort.SearchsortedOp, args: PythonValues
+    ) -> PythonValues:
+        sequence, values = args
+        found: Array = np.asarray(_searchsorted(op, sequence, values))
+        return (convert(found, dtype_of(op.dtype)),)
+
+    @impl(sort.UniqueOp)
+    def run_unique(
+        self, interpreter: Interpreter, op: sort.UniqueOp, args: PythonValues
+    ) -> PythonValues:
+        ordered, counts = bool(op.sorted.value.data), bool(op.return_counts.value.data)
+        return (_unique(args[0], ordered=ordered, counts=counts),)
+
+    @impl(sort.ArgwhereOp)
+    def run_argwhere(
+        self, interpreter: Interpreter, op: sort.ArgwhereOp, args: PythonValues
+    ) -> PythonValues:
+        condition: Array = args[0]
+        found = np.argwhere(np.atleast_1d(condition != 0))
+        return (found[:, : condition.ndim].astype(np.int32),)
+
+    @impl(sort.CumsumOp)
+    def run_cumsum(
+        self, interpreter: Interpreter, op: sort.CumsumOp, args: PythonValues
+    ) -> PythonValues:
+        return (_scan(op, np.add, 0, args[0]),)
+
+    @impl(sort.CumprodOp)
+    def run_cumprod(
+        self, interpreter: Interpreter, op: sort.CumprodOp, args: PythonValues
+    ) -> PythonValues:
+        return (_scan(op, np.multiply, 1, args[0]),)
+
+
+def chosen_fields(both: tuple[Array, Array], ret_type: str) -> tuple[Array, ...] | Array:
+    """Values and indices, or one of them."""
+    match ret_type:
+        case "values":
+            return both[0]
+        case "indices":
+            return both[1]
+        case _:
+            return both

@@ -1,0 +1,596 @@
+"""
+Builds kernel IR: scf loops around arith, math, vector and llvm operations on scalars and vectors.
+
+Index arithmetic folds constants, so that a kernel for static shapes has no arithmetic left that
+could be done when it is built. Indices are i64, pointers are `!llvm.ptr`.
+"""
+
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from math import copysign, gcd
+from typing import TypeAlias, TypeGuard, TypeVar
+
+from xdsl.dialects import arith, llvm, scf, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from xrelay.dialects.shapes import is_integer_type
+from xrelay.lowering.emit.attributes import (
+    Number,
+    access,
+    float_number,
+    lane_mask,
+    predicate_attribute,
+    step,
+    whole_number,
+)
+from xrelay.lowering.emit.elements import Element, nearest_float
+from xrelay.lowering.emit.target import Target
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An i64 that is computed when the kernel runs, plus a number known before."""
+
+    base: SSAValue
+    constant: int
+
+
+Index: TypeAlias = int | SSAValue | Sum
+"""
+An i64 that is known when the kernel is built, or computed when it runs. What is known is kept
+apart as long as possible: it ends as the constant offset of an address.
+"""
+
+OpT = TypeVar("OpT", bound=Operation)
+
+POINTER = llvm.LLVMPointerType()
+
+
+def is_vector_type(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
+    """Whether a type is that of vectors."""
+    return isinstance(type_, VectorType)
+
+
+def lanes_of(value: SSAValue) -> int:
+    """1 for a scalar, the number of elements for a vector."""
+    return value.type.get_shape()[0] if is_vector_type(value.type) else 1
+
+
+@cache
+def with_lanes(scalar: Attribute, lanes: int) -> Attribute:
+    """The type of `lanes` elements: a scalar for one."""
+    return scalar if lanes == 1 else VectorType(scalar, [lanes])
+
+
+def scalar_type(value: SSAValue) -> Attribute:
+    """The type of one lane."""
+    return value.type.element_type if is_vector_type(value.type) else value.type
+
+
+@dataclass(eq=False)
+class KernelBuilder:
+    """Appends operations to the innermost open block of a function."""
+
+    entry: Block
+    target: Target
+    open_blocks: list[Block] = field(default_factory=list[Block])
+    """The blocks that are being filled, outermost first: what they define is visible."""
+    _constants: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
+    _indices: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    _last_constant: Operation | None = None
+    _computed: dict[Hashable, tuple[SSAValue, Block]] = field(
+        default_factory=dict[Hashable, tuple[SSAValue, Block]]
+    )
+    """Index arithmetic and addresses that are computed already, and where."""
+    _divisors: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Numbers that are known to divide indices."""
+
+    def __post_init__(self) -> None:
+        self.open_blocks.append(self.entry)
+
+    @property
+    def block(self) -> Block:
+        """The block that operations are appended to."""
+        return self.open_blocks[-1]
+
+    def insert(self, op: OpT) -> OpT:
+        """Appends an operation."""
+        self.block.add_op(op)
+        return op
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Appends to `block` meanwhile. Of the open blocks, those around it stay visible."""
+        before = self.open_blocks
+        around = [i for i, each in enumerate(before) if each is block]
+        self.open_blocks = before[: around[0] + 1] if around else [*before, block]
+        yield
+        self.open_blocks = before
+
+    # -- constants: kept once, at the top of the function ------------------------------------
+
+    def attribute(self, value: Number) -> SSAValue:
+        """A constant given as a typed attribute."""
+        known = self._constants.get(value)
+        if known is not None:
+            return known
+        op = arith.ConstantOp(value)
+        first = self.entry.first_op if self._last_constant is None else None
+        if self._last_constant is not None:
+            self.entry.insert_op_after(op, self._last_constant)
+        elif first is not None:
+            self.entry.insert_op_before(op, first)
+        else:
+            self.entry.add_op(op)
+        self._last_constant = op
+        self._constants[value] = op.result
+        return op.result
+
+    def constant(self, type_: Attribute, value: float, lanes: int = 1) -> SSAValue:
+        """A number of a scalar type, in every lane."""
+        if is_integer_type(type_):
+            return self.attribute(whole_number(type_, int(value), lanes))
+        assert isinstance(type_, Float16Type | Float32Type | Float64Type)
+        number = nearest_float(value, type_.size)
+        return self.attribute(float_number(type_, number, lanes, copysign(1.0, number)))
+
+    def index(self, value: Index) -> SSAValue:
+        """An index as a value."""
+        if isinstance(value, Sum):
+            return self._once(arith.AddiOp, value.base, self.index(value.constant))
+        if not isinstance(value, int):
+            return value
+        known = self._indices.get(value)
+        if known is None:
+            known = self._indices[value] = self.constant(i64, value)
+        return known
+
+    def _remember(self, key: Hashable, build: Callable[[], SSAValue]) -> SSAValue:
+        """A value that is computed once in every block that sees it."""
+        known = self._computed.get(key)
+        if known is not None and any(known[1] is block for block in self.open_blocks):
+            return known[0]
+        value = build()
+        self._computed[key] = value, self.block
+        return value
+
+    def _once(
+        self, op: Callable[[SSAValue, SSAValue], Operation], lhs: SSAValue, rhs: SSAValue
+    ) -> SSAValue:
+        return self._remember((op, lhs, rhs), lambda: self.insert(op(lhs, rhs)).results[0])
+
+    # -- index arithmetic ---------------------------------------------------------------------
+
+    def divisor(self, value: Index) -> int:
+        """A number that is known to divide an index; 0, which every number divides, for 0."""
+        base, constant = _parts(value)
+        return constant if base is None else gcd(self._divisors.get(base, 1), constant)
+
+    def _divided(self, value: SSAValue, divisor: int) -> SSAValue:
+        if divisor > 1:
+            self._divisors[value] = divisor
+        return value
+
+    def add(self, lhs: Index, rhs: Index) -> Index:
+        """lhs + rhs"""
+        (left, first), (right, second) = _parts(lhs), _parts(rhs)
+        constant = first + second
+        if left is None or right is None:
+            base = right if left is None else left
+        else:
+            common = gcd(self.divisor(left), self.divisor(right))
+            base = self._divided(self._once(arith.AddiOp, left, right), common)
+        return _joined(base, constant)
+
+    def sub(self, lhs: Index, rhs: Index) -> Index:
+        """lhs - rhs"""
+        (left, first), (right, second) = _parts(lhs), _parts(rhs)
+        base = left
+        if right is not None:
+            base = None if left is right else self._subtract(left, right)
+        return _joined(base, first - second)
+
+    def _subtract(self, left: SSAValue | None, right: SSAValue) -> SSAValue:
+        return self._once(arith.SubiOp, self.index(0) if left is None else left, right)
+
+    def mul(self, lhs: Index, rhs: Index) -> Index:
+        """lhs * rhs"""
+        if isinstance(lhs, int):
+            lhs, rhs = rhs, lhs
+        if not isinstance(rhs, int):
+            return self._once(arith.MuliOp, self.index(lhs), self.index(rhs))
+        base, constant = _parts(lhs)
+        if base is None or rhs == 0:
+            return constant * rhs
+        if rhs != 1:
+            factor = self.divisor(base) * abs(rhs)
+            base = self._divided(self._once(arith.MuliOp, base, self.index(rhs)), factor)
+        return _joined(base, constant * rhs)
+
+    def div(self, lhs: Index, rhs: Index) -> Index:
+        """lhs / rhs for lhs >= 0, rhs > 0"""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs // rhs
+        if rhs == 1:
+            return lhs
+        quotient = self._once(arith.DivUIOp, self.index(lhs), self.index(rhs))
+        if not isinstance(rhs, int):
+            return quotient
+        known = self.divisor(lhs)
+        return self._divided(quotient, known // rhs if known % rhs == 0 else 1)
+
+    def mod(self, lhs: Index, rhs: int) -> Index:
+        """lhs modulo rhs for lhs >= 0, rhs > 0"""
+        if isinstance(lhs, int):
+            return lhs % rhs
+        known = self.divisor(lhs)
+        if known % rhs == 0:
+            return 0
+        rest = self._once(arith.RemUIOp, self.index(lhs), self.index(rhs))
+        return self._divided(rest, gcd(known, rhs))
+
+    def smaller(self, lhs: Index, rhs: Index) -> Index:
+        """The smaller of two indices."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return min(lhs, rhs)
+        return self.insert(arith.MinSIOp(self.index(lhs), self.index(rhs))).result
+
+    def larger(self, lhs: Index, rhs: Index) -> Index:
+        """The larger of two indices."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return max(lhs, rhs)
+        return self.insert(arith.MaxSIOp(self.index(lhs), self.index(rhs))).result
+
+    def flatten(self, coords: Sequence[Index], shape: Sequence[int]) -> Index:
+        """The row-major offset of coordinates."""
+        offset: Index = 0
+        for coord, dim in zip(coords, shape, strict=True):
+            offset = self.add(self.mul(offset, dim), coord)
+        return offset
+
+    def unflatten(self, offset: Index, shape: Sequence[int]) -> tuple[Index, ...]:
+        """The coordinates of a row-major offset."""
+        coords: list[Index] = []
+        for axis in reversed(range(len(shape))):
+            if axis == 0:
+                coords.append(offset)
+            elif shape[axis] == 1:
+                coords.append(0)
+            else:
+                coords.append(self.mod(offset, shape[axis]))
+                offset = self.div(offset, shape[axis])
+        return tuple(reversed(coords))
+
+    def compare_index(self, lhs: Index, predicate: str, rhs: Index) -> SSAValue:
+        """An i1: signed comparison of indices ("slt", "sge", "eq", …)."""
+        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), predicate)).result
+
+    # -- control flow -------------------------------------------------------------------------
+
+    @contextmanager
+    def loop(self, start: Index, stop: Index, step: int = 1) -> Generator[Index]:
+        """A loop without carried values. One round is no loop."""
+        rounds = self.sub(stop, start) if _parts(start)[0] is _parts(stop)[0] else None
+        if isinstance(rounds, int) and 0 < rounds <= step:
+            yield start
+            return
+        body = Block(arg_types=[i64])
+        self._divided(body.args[0], gcd(self.divisor(start), step))
+        with self.inside(body):
+            yield body.args[0]
+            self.insert(scf.YieldOp())
+        self.insert(
+            scf.ForOp(self.index(start), self.index(stop), self.index(step), [], Region(body))
+        )
+
+    @contextmanager
+    def loop_while_below(
+        self, stop: Index, following: Callable[[Index], SSAValue]
+    ) -> Generator[Index]:
+        """
+        A loop over numbers below `stop`: the first is following(-1), and each comes from the one
+        before.
+        """
+        test, body = Block(arg_types=[i64]), Block(arg_types=[i64])
+        first = following(-1)
+        with self.inside(test):
+            below = self.compare_index(test.args[0], "slt", stop)
+            self.insert(scf.ConditionOp(below, test.args[0]))
+        with self.inside(body):
+            yield body.args[0]
+            self.insert(scf.YieldOp(following(body.args[0])))
+        self.insert(scf.WhileOp([first], [i64], Region(test), Region(body)))
+
+    def loop_nest(self, extents: Sequence[int], body: Callable[[tuple[Index, ...]], None]) -> None:
+        """Nested loops from 0 to each extent."""
+        if not all(extents):
+            return
+
+        def nest(indices: tuple[Index, ...]) -> None:
+            if len(indices) == len(extents):
+                body(indices)
+                return
+            with self.loop(0, extents[len(indices)]) as i:
+                nest((*indices, i))
+
+        nest(())
+
+    def fold(
+        self,
+        start: Index,
+        stop: Index,
+        step: int,
+        initial: Sequence[SSAValue],
+        body: Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """A loop that carries values: `body` gets the old ones and returns the new ones."""
+        if isinstance(start, int) and isinstance(stop, int):
+            if start >= stop:
+                return initial
+            if stop <= start + step:
+                return body(start, initial)
+        block = Block(arg_types=[i64, *(value.type for value in initial)])
+        with self.inside(block):
+            self.insert(scf.YieldOp(*body(block.args[0], block.args[1:])))
+        loop = scf.ForOp(
+            self.index(start), self.index(stop), self.index(step), list(initial), Region(block)
+        )
+        return self.insert(loop).results
+
+    def fold_nest(
+        self,
+        extents: Sequence[int],
+        initial: Sequence[SSAValue],
+        body: Callable[[tuple[Index, ...], Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """Nested loops from 0 to each extent that carry values."""
+
+        def nest(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            if len(indices) == len(extents):
+                return body(indices, values)
+            return self.fold(
+                0, extents[len(indices)], 1, values, lambda i, inner: nest((*indices, i), inner)
+            )
+
+        return nest((), initial)
+
+    @contextmanager
+    def when(self, condition: SSAValue) -> Generator[None]:
+        """What is done only if a condition holds."""
+        body = Block()
+        with self.inside(body):
+            yield
+            self.insert(scf.YieldOp())
+        self.insert(scf.IfOp(condition, [], Region(body), Region(Block([scf.YieldOp()]))))
+
+    def join(
+        self,
+        condition: SSAValue,
+        then: tuple[Block, SSAValue],
+        otherwise: tuple[Block, SSAValue],
+    ) -> SSAValue:
+        """An if whose two blocks, filled before, compute one value each."""
+        for block, value in (then, otherwise):
+            block.add_op(scf.YieldOp(value))
+        op = scf.IfOp(condition, [then[1].type], Region(then[0]), Region(otherwise[0]))
+        return self.insert(op).results[0]
+
+    # -- memory -------------------------------------------------------------------------------
+
+    def address(self, pointer: SSAValue, offset: Index, storage: Attribute) -> SSAValue:
+        """The address of the element `offset` elements after `pointer`."""
+        base, constant = _parts(offset)
+        if abs(constant) >= 2**30:
+            base, constant = self.index(offset), 0
+        if base is not None:
+            pointer = self._step((pointer, base), llvm.GEP_USE_SSA_VAL, storage)
+        return self._step((pointer,), constant, storage) if constant else pointer
+
+    def _step(self, operands: tuple[SSAValue, ...], fixed: int, storage: Attribute) -> SSAValue:
+        def build() -> SSAValue:
+            op = llvm.GEPOp.create(
+                operands=operands, result_types=[POINTER], properties=step(storage, fixed)
+            )
+            return self.insert(op).result
+
+        return self._remember((operands, fixed, storage), build)
+
+    def load(self, pointer: SSAValue, offset: Index, element: Element, lanes: int) -> SSAValue:
+        """`lanes` elements from memory."""
+        address = self.address(pointer, offset, element.storage)
+        type_ = with_lanes(element.storage, lanes)
+        op = llvm.LoadOp.create(
+            operands=[address], result_types=[type_], properties=access(element.bytes)
+        )
+        value = self.insert(op).dereferenced_value
+        if element.is_bool:
+            zero = self.constant(element.storage, 0, lanes)
+            return self.compare_integers(value, "ne", zero)
+        return value
+
+    def store(self, pointer: SSAValue, offset: Index, element: Element, value: SSAValue) -> None:
+        """Elements to memory."""
+        if element.is_bool:
+            value = self.insert(
+                llvm.ZExtOp(value, with_lanes(element.storage, lanes_of(value)))
+            ).res
+        address = self.address(pointer, offset, element.storage)
+        op = llvm.StoreOp.create(operands=[value, address], properties=access(element.bytes))
+        self.insert(op)
+
+    def prefetch(self, address: SSAValue) -> None:
+        """Asks for a line of memory to be brought into the second-level cache. Never fails."""
+        numbers = [self.constant(i32, value) for value in (0, 2, 1)]
+        self.insert(llvm.CallIntrinsicOp("llvm.prefetch.p0", [address, *numbers], []))
+
+    # -- vectors ------------------------------------------------------------------------------
+
+    def splat(self, value: SSAValue, lanes: int) -> SSAValue:
+        """A scalar in every lane; vectors stay as they are."""
+        if lanes == 1 or lanes_of(value) == lanes:
+            return value
+        return self.insert(vector.BroadcastOp(value, VectorType(value.type, [lanes]))).vector
+
+    def from_lanes(self, values: Sequence[SSAValue]) -> SSAValue:
+        """A vector of scalars."""
+        if len(values) == 1:
+            return values[0]
+        result: SSAValue = self.insert(llvm.UndefOp(VectorType(values[0].type, [len(values)]))).res
+        for i, value in enumerate(values):
+            result = self.insert(llvm.InsertElementOp(result, value, self.index(i))).res
+        return result
+
+    def shuffle(self, value: SSAValue, mask: Sequence[int]) -> SSAValue:
+        """The named lanes of a vector, as a vector."""
+        result = VectorType(scalar_type(value), [len(mask)])
+        return self.insert(llvm.ShuffleVectorOp(value, value, lane_mask(*mask), result)).res
+
+    def merge(self, first: SSAValue, second: SSAValue, mask: Sequence[int]) -> SSAValue:
+        """The named lanes of two vectors, those of `second` counted after those of `first`."""
+        result = VectorType(scalar_type(first), [len(mask)])
+        return self.insert(llvm.ShuffleVectorOp(first, second, lane_mask(*mask), result)).res
+
+    def lane(self, value: SSAValue, i: int) -> SSAValue:
+        """One lane of a vector, as a scalar."""
+        if lanes_of(value) == 1:
+            return value
+        return self.bitcast(self.shuffle(value, [i]), scalar_type(value))
+
+    def first_lanes(self, value: SSAValue, lanes: int) -> SSAValue:
+        """The first lanes of a vector; a scalar for one."""
+        if lanes == lanes_of(value):
+            return value
+        short = self.shuffle(value, range(lanes))
+        return self.bitcast(short, scalar_type(value)) if lanes == 1 else short
+
+    def lane_numbers(self, lanes: int) -> SSAValue:
+        """0, 1, 2, … as i64."""
+        numbers = DenseIntOrFPElementsAttr.from_list(VectorType(i64, [lanes]), list(range(lanes)))
+        return self.attribute(numbers)
+
+    def bitcast(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """The same bits as another type."""
+        return self.insert(llvm.BitcastOp.create(operands=[value], result_types=[type_])).result
+
+    # -- calls --------------------------------------------------------------------------------
+
+    def intrinsic(self, name: str, args: Sequence[SSAValue], result: Attribute) -> SSAValue:
+        """An LLVM intrinsic whose name is mangled with the type of its result."""
+        op = llvm.CallIntrinsicOp(f"llvm.{name}.{mangle(result)}", args, [result])
+        value = self.insert(op).ress
+        assert value is not None
+        return value
+
+    # -- comparisons and choices, which arith and llvm of xDSL have for scalars only -----------
+
+    def compare_integers(self, lhs: SSAValue, predicate: str, rhs: SSAValue) -> SSAValue:
+        """Integer comparison ("eq", "ne", "slt", "ult", …), lane by lane."""
+        return self.insert(llvm.ICmpOp(lhs, rhs, predicate_attribute(predicate))).res
+
+    def compare_floats(self, lhs: SSAValue, predicate: str, rhs: SSAValue) -> SSAValue:
+        """
+        Floating-point comparison, lane by lane: "oeq", "olt", "ole", "une" and "uno".
+
+        Vectors are compared as integers: the bits of a float, with those after the sign flipped
+        in negative numbers, have the order of the numbers once -0 is turned into 0.
+        """
+        if lanes_of(lhs) == 1:
+            return self.insert(arith.CmpfOp(lhs, rhs, predicate)).result
+        unordered = self.either(self.is_nan(lhs), self.is_nan(rhs))
+        if predicate == "uno":
+            return unordered
+        keys = self._order_key(lhs), self._order_key(rhs)
+        relation = {"oeq": "eq", "une": "ne", "olt": "slt", "ole": "sle"}[predicate]
+        compared = self.compare_integers(keys[0], relation, keys[1])
+        if predicate == "une":
+            return self.either(compared, unordered)
+        return self.both(compared, self.negate(unordered))
+
+    def _bits(self, value: SSAValue) -> tuple[SSAValue, IntegerType, int]:
+        width = {"f16": 16, "f32": 32, "f64": 64}[str(scalar_type(value))]
+        integer, lanes = IntegerType(width), lanes_of(value)
+        return self.bitcast(value, with_lanes(integer, lanes)), integer, lanes
+
+    def _order_key(self, value: SSAValue) -> SSAValue:
+        zero = self.constant(scalar_type(value), 0.0, lanes_of(value))
+        bits, integer, lanes = self._bits(self.insert(arith.AddfOp(value, zero)).result)
+        width = integer.width.data
+        shift = self.constant(integer, width - 1, lanes)
+        mask = self.constant(integer, 2 ** (width - 1) - 1, lanes)
+        sign = self.insert(arith.ShRSIOp(bits, shift)).result
+        flip = self.insert(arith.AndIOp(sign, mask)).result
+        return self.insert(arith.XOrIOp(bits, flip)).result
+
+    def is_nan(self, value: SSAValue) -> SSAValue:
+        """Whether a float is NaN, lane by lane."""
+        if lanes_of(value) == 1:
+            return self.insert(arith.CmpfOp(value, value, "uno")).result
+        bits, integer, lanes = self._bits(value)
+        width, exponent = integer.width.data, {16: 5, 32: 8, 64: 11}[integer.width.data]
+        mask = self.constant(integer, 2 ** (width - 1) - 1, lanes)
+        infinity = self.constant(integer, (2**exponent - 1) << (width - 1 - exponent), lanes)
+        magnitude = self.insert(arith.AndIOp(bits, mask)).result
+        return self.compare_integers(magnitude, "ugt", infinity)
+
+    def both(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """lhs and rhs, bit by bit."""
+        return self.insert(arith.AndIOp(lhs, rhs)).result
+
+    def either(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """lhs or rhs, bit by bit."""
+        return self.insert(arith.OrIOp(lhs, rhs)).result
+
+    def negate(self, value: SSAValue) -> SSAValue:
+        """Every bit flipped."""
+        ones = self.constant(scalar_type(value), -1, lanes_of(value))
+        return self.insert(arith.XOrIOp(value, ones)).result
+
+    def select(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """lhs where the condition holds, rhs elsewhere, lane by lane."""
+        if lanes_of(condition) == 1:
+            return self.insert(arith.SelectOp(condition, lhs, rhs)).result
+        type_, lanes = scalar_type(lhs), lanes_of(lhs)
+        if type_ == IntegerType(1):
+            chosen = self.both(condition, lhs), self.both(self.negate(condition), rhs)
+            return self.either(*chosen)
+        if is_integer_type(type_):
+            mask = self.insert(llvm.SExtOp(condition, with_lanes(type_, lanes))).res
+            return self.either(self.both(mask, lhs), self.both(self.negate(mask), rhs))
+        left, right = self._bits(lhs)[0], self._bits(rhs)[0]
+        return self.bitcast(self.select(condition, left, right), lhs.type)
+
+
+def _parts(value: Index) -> tuple[SSAValue | None, int]:
+    """What is computed of an index, and what is known."""
+    match value:
+        case int():
+            return None, value
+        case Sum():
+            return value.base, value.constant
+        case _:
+            return value, 0
+
+
+def _joined(base: SSAValue | None, constant: int) -> Index:
+    if base is None:
+        return constant
+    return Sum(base, constant) if constant else base
+
+
+def mangle(type_: Attribute) -> str:
+    """How LLVM writes a type in the name of an intrinsic: f32, v16f32."""
+    if is_vector_type(type_):
+        return f"v{type_.get_shape()[0]}{type_.element_type}"
+    return str(type_)

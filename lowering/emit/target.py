@@ -1,0 +1,138 @@
+"""What the code generator knows about the CPU that it generates code for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.facts.suggestions import did_you_mean
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    A CPU: what LLVM calls it, and what strategies choose by. A named target never looks at the
+    host; only `native` does.
+    """
+
+    name: str
+    cpu: str
+    """LLVM's name of the processor."""
+    features: str
+    """LLVM's feature string, "+avx2,+fma"; empty for what `cpu` implies."""
+    vector_bytes: int
+    """Width of the vector registers in bytes."""
+    vector_registers: int
+    fma: bool
+    """Whether fused multiply-add is an instruction. Where it is not, it would be a call."""
+    f16c: bool
+    """Whether conversion between f16 and f32 is an instruction. Where it is not, likewise."""
+    required: tuple[str, ...] = ()
+    """The features, in LLVM's names, without which its code does not run."""
+    flops: float = 20e9
+    """Single-precision operations per second of one core, multiply-add counted as two."""
+    l1_bytes: int = 32 * 1024
+    l2_bytes: int = 512 * 1024
+    l2_bandwidth: float = 50e9
+    """Bytes per second that one core reads from its second-level cache."""
+    memory_bandwidth: float = 10e9
+    """Bytes per second that one core reads from memory."""
+    triple: str = "x86_64-unknown-linux-gnu"
+
+    @property
+    def title(self) -> str:
+        """What signatures say: the name, or for the CPU of this machine LLVM's name of it."""
+        return self.cpu if self.name == NATIVE else self.name
+
+    @property
+    def cycle_seconds(self) -> float:
+        """The time in which a core starts two multiply-adds on vectors of single precision."""
+        return 4 * self.lanes(4) / self.flops
+
+    def lanes(self, element_bytes: int) -> int:
+        """How many elements of a size one vector register holds."""
+        return max(1, self.vector_bytes // element_bytes)
+
+
+GENERIC = Target("x86-64", "x86-64", "", 16, 16, fma=False, f16c=False)
+_V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+AVX2 = Target(
+    "x86-64-v3",
+    "x86-64-v3",
+    "",
+    32,
+    16,
+    fma=True,
+    f16c=True,
+    required=_V3,
+    flops=80e9,
+    l2_bandwidth=70e9,
+)
+AVX512 = Target(
+    "x86-64-v4",
+    "x86-64-v4",
+    "",
+    64,
+    32,
+    fma=True,
+    f16c=True,
+    required=_V4,
+    flops=150e9,
+    l1_bytes=32 * 1024,
+    l2_bytes=1024 * 1024,
+    l2_bandwidth=84e9,
+)
+
+TARGETS = {target.name: target for target in (GENERIC, AVX2, AVX512)}
+NATIVE = "native"
+
+
+def named_target(name: str, host: Callable[[], Target] | None = None) -> Target:
+    """
+    The description of a named target. `host` describes the processor of this machine, for
+    `native`; without it LLVM is asked.
+
+    Raises DiagnosticException for an unknown name.
+    """
+    if name == NATIVE:
+        return _host_target() if host is None else host()
+    if name not in TARGETS:
+        raise DiagnosticException(unknown_target(name))
+    return TARGETS[name]
+
+
+def unknown_target(name: str) -> str:
+    """What is said of a name that is not that of a target."""
+    known = (NATIVE, *TARGETS)
+    suggestion = did_you_mean(name, known)
+    return f"unknown target '{name}', known targets are {', '.join(known)}{suggestion}"
+
+
+def _host_target() -> Target:
+    # llvmlite is heavy, and only this function needs the host.
+    from llvmlite import binding
+
+    return native_target(
+        binding.get_default_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features()
+    )
+
+
+def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target:
+    """The description of a processor that LLVM calls `cpu`, with or without some features."""
+    has = {feature for feature, present in features.items() if present}
+    if set(AVX512.required) <= has:
+        base = AVX512
+    elif set(AVX2.required) <= has:
+        base = AVX2
+    else:
+        base = GENERIC
+    return replace(
+        base,
+        name=NATIVE,
+        cpu=cpu,
+        features=",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(features.items())),
+        f16c="f16c" in has,
+        required=tuple(sorted(has)),
+        triple=triple,
+    )

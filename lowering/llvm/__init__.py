@@ -1,0 +1,4 @@
+"""
+From kernel IR to the llvm dialect.
+Imports: lowering.emit.
+"""

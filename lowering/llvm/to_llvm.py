@@ -1,0 +1,306 @@
+"""
+The one conversion from kernel IR to the llvm dialect.
+
+Every function is rebuilt in a single walk: scf loops become blocks with arguments, arith, math
+and vector operations their llvm counterparts, and llvm operations move over as they are.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, func, llvm, math, scf, vector
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.lowering.emit.attributes import lane_mask, predicate_attribute
+from xrelay.lowering.emit.builder import lanes_of, mangle
+
+Operands: TypeAlias = Sequence[SSAValue]
+Converter: TypeAlias = Callable[["FunctionConverter", Operation, Operands], SSAValue | None]
+
+PUBLIC_ATTRIBUTE = "xrelay.entry"
+"""Marks the function that callers of the compiled program call."""
+
+
+def convert_module(module: ModuleOp, triple: str | None = None) -> None:
+    """
+    Replaces the kernel IR of a module by the llvm dialect, in place.
+
+    Raises DiagnosticException for operations that are not part of kernel IR.
+    """
+    block = module.body.block
+    for op in list(block.ops):
+        if isinstance(op, func.FuncOp):
+            block.insert_op_before(FunctionConverter().convert(op), op)
+            op.detach()
+            op.erase(safe_erase=False)
+        elif not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
+            raise DiagnosticException(
+                f"{op.name} is not part of kernel IR; run convert-relay-to-kernels before"
+            )
+    if triple is not None:
+        module.attributes["llvm.target_triple"] = StringAttr(triple)
+
+
+@dataclass(eq=False)
+class FunctionConverter:
+    """Rebuilds one function."""
+
+    blocks: list[Block] = field(default_factory=list[Block])
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    _shared: dict[Hashable, SSAValue] = field(default_factory=dict[Hashable, SSAValue])
+
+    def convert(self, function: func.FuncOp) -> llvm.FuncOp:
+        """The function in the llvm dialect."""
+        if len(function.body.blocks) != 1:
+            raise DiagnosticException(
+                f"function '{function.sym_name.data}' is not part of kernel IR: it has "
+                f"{len(function.body.blocks)} blocks, expected one"
+            )
+        old = function.body.block
+        self.start_block(old.arg_types)
+        self.values.update(zip(old.args, self.blocks[0].args, strict=True))
+        self.convert_block(old)
+        is_entry = PUBLIC_ATTRIBUTE in function.attributes
+        type_ = llvm.LLVMFunctionType(list(old.arg_types), llvm.LLVMVoidType())
+        return llvm.FuncOp(
+            function.sym_name.data,
+            type_,
+            linkage=llvm.LinkageAttr("external" if is_entry else "internal"),
+            body=Region(self.blocks),
+            extra_attrs=dict(function.attributes),
+        )
+
+    def insert(self, op: Operation) -> Operation:
+        """Appends to the current block."""
+        self.blocks[-1].add_op(op)
+        return op
+
+    def emit(self, op: Operation) -> SSAValue:
+        """Appends an operation with one result."""
+        return self.insert(op).results[0]
+
+    def start_block(self, arg_types: Sequence[Attribute] = ()) -> Block:
+        """Opens a new block at the end of the function."""
+        block = Block(arg_types=arg_types)
+        self.blocks.append(block)
+        return block
+
+    def index(self, value: int) -> SSAValue:
+        """A 32-bit constant."""
+        return self.shared(value, lambda: llvm.ConstantOp(IntegerAttr(value, i32), i32))
+
+    def undefined(self, type_: Attribute) -> SSAValue:
+        """A value of which nothing is known."""
+        return self.shared(type_, lambda: llvm.UndefOp(type_))
+
+    def shared(self, key: Hashable, build: Callable[[], Operation]) -> SSAValue:
+        """A value without operands, made once, at the top of the function."""
+        known = self._shared.get(key)
+        if known is None:
+            op, first = build(), self.blocks[0].first_op
+            if first is None:
+                self.blocks[0].add_op(op)
+            else:
+                self.blocks[0].insert_op_before(op, first)
+            known = self._shared[key] = op.results[0]
+        return known
+
+    def mapped(self, operands: Operands) -> list[SSAValue]:
+        """The new values of old ones; operations that moved over keep their results."""
+        return [self.values.get(operand, operand) for operand in operands]
+
+    def convert_block(self, block: Block) -> Operands:
+        """Converts the operations of a block; returns what its terminator passes on."""
+        for op in tuple(block.ops):
+            operands = self.mapped(op.operands)
+            if isinstance(op, scf.YieldOp | scf.ConditionOp):
+                return operands
+            if isinstance(op, scf.ForOp):
+                self.convert_for(op)
+            elif isinstance(op, scf.WhileOp):
+                self.convert_while(op)
+            elif isinstance(op, scf.IfOp):
+                self.convert_if(op)
+            elif (converter := CONVERTERS.get(type(op))) is not None:
+                result = converter(self, op, operands)
+                if result is not None:
+                    self.values[op.results[0]] = result
+            elif op.dialect_name() == "llvm":
+                op.detach()
+                op.operands = operands
+                self.insert(op)
+            else:
+                raise DiagnosticException(f"{op.name} is not part of kernel IR")
+        return ()
+
+    def convert_for(self, op: scf.ForOp) -> None:
+        """The test stands at the top: a loop may have no round."""
+        start, stop, step = self.mapped((op.lb, op.ub, op.step))
+        carried = self.mapped(op.iter_args)
+        before = self.blocks[-1]
+        header = self.start_block([value.type for value in (start, *carried)])
+        before.add_op(llvm.BrOp(header, start, *carried))
+        test = self.emit(llvm.ICmpOp(header.args[0], stop, predicate_attribute("slt")))
+        body = self.start_block()
+        self.values.update(zip(op.body.block.args, header.args, strict=True))
+        results = self.convert_block(op.body.block)
+        following = self.emit(llvm.AddOp(header.args[0], step))
+        self.insert(llvm.BrOp(header, following, *results))
+        after = self.start_block()
+        header.add_op(llvm.CondBrOp(test, body, [], after, []))
+        self.values.update(zip(op.results, header.args[1:], strict=True))
+
+    def convert_while(self, op: scf.WhileOp) -> None:
+        """The block that tests jumps to the body or behind it, with the values that it passes on."""
+        initial = self.mapped(op.arguments)
+        before = self.blocks[-1]
+        header = self.start_block([value.type for value in initial])
+        before.add_op(llvm.BrOp(header, *initial))
+        self.values.update(zip(op.before_region.block.args, header.args, strict=True))
+        condition, *passed = self.convert_block(op.before_region.block)
+        tested = self.blocks[-1]
+        body = self.start_block()
+        self.values.update(zip(op.after_region.block.args, passed, strict=True))
+        self.insert(llvm.BrOp(header, *self.convert_block(op.after_region.block)))
+        after = self.start_block()
+        tested.add_op(llvm.CondBrOp(condition, body, [], after, []))
+        self.values.update(zip(op.results, passed, strict=True))
+
+    def convert_if(self, op: scf.IfOp) -> None:
+        """Both branches jump to a block whose arguments are the results."""
+        (condition,) = self.mapped((op.cond,))
+        before = self.blocks[-1]
+        ends: list[tuple[Block, Operands]] = []
+        starts: list[Block] = []
+        for region in (op.true_region, op.false_region):
+            starts.append(self.start_block())
+            results: Operands = self.convert_block(region.block) if region.blocks else ()
+            ends.append((self.blocks[-1], results))
+        before.add_op(llvm.CondBrOp(condition, starts[0], [], starts[1], []))
+        after = self.start_block([result.type for result in op.results])
+        for end, results in ends:
+            end.add_op(llvm.BrOp(after, *results))
+        self.values.update(zip(op.results, after.args, strict=True))
+
+
+def _same(op_type: type[Operation]) -> Converter:
+    """
+    The operation on the same operands, of the type of the first. Constructors are slow, and the
+    properties that they set are always the same: only the first operation comes from one.
+    """
+    defaults: list[dict[str, Attribute]] = []
+
+    def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+        if not defaults:
+            first = cast(Callable[..., Operation], op_type)(*operands)
+            defaults.append(first.properties)
+            first.drop_all_references()
+        new = op_type.create(
+            operands=operands, result_types=[operands[0].type], properties=defaults[0]
+        )
+        return c.emit(new)
+
+    return convert
+
+
+def _intrinsic(name: str) -> Converter:
+    def convert(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+        type_ = op.results[0].type
+        return c.emit(llvm.CallIntrinsicOp(f"llvm.{name}.{mangle(type_)}", list(operands), [type_]))
+
+    return convert
+
+
+def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
+    assert isinstance(op, arith.ConstantOp)
+    return c.emit(llvm.ConstantOp(op.value, op.result.type))
+
+
+def _compare_integers(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    assert isinstance(op, arith.CmpiOp)
+    lhs, rhs = operands
+    return c.emit(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64)))
+
+
+def _compare_floats(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    assert isinstance(op, arith.CmpfOp)
+    lhs, rhs = operands
+    return c.emit(llvm.FCmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64)))
+
+
+def _select(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    return c.emit(llvm.SelectOp(*operands))
+
+
+def _broadcast(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
+    (scalar,), type_ = operands, op.results[0].type
+    lanes = lanes_of(op.results[0])
+    operands = (c.undefined(type_), scalar, c.index(0))
+    first = c.emit(llvm.InsertElementOp.create(operands=operands, result_types=[type_]))
+    return c.emit(
+        llvm.ShuffleVectorOp.create(
+            operands=[first, first],
+            result_types=[type_],
+            properties={"mask": lane_mask(*[0] * lanes)},
+        )
+    )
+
+
+def _call(c: FunctionConverter, op: Operation, operands: Operands) -> None:
+    assert isinstance(op, func.CallOp)
+    c.insert(llvm.CallOp(op.callee, *operands))
+
+
+def _return(c: FunctionConverter, op: Operation, _: Operands) -> None:
+    c.insert(llvm.ReturnOp())
+
+
+CONVERTERS: dict[type[Operation], Converter] = {
+    arith.ConstantOp: _constant,
+    arith.AddiOp: _same(llvm.AddOp),
+    arith.SubiOp: _same(llvm.SubOp),
+    arith.MuliOp: _same(llvm.MulOp),
+    arith.DivSIOp: _same(llvm.SDivOp),
+    arith.DivUIOp: _same(llvm.UDivOp),
+    arith.RemSIOp: _same(llvm.SRemOp),
+    arith.RemUIOp: _same(llvm.URemOp),
+    arith.AndIOp: _same(llvm.AndOp),
+    arith.OrIOp: _same(llvm.OrOp),
+    arith.XOrIOp: _same(llvm.XOrOp),
+    arith.ShLIOp: _same(llvm.ShlOp),
+    arith.ShRUIOp: _same(llvm.LShrOp),
+    arith.ShRSIOp: _same(llvm.AShrOp),
+    arith.MaxSIOp: _intrinsic("smax"),
+    arith.MaxUIOp: _intrinsic("umax"),
+    arith.MinSIOp: _intrinsic("smin"),
+    arith.MinUIOp: _intrinsic("umin"),
+    arith.AddfOp: _same(llvm.FAddOp),
+    arith.SubfOp: _same(llvm.FSubOp),
+    arith.MulfOp: _same(llvm.FMulOp),
+    arith.DivfOp: _same(llvm.FDivOp),
+    arith.NegfOp: _same(llvm.FNegOp),
+    arith.MaximumfOp: _intrinsic("maximum"),
+    arith.MinimumfOp: _intrinsic("minimum"),
+    arith.CmpiOp: _compare_integers,
+    arith.CmpfOp: _compare_floats,
+    arith.SelectOp: _select,
+    math.AbsFOp: _intrinsic("fabs"),
+    math.CeilOp: _intrinsic("ceil"),
+    math.FloorOp: _intrinsic("floor"),
+    math.FmaOp: _same(llvm.FMAOp),
+    math.RoundEvenOp: _intrinsic("roundeven"),
+    math.SqrtOp: _intrinsic("sqrt"),
+    math.TruncOp: _intrinsic("trunc"),
+    vector.BroadcastOp: _broadcast,
+    func.CallOp: _call,
+    func.ReturnOp: _return,
+}

@@ -1,0 +1,109 @@
+"""
+The inner loop of convolutions and matrix products.
+
+    registers [positions x vectors] += image element [position, k] (in all lanes)
+                                       * weights [k, vector]         for every k of the depth
+
+Positions are rows of a matrix, or places of an image; vectors are output channels. All registers
+live through the whole depth; the loops over the depth run outside, and a few steps of the
+innermost are unrolled. Addresses are a pointer and constants.
+
+The number of registers is what matters: one multiply-add per register and step has to cover the
+loads of the step, and one register too many is kept in memory instead.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.math.arithmetic import multiply_add
+
+UNROLLED_STEPS = 4
+"""More do not pay, and cost compile time."""
+
+
+@dataclass(frozen=True)
+class DepthLoop:
+    """A loop over a part of the depth: how far each operand moves in a round, in elements."""
+
+    rounds: int
+    image_step: int
+    weight_step: int
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """
+    Lines of the weights to bring into the second-level cache while others are used: `lines` in
+    each round of the innermost loop, `distance` elements after those that the round reads.
+    """
+
+    distance: Index
+    lines: int
+
+
+LINE_BYTES = 64
+
+
+def most_positions(target: Target, vectors: int) -> int:
+    """
+    How many positions of a number of vectors fit into the registers, beside the weights of a step
+    and an element of the image. LLVM's register allocator needs a few more of many.
+    """
+    spare = 4 if target.vector_registers >= 32 else 2
+    return (target.vector_registers - spare - vectors) // vectors
+
+
+def accumulate(
+    b: KernelBuilder,
+    kind: Element,
+    image: SSAValue,
+    weights: SSAValue,
+    loops: Sequence[DepthLoop],
+    steps: Sequence[tuple[int, int]],
+    positions: Sequence[int],
+    vectors: Sequence[int],
+    totals: Sequence[SSAValue],
+    lanes: int,
+    prefetch: Prefetch | None = None,
+) -> Sequence[SSAValue]:
+    """
+    Adds the products of a part of the depth to `totals`, position by position.
+
+    `image` and `weights` are the addresses for the first step; `steps` are the offsets of both in
+    the steps of the innermost round, `positions` and `vectors` those of the operands of a step, all
+    in elements. Runs of loops with one round are no loops.
+    """
+
+    def round_at(
+        level: int, x: SSAValue, w: SSAValue, sums: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        if level < len(loops):
+            loop = loops[level]
+
+            def body(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                near = b.address(x, b.mul(i, loop.image_step), kind.storage)
+                wide = b.address(w, b.mul(i, loop.weight_step), kind.storage)
+                return round_at(level + 1, near, wide, inner)
+
+            return b.fold(0, loop.rounds, 1, sums, body)
+        result = list(sums)
+        if prefetch is not None:
+            line = LINE_BYTES // kind.bytes
+            for i in range(prefetch.lines):
+                b.prefetch(b.address(w, b.add(prefetch.distance, i * line), kind.storage))
+        for image_offset, weight_offset in steps:
+            columns = [b.load(w, weight_offset + vector, kind, lanes) for vector in vectors]
+            for p, position in enumerate(positions):
+                number = b.load(x, image_offset + position, kind, 1)
+                factor = b.splat(number, lanes)
+                for v, column in enumerate(columns):
+                    i = p * len(columns) + v
+                    result[i] = multiply_add(b, column, factor, result[i], kind)
+        return result
+
+    return round_at(0, image, weights, totals)

@@ -1,0 +1,308 @@
+"""Loops that combine elements: all of a row, of some axes, or of columns."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.evaluate import Buffer
+from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.math.arithmetic import (
+    add,
+    highest,
+    lowest,
+    maximum,
+    minimum,
+    multiply,
+)
+
+Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
+
+
+INDEX = element(i64)
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """An associative combination of elements and its neutral element."""
+
+    combine: Combine
+    neutral: Callable[[Element], float]
+
+
+SUM = Reducer(add, lambda kind: 0)
+PRODUCT = Reducer(multiply, lambda kind: 1)
+MAXIMUM = Reducer(maximum, lowest)
+MINIMUM = Reducer(minimum, highest)
+ALL = Reducer(lambda b, x, y, _: b.both(x, y), lambda kind: 1)
+ANY = Reducer(lambda b, x, y, _: b.either(x, y), lambda kind: 0)
+
+
+def sum_kind(kind: Element) -> Element:
+    """What means are summed in: 64 bits for integers."""
+    if kind.is_float:
+        return wide(kind)
+    return kind if kind.bytes == 8 else INDEX
+
+
+def average(b: KernelBuilder, total: SSAValue, divisor: SSAValue, kind: Element) -> SSAValue:
+    """total / divisor; integers round towards zero."""
+    if kind.is_float:
+        return b.insert(arith.DivfOp(total, divisor)).result
+    return b.insert((arith.DivSIOp if kind.signed else arith.DivUIOp)(total, divisor)).result
+
+
+def across_lanes(b: KernelBuilder, value: SSAValue, combine: Combine, kind: Element) -> SSAValue:
+    """All lanes of a vector combined into one, in a tree."""
+    rest: list[SSAValue] = []
+    while (lanes := lanes_of(value)) > 1:
+        half = lanes // 2
+        if lanes % 2:
+            rest.append(b.bitcast(b.shuffle(value, [lanes - 1]), kind.compute))
+        low, high = b.shuffle(value, range(half)), b.shuffle(value, range(half, 2 * half))
+        if half == 1:
+            low, high = b.bitcast(low, kind.compute), b.bitcast(high, kind.compute)
+        value = combine(b, low, high, kind)
+    for other in rest:
+        value = combine(b, value, other, kind)
+    return value
+
+
+@dataclass(frozen=True)
+class Term:
+    """One of the results of a reduction, and how the elements are read for it."""
+
+    reducer: Reducer
+    kind: Element
+
+    def combine(self, b: KernelBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+        """Two partial results as one."""
+        return self.reducer.combine(b, x, y, self.kind)
+
+
+ElementAt: TypeAlias = Callable[[tuple[Index, ...], Index, int], SSAValue]
+"""Elements of a row: the indices of the loops inside, the offset among the neighbours, how many lanes."""
+
+
+ACCUMULATORS = 4
+"""Vectors of partial results: so many additions can be under way at once."""
+
+
+def reduce_elements(
+    ctx: KernelContext,
+    outer: Sequence[int],
+    length: int,
+    terms: Sequence[Term],
+    element_at: ElementAt,
+    accumulators: int = ACCUMULATORS,
+) -> list[SSAValue]:
+    """
+    Combines `length` elements in each round of the loops over `outer` into a scalar for each of
+    `terms`. `element_at(outer indices, offset, lanes)` gives the elements.
+
+    The order depends on the lengths and the width of a vector only:
+
+        lanes of accumulator 0, 1, ...: elements 0, 1, ... of every group of vectors
+        the accumulators in pairs, then the halves of a vector, then the elements behind the
+        last whole vector
+    """
+    b = ctx.b
+    lanes = min(ctx.target.lanes(max(term.kind.bytes for term in terms)), max(1, length))
+    vectors, rest = divmod(length, lanes)
+    count = max(1, min(accumulators, vectors))
+    looped = vectors - vectors % count
+
+    def started(width: int) -> list[SSAValue]:
+        return [
+            b.constant(term.kind.compute, term.reducer.neutral(term.kind), width) for term in terms
+        ]
+
+    def combined(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue]:
+        pairs = zip(terms, old, new, strict=True)
+        return [term.combine(b, x, y) for term, x, y in pairs]
+
+    def part(values: Sequence[SSAValue], number: int) -> Sequence[SSAValue]:
+        return values[number * len(terms) : (number + 1) * len(terms)]
+
+    def row(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def vector(values: Sequence[SSAValue], number: int, i: Index, width: int) -> list[SSAValue]:
+            value = element_at(indices, i, width)
+            return combined(part(values, number), [value] * len(terms))
+
+        def step(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            places = [(n, b.add(i, n * lanes)) for n in range(count)]
+            return [value for n, place in places for value in vector(inner, n, place, lanes)]
+
+        whole = count * len(terms)
+        result = list(b.fold(0, looped * lanes, count * lanes, values[:whole], step))
+        for number in range(vectors - looped):
+            changed = vector(result, number, (looped + number) * lanes, lanes)
+            result[number * len(terms) : (number + 1) * len(terms)] = changed
+        if rest:
+            result += vector(values, count, vectors * lanes, rest)
+        return result
+
+    initial = started(lanes) * count + (started(rest) if rest else [])
+    values = b.fold_nest(outer, initial, row)
+    sums: list[Sequence[SSAValue]] = [part(values, number) for number in range(count)]
+    while len(sums) > 1:
+        pairs = zip(sums[::2], sums[1::2], strict=False)
+        merged = [combined(x, y) for x, y in pairs]
+        sums = [*merged, *sums[2 * len(merged) :]]
+
+    def across(values: Sequence[SSAValue]) -> list[SSAValue]:
+        pairs = zip(terms, values, strict=True)
+        return [across_lanes(b, value, term.reducer.combine, term.kind) for term, value in pairs]
+
+    total = across(sums[0])
+    return combined(total, across(part(values, count))) if rest else total
+
+
+ENOUGH_PARTS = 16
+"""Fewer long rows than this are cut into so many parts together, which the threads share."""
+
+
+PART_ELEMENTS = 16384
+"""The least that a part has: work that is worth a barrier."""
+
+
+PartBody: TypeAlias = Callable[[tuple[Index, ...], Index, Index, tuple[int, ...], int], None]
+"""Code for a part: of which row, its number, where it begins along the first loop of the row, and
+its own loops and length."""
+
+
+class Rows:
+    """
+    Rows of elements: one for each round of the loops over `extents`, whose elements the loops over
+    `outer` and then `length` neighbours run through. Few long rows are cut into parts along the
+    first of these loops. That depends on the shape alone, so that the number of threads does not
+    change the order of additions.
+    """
+
+    def __init__(
+        self, ctx: KernelContext, extents: Sequence[int], outer: Sequence[int], length: int
+    ):
+        self.ctx, self.b = ctx, ctx.b
+        self.extents, self.outer, self.length = tuple(extents), tuple(outer), length
+        self.first = self.outer[0] if self.outer else length
+        rows, size = prod(self.extents), prod(self.outer) * length
+        wanted = min(blocks(ENOUGH_PARTS, max(rows, 1)), size // PART_ELEMENTS, self.first)
+        # Whole vectors in each of the registers that are added to.
+        step = 1 if self.outer else ACCUMULATORS * ctx.target.vector_bytes
+        self.part = blocks(blocks(self.first, max(wanted, 1)), step) * step
+        self.parts = blocks(self.first, self.part) if self.first else 1
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether rows have more than one part."""
+        return self.parts > 1
+
+    def each_part(self, body: PartBody) -> None:
+        """Loops over all parts of all rows, which the threads share."""
+        b, last = self.b, self.parts - 1
+        for start, count, size in ((0, last, self.part), (last, 1, self.first - last * self.part)):
+
+            def one(indices: tuple[Index, ...], start: int = start, size: int = size) -> None:
+                *row, i = indices
+                number = b.add(i, start)
+                begin = b.mul(number, self.part)
+                loops = (size, *self.outer[1:]) if self.outer else ()
+                body(tuple(row), number, begin, loops, self.length if self.outer else size)
+
+            self.ctx.tasks((*self.extents, count), one)
+
+    def place(
+        self, begin: Index, indices: tuple[Index, ...], offset: Index
+    ) -> tuple[tuple[Index, ...], Index]:
+        """The indices of the loops over `outer`, and the offset, in the whole row."""
+        if self.outer:
+            return (self.b.add(indices[0], begin), *indices[1:]), offset
+        return (), self.b.add(offset, begin)
+
+    def reduce_parts(
+        self, terms: Sequence[Term], elements_of: Callable[[tuple[Index, ...]], ElementAt]
+    ) -> "PartialResults":
+        """Reduces every part, and waits for all. `elements_of` starts the code of a row's part."""
+        ctx, b = self.ctx, self.b
+        shape = (prod(self.extents), self.parts)
+        buffers = [ctx.scratch(term.kind, row_major(shape)) for term in terms]
+
+        def one(
+            row: tuple[Index, ...],
+            number: Index,
+            begin: Index,
+            loops: tuple[int, ...],
+            length: int,
+        ) -> None:
+            element_at = elements_of(row)
+
+            def element(indices: tuple[Index, ...], offset: Index, lanes: int) -> SSAValue:
+                return element_at(*self.place(begin, indices, offset), lanes)
+
+            where = b.flatten((b.flatten(row, self.extents), number), shape)
+            values = reduce_elements(ctx, loops, length, terms, element)
+            for buffer, value in zip(buffers, values, strict=True):
+                b.store(buffer.pointer, where, buffer.element, value)
+
+        self.each_part(one)
+        ctx.barrier()
+        return PartialResults(self, tuple(terms), tuple(buffers))
+
+
+@dataclass(frozen=True)
+class PartialResults:
+    """What the parts of rows were reduced to."""
+
+    rows: Rows
+    terms: tuple[Term, ...]
+    buffers: tuple[Buffer, ...]
+
+    def of(self, row: tuple[Index, ...]) -> list[SSAValue]:
+        """The results for a row: those of its parts, combined from the first on."""
+        b = self.rows.b
+        start = b.mul(b.flatten(row, self.rows.extents), self.rows.parts)
+
+        def parts(number: Index) -> list[SSAValue]:
+            where = b.add(start, number)
+            return [b.load(each.pointer, where, each.element, 1) for each in self.buffers]
+
+        def step(number: Index, values: Sequence[SSAValue]) -> list[SSAValue]:
+            combined = zip(self.terms, values, parts(number), strict=True)
+            return [term.combine(b, old, new) for term, old, new in combined]
+
+        return list(b.fold(1, self.rows.parts, 1, parts(0), step))
+
+
+def fold_columns(
+    ctx: KernelContext,
+    extents: Sequence[int],
+    width: int,
+    reducer: Reducer,
+    kind: Element,
+    element_at: Callable[[tuple[Index, ...], Index, int], SSAValue],
+) -> list[tuple[int, SSAValue]]:
+    """
+    Combines the elements of each of `width` neighbouring columns over nested loops: vectors,
+    each with the number of its first column. `element_at(indices, column, lanes)` gives elements.
+    """
+    b, lanes = ctx.b, ctx.target.lanes(kind.bytes)
+    columns = [(start, min(lanes, width - start)) for start in range(0, width, lanes)]
+    initial = [b.constant(kind.compute, reducer.neutral(kind), count) for _, count in columns]
+
+    def step(indices: tuple[Index, ...], values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        places = zip(columns, values, strict=True)
+        return [
+            reducer.combine(b, value, element_at(indices, start, count), kind)
+            for (start, count), value in places
+        ]
+
+    totals = b.fold_nest(extents, initial, step)
+    return [(start, total) for (start, _), total in zip(columns, totals, strict=True)]

@@ -1,0 +1,152 @@
+"""
+How the results of convolutions and matrix products are cut into register tiles and cache blocks.
+
+The estimate counts cycles of a core that starts two vector multiply-adds and two loads in a cycle,
+with a latency of four cycles: what current x86-64 cores have in common.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.micro_kernel import most_positions
+
+MULTIPLY_ADDS_PER_CYCLE = 2
+LATENCY = 4
+FAR_LOAD_CYCLES = 1.0
+"""What a vector of the weights costs more where a panel fills a good part of the second cache."""
+LOAD_CYCLES = 0.12
+"""What a load costs although it runs beside multiply-adds; fitted, as is the next number, to the
+times of twenty tilings of a pointwise convolution on an AVX-512 core."""
+STEP_CYCLES = 1.2
+MOST_VECTORS = 8
+STREAMED_VECTORS = 3
+MANY_POSITIONS = 64
+PANEL_VECTORS = 4
+"""Vectors in a panel of the usual width."""
+TILE_CYCLES = 16
+"""To start and end the loops of a tile."""
+STORE_CYCLES = 2
+"""To finish and store a register."""
+SECOND_SHAPE = 1.02
+"""A narrower last panel is more code."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Tiles of `rows` x `columns` positions and `vectors` vectors of output channels."""
+
+    rows: int
+    columns: int
+    vectors: int
+    cycles: float
+    """Estimated for all results."""
+
+    @property
+    def positions(self) -> int:
+        """How many positions a tile has."""
+        return self.rows * self.columns
+
+
+def step_cycles(positions: int, vectors: int, *, far: bool) -> float:
+    """One step of the depth of a tile; `far` says that the weights come from beyond the near caches."""
+    work = positions * vectors / MULTIPLY_ADDS_PER_CYCLE
+    loads = LOAD_CYCLES * (positions + vectors) + (FAR_LOAD_CYCLES * vectors if far else 0.0)
+    return max(work + loads + STEP_CYCLES, LATENCY)
+
+
+def _shapes(height: int, width: int, most: int) -> Iterator[tuple[int, int]]:
+    for columns in range(1, min(width, most) + 1):
+        for rows in range(1, min(height, most // columns) + 1):
+            yield rows, columns
+
+
+def choose_tiling(
+    target: Target,
+    height: int,
+    width: int,
+    vectors: int,
+    depth: int,
+    widest: int,
+    most_at_once: int | None = None,
+    shares: int = 1,
+) -> Tiling:
+    """
+    The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels.
+    Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
+    `most_at_once` positions. So many threads share the panels of output channels as `shares` says.
+    Where there is nothing to compute, any tiling serves.
+    """
+    if 0 in (height, width, vectors):
+        return Tiling(1, 1, 1, 0.0)
+    best: Tiling | None = None
+    for wide in range(1, min(vectors, widest) + 1):
+        most = most_positions(target, wide)
+        if most_at_once is not None:
+            most = min(most, most_at_once)
+        parts = panel_parts(vectors, wide)
+        for rows, columns in _shapes(height, width, most):
+            tiles = blocks(height, rows) * blocks(width, columns)
+            cycles = 0.0
+            for _, panels, own in parts:
+                far = depth * own * target.vector_bytes > target.l2_bytes // 4
+                step = step_cycles(rows * columns, own, far=far)
+                finish = TILE_CYCLES + STORE_CYCLES * rows * columns * own
+                # What counts is the largest share.
+                cycles += tiles * blocks(panels, shares) * shares * (depth * step + finish)
+            if len(parts) > 1:
+                cycles *= SECOND_SHAPE
+            if best is None or cycles < best.cycles:
+                best = Tiling(rows, columns, wide, cycles)
+    assert best is not None
+    return best
+
+
+def most_vectors(target: Target, positions: int, weight_bytes: int) -> int:
+    """
+    How many vectors of output channels a tile may have. Weights that stream through the caches for
+    the sake of few positions arrive best three vectors at a time.
+    """
+    streams = weight_bytes > target.l2_bytes // 2
+    few = STREAMED_VECTORS < positions < MANY_POSITIONS
+    return STREAMED_VECTORS if streams and few else MOST_VECTORS
+
+
+def depth_parts(target: Target, depth: int, pieces: int) -> int:
+    """
+    Into how many parts of equal size to cut a depth that consists of `pieces`, so that a panel of
+    a part stays in the second-level cache beside the image.
+    """
+    most = target.l2_bytes // 4 // (PANEL_VECTORS * target.vector_bytes)
+    for parts in range(1, pieces + 1):
+        if pieces % parts == 0 and depth // parts <= most:
+            return parts
+    return 1
+
+
+def panel_parts(vectors: int, wide: int) -> Sequence[tuple[int, int, int]]:
+    """
+    The panels of `vectors` vectors: (first panel, number of panels, vectors in each). A narrower
+    one comes last.
+    """
+    whole, rest = divmod(vectors, wide)
+    parts = [(0, whole, wide)] if whole else []
+    return [*parts, (whole, 1, rest)] if rest else parts
+
+
+def positions_per_block(
+    target: Target, position_bytes: int, positions: int, weight_bytes: int
+) -> int:
+    """
+    How many positions to compute with one panel of the weights before the next.
+
+    Weights that stay in the second-level cache are read again for every block, so that the block
+    of the image can stay in the first level. Larger ones are read once, as long as the image fits
+    into the second level.
+    """
+    if weight_bytes <= target.l2_bytes // 2:
+        wanted = target.l1_bytes // 2 // max(position_bytes, 1)
+    else:
+        wanted = target.l2_bytes // 2 // max(position_bytes, 1)
+    return max(1, min(positions, wanted))

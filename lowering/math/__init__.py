@@ -1,0 +1,4 @@
+"""
+Arithmetic and elementary functions on elements in registers, and conversions between their types.
+Imports: lowering.emit.
+"""

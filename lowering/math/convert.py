@@ -1,0 +1,89 @@
+"""Conversion of values between element types, as `relay.cast` defines it."""
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import IntegerType, f32, i32, i64
+from xdsl.ir import SSAValue
+
+from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, mangle, with_lanes
+from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.math.half import narrow_to_half, widen_half
+
+
+def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SSAValue:
+    """`value`, whose lanes are `old` elements, as `new` elements."""
+    if old == new:
+        return value
+    if old.is_float and wide(old) != old:
+        return convert(b, _from_half(b, value), wide(old), new)
+    lanes = lanes_of(value)
+    if new.is_bool:
+        zero = b.constant(old.compute, 0, lanes)
+        if old.is_float:
+            return b.compare_floats(value, "une", zero)
+        return b.compare_integers(value, "ne", zero)
+    if old.is_float:
+        return _from_float(b, value, old, new, lanes)
+    if new.is_float:
+        return _to_float(b, value, old, new, lanes)
+    return _resize(b, value, old, IntegerType(new.bits), lanes)
+
+
+def _from_float(
+    b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int
+) -> SSAValue:
+    result = with_lanes(new.compute, lanes)
+    if not new.is_float:
+        name = "llvm.fptosi.sat" if new.signed else "llvm.fptoui.sat"
+        op = llvm.CallIntrinsicOp(
+            f"{name}.{mangle(result)}.{mangle(value.type)}", [value], [result]
+        )
+        converted = b.insert(op).ress
+        assert converted is not None
+        return converted
+    if new.bytes > old.bytes:
+        return b.insert(llvm.FPExtOp(value, result)).result
+    if new.bytes == 2 and (old.bytes == 8 or not b.target.f16c):
+        return narrow_to_half(b, value)
+    return b.insert(llvm.FPTruncOp(value, result)).result
+
+
+def _from_half(b: KernelBuilder, value: SSAValue) -> SSAValue:
+    if not b.target.f16c:
+        return widen_half(b, value)
+    return b.insert(llvm.FPExtOp(value, with_lanes(f32, lanes_of(value)))).result
+
+
+def _to_float(
+    b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int
+) -> SSAValue:
+    if wide(new) != new:
+        # Whatever f32 rounds is infinite as f16.
+        return convert(b, convert(b, value, old, wide(new)), wide(new), new)
+    result = with_lanes(new.compute, lanes)
+    if old.signed:
+        return b.insert(llvm.SIToFPOp(value, result)).result
+    if old.bits < 64:
+        # Twice the width holds every unsigned number as a signed one.
+        longer = _resize(b, value, old, i32 if old.bits < 32 else i64, lanes)
+        return b.insert(llvm.SIToFPOp(longer, result)).result
+    # Halve numbers over the signed range, keeping the lost bit so that rounding stays right.
+    one = b.constant(i64, 1, lanes)
+    half = b.either(b.insert(arith.ShRUIOp(value, one)).result, b.both(value, one))
+    halved = b.insert(llvm.SIToFPOp(half, result)).result
+    doubled = b.insert(arith.AddfOp(halved, halved)).result
+    direct = b.insert(llvm.SIToFPOp(value, result)).result
+    negative = b.compare_integers(value, "slt", b.constant(i64, 0, lanes))
+    return b.select(negative, doubled, direct)
+
+
+def _resize(
+    b: KernelBuilder, value: SSAValue, old: Element, new: IntegerType, lanes: int
+) -> SSAValue:
+    result = with_lanes(new, lanes)
+    if new.width.data == old.bits:
+        return value
+    if new.width.data < old.bits:
+        return b.insert(llvm.TruncOp(value, result)).res
+    if old.signed:
+        return b.insert(llvm.SExtOp(value, result)).res
+    return b.insert(llvm.ZExtOp(value, result)).res

@@ -1,0 +1,436 @@
+"""Kernel code of attention: see `xrelay.lowering.operators.attention.parts`."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.core.values import CompositeOp
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.evaluate import Buffer, shape_of
+from xrelay.lowering.emit.format import Format, row_major
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.position import at
+from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
+from xrelay.lowering.loops.panel_writer import PanelWriter
+from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
+from xrelay.lowering.loops.row_peak import largest_element
+from xrelay.lowering.loops.tiles import TileGrid
+from xrelay.lowering.loops.tiling import Tiling
+from xrelay.lowering.math.arithmetic import add, maximum, multiply, multiply_add, subtract
+from xrelay.lowering.math.elementary import decay_to_zero, reciprocal
+from xrelay.lowering.operators.attention.cost import kernel_seconds
+from xrelay.lowering.operators.attention.parts import Attention, Cut, cut_of, parts_of, refusal
+
+Finish: TypeAlias = Callable[[Index, Index, SSAValue, int], None]
+"""Takes the sums for a row and the number of a vector, of which so many lanes count."""
+
+
+class _Code:
+    """What the loops share: memory of the thread, and the sizes."""
+
+    def __init__(self, ctx: KernelContext, parts: Attention, cut: Cut, sink: Sink):
+        self.ctx, self.b, self.parts, self.cut, self.sink = ctx, ctx.b, parts, cut, sink
+        self.first, self.second, self.kind = parts.first, parts.second, parts.kind
+        self.lanes = ctx.target.lanes(self.kind.bytes)
+        line = LINE_BYTES // self.kind.bytes
+
+        def padded(length: int) -> int:
+            """The length of rows that do not fall into one set of the cache."""
+            return blocks(length, line) * line + line
+
+        width = cut.scores.vectors * self.lanes
+        self.keys = self.private(blocks(cut.keys, width), self.first.depth, width)
+        self.key_width = width
+        width = cut.output.vectors * self.lanes
+        self.values = self.private(blocks(self.second.columns, width), cut.keys, width)
+        self.value_width = width
+        self.queries = self.private(cut.rows, padded(self.first.depth))
+        self.scores = self.private(cut.rows, padded(blocks(cut.keys, self.lanes) * self.lanes))
+        if cut.key_blocks > 1:
+            slots = cut.blocks_of_group * cut.rows
+            columns = blocks(self.second.columns, self.lanes) * self.lanes
+            self.peaks, self.totals = self.private(slots), self.private(slots)
+            self.factors = self.private(cut.rows)
+            self.sums = self.private(slots, columns)
+            self.added = self.private(cut.rows, columns)
+
+    def private(self, *shape: int) -> Buffer:
+        """Memory of the thread."""
+        return self.ctx.private_scratch(self.kind, row_major(shape))
+
+    # -- loops --------------------------------------------------------------------------------
+
+    def emit(self) -> None:
+        """The loops over members, groups and blocks."""
+        extents = (self.first.batch, self.cut.groups)
+        task = self.task if self.cut.key_blocks == 1 else self.task_in_key_blocks
+        self.ctx.tasks(extents, lambda indices: task(*indices))
+
+    def blocks_of(self, group: Index) -> tuple[Index, Index]:
+        """The blocks of rows of a group: from a number up to another."""
+        start = self.b.mul(group, self.cut.blocks_of_group)
+        stop = self.b.add(start, self.cut.blocks_of_group)
+        return start, self.b.smaller(stop, self.cut.row_blocks)
+
+    def first_row(self, block: Index) -> Index:
+        """Where a block of rows begins."""
+        return self.b.smaller(self.b.mul(block, self.cut.rows), self.first.rows - self.cut.rows)
+
+    def task(self, member: Index, group: Index) -> None:
+        """A group of rows, all keys at once."""
+        keys = self.first.columns
+        self.pack(member, 0, keys)
+        with self.b.loop(*self.blocks_of(group)) as block:
+            row = self.first_row(block)
+            self.read_queries(member, row)
+            self.multiply_keys(keys)
+            self.show_scores(self.parts.scores.result, row, 0)
+            self.show_scores(self.parts.softmax.result, row, 0)
+            with self.b.loop(0, self.cut.rows) as i:
+                self.softmax(member, row, i, keys)
+
+            def finish(i: Index, vector: Index, value: SSAValue, lanes: int) -> None:
+                column = self.b.mul(vector, self.lanes)
+                self.hand_over(member, self.b.add(row, i), column, value, lanes)
+
+            self.multiply_values(keys, finish)
+
+    # -- operands -----------------------------------------------------------------------------
+
+    def read(
+        self, value: SSAValue, batch: int, member: Index, row: Index, column: Index, lanes: int
+    ) -> SSAValue:
+        """Neighbours in a row of a matrix of a batch."""
+        shape = shape_of(value)
+        before = (0 if batch == 1 else member,) if len(shape) > 2 else ()
+        return self.ctx.ev.get((value, 0), at(shape, (*before, row, column), lanes))
+
+    def pack(self, member: Index, first_key: Index, keys: int) -> None:
+        """Writes the panels of some keys and their values."""
+        b, first, second = self.b, self.first, self.second
+
+        def key(row: Index, column: Index, lanes: int) -> SSAValue:
+            if first.by_rows:
+                column = b.add(first_key, column)
+            else:
+                row = b.add(first_key, row)
+            return self.read(first.right, first.right_batch, member, row, column, lanes)
+
+        def value(row: Index, column: Index, lanes: int) -> SSAValue:
+            if second.by_rows:
+                row = b.add(first_key, row)
+            else:
+                column = b.add(first_key, column)
+            return self.read(second.right, second.right_batch, member, row, column, lanes)
+
+        common = b, self.kind, self.lanes
+        PanelWriter(
+            *common, self.keys.pointer, first.depth, keys, self.key_width, first.by_rows, key
+        ).write()
+        PanelWriter(
+            *common,
+            self.values.pointer,
+            keys,
+            second.columns,
+            self.value_width,
+            second.by_rows,
+            value,
+        ).write()
+
+    def read_queries(self, member: Index, row: Index) -> None:
+        """Copies the queries of a block."""
+        first, step = self.first, self.queries.format.strides[0]
+        with self.b.loop(0, self.cut.rows) as i:
+
+            def vector(k: Index, lanes: int) -> None:
+                where = self.b.add(row, i)
+                value = self.read(first.left, first.left_batch, member, where, k, lanes)
+                self.b.store(
+                    self.queries.pointer, self.b.add(self.b.mul(i, step), k), self.kind, value
+                )
+
+            self.ctx.vectors(first.depth, self.lanes, vector)
+
+    # -- products -----------------------------------------------------------------------------
+
+    def multiply_keys(self, keys: int) -> None:
+        """The scores of a block."""
+
+        def finish(i: Index, vector: Index, value: SSAValue, _: int) -> None:
+            offset = self.score_offset(i, self.b.mul(vector, self.lanes))
+            self.b.store(self.scores.pointer, offset, self.kind, value)
+
+        grid = self.grid(self.cut.scores, keys, 0)
+        self.product(grid, self.queries, self.keys, self.first.depth, finish)
+
+    def multiply_values(self, keys: int, finish: Finish) -> None:
+        """The weighted sums of the values for a block."""
+        columns = self.second.columns
+        grid = self.grid(self.cut.output, columns, columns % self.lanes)
+        self.product(grid, self.scores, self.values, keys, finish)
+
+    def grid(self, tiling: Tiling, columns: int, last_lanes: int) -> TileGrid:
+        """The result of a product for a block of rows."""
+        vectors = blocks(columns, self.lanes)
+        return TileGrid((), 1, self.cut.rows, tiling, vectors, 0, 0, last_lanes=last_lanes)
+
+    def product(
+        self, grid: TileGrid, left: Buffer, panels: Buffer, depth: int, finish: Finish
+    ) -> None:
+        """The rows of a block times panels. Tiles at the end overlap with the ones before."""
+        b, kind, lanes, tiling = self.b, self.kind, self.lanes, grid.tiling
+        step, width = left.format.strides[0], tiling.vectors * lanes
+        zero = b.constant(kind.compute, 0, lanes)
+        for first, count, widths in grid.parts(lanes):
+            with b.loop(first, first + count) as panel, b.loop(0, grid.columns_of_tiles) as tile:
+                row = b.smaller(b.mul(tile, tiling.columns), grid.width - tiling.columns)
+                places = [
+                    (b.add(row, i), b.add(b.mul(panel, tiling.vectors), v))
+                    for i in range(tiling.columns)
+                    for v in range(len(widths))
+                ]
+                sums = self.depth_loop(
+                    b.address(left.pointer, b.mul(row, step), kind.storage),
+                    b.address(panels.pointer, b.mul(panel, depth * width), kind.storage),
+                    depth,
+                    width,
+                    [i * step for i in range(tiling.columns)],
+                    [v * lanes for v in range(len(widths))],
+                    [zero] * len(places),
+                )
+                for number, (place, value) in enumerate(zip(places, sums, strict=True)):
+                    lanes_used = widths[number % len(widths)]
+                    finish(*place, b.first_lanes(value, lanes_used), lanes_used)
+
+    def depth_loop(
+        self,
+        x: SSAValue,
+        w: SSAValue,
+        depth: int,
+        width: int,
+        rows: Sequence[int],
+        columns: Sequence[int],
+        sums: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Adds the products of a whole depth to the registers of a tile."""
+        whole = depth - depth % UNROLLED_STEPS
+        for start, length in ((0, whole), (whole, depth - whole)):
+            if length:
+                unrolled = min(length, UNROLLED_STEPS)
+                loop = DepthLoop(length // unrolled, unrolled, unrolled * width)
+                steps = [(start + i, (start + i) * width) for i in range(unrolled)]
+                sums = accumulate(
+                    self.b, self.kind, x, w, [loop], steps, rows, columns, sums, self.lanes
+                )
+        return sums
+
+    def hand_over(
+        self, member: Index, row: Index, column: Index, value: SSAValue, lanes: int
+    ) -> None:
+        """Finished elements of the second product go to their places."""
+        for lane, position in self.parts.places(self.b, member, row, column, lanes):
+            part = value if position.lanes == lanes else self.b.lane(value, lane)
+            self.sink(position, part)
+
+    # -- softmax ------------------------------------------------------------------------------
+
+    def score_offset(self, i: Index, key: Index) -> Index:
+        """Where a score of row `i` of a block lies."""
+        return self.b.add(self.b.mul(i, self.scores.format.strides[0]), key)
+
+    def show_scores(self, value: SSAValue, row: Index, first_key: Index) -> None:
+        """
+        Lets operators find the scores, or the weights in their place, of the block that begins at
+        `row` and `first_key`.
+        """
+        b, shape = self.b, shape_of(value)
+        step = self.scores.format.strides[0]
+        before = b.add(b.mul(row, step), first_key)
+        pointer = b.address(self.scores.pointer, b.sub(0, before), self.kind.storage)
+        strides = (*[0] * (len(shape) - 2), step, 1)
+        format = Format(shape, strides, 0, self.scores.format.size)
+        self.ctx.ev.buffers[value, 0] = Buffer(pointer, format, self.kind)
+
+    def largest_score(
+        self, member: Index, row: Index, i: Index, first_key: Index, keys: int
+    ) -> SSAValue:
+        """
+        The largest of the scores of row `i` of a block, which are in memory as the softmax wants
+        them from now on.
+        """
+        b, parts = self.b, self.parts
+        data = parts.softmax.data
+        coords = parts.score_coords(b, member, b.add(row, i))
+
+        def element_at(key: Index, lanes: int) -> SSAValue:
+            place = at(shape_of(data), (*coords, b.add(first_key, key)), lanes)
+            value = self.ctx.ev.get((data, 0), place)
+            if data is not parts.scores.result:
+                b.store(self.scores.pointer, self.score_offset(i, key), self.kind, value)
+            return value
+
+        return largest_element(self.ctx, keys, self.kind, element_at)
+
+    def raise_scores(self, i: Index, peak: SSAValue, keys: int) -> SSAValue:
+        """Exponentials of the distances from `peak` replace the scores of a row; their sum."""
+        b, kind = self.b, self.kind
+
+        def term_at(_: tuple[Index, ...], key: Index, lanes: int) -> SSAValue:
+            score = b.load(self.scores.pointer, self.score_offset(i, key), kind, lanes)
+            raised = decay_to_zero(b, subtract(b, score, b.splat(peak, lanes), kind))
+            b.store(self.scores.pointer, self.score_offset(i, key), kind, raised)
+            return raised
+
+        return reduce_elements(self.ctx, [], keys, [Term(SUM, kind)], term_at)[0]
+
+    def softmax(self, member: Index, row: Index, i: Index, keys: int) -> None:
+        """Weights replace the scores of a row."""
+        b, kind = self.b, self.kind
+        peak = self.largest_score(member, row, i, 0, keys)
+        factor = reciprocal(b, self.raise_scores(i, peak, keys))
+
+        def normalize(key: Index, lanes: int) -> None:
+            offset = self.score_offset(i, key)
+            value = b.load(self.scores.pointer, offset, kind, lanes)
+            value = multiply(b, value, b.splat(factor, lanes), kind)
+            b.store(self.scores.pointer, offset, kind, value)
+
+        self.ctx.vectors(keys, self.lanes, normalize)
+        if self.parts.changed_weights:
+            self.change_weights(member, row, i, keys)
+
+    def change_weights(self, member: Index, row: Index, i: Index, keys: int) -> None:
+        """What is computed from the weights of a row replaces them."""
+        b, weights = self.b, self.parts.output.tensor_a
+        coords = self.parts.weight_coords(b, member, b.add(row, i))
+
+        def change(key: Index, lanes: int) -> None:
+            value = self.ctx.ev.get((weights, 0), at(shape_of(weights), (*coords, key), lanes))
+            b.store(self.scores.pointer, self.score_offset(i, key), self.kind, value)
+
+        self.ctx.vectors(keys, self.lanes, change)
+
+    # -- keys in blocks -----------------------------------------------------------------------
+
+    def task_in_key_blocks(self, member: Index, group: Index) -> None:
+        """A group of rows, a block of keys at a time."""
+        start, stop = self.blocks_of(group)
+        rows = self.b.mul(self.b.sub(stop, start), self.cut.rows)
+        self.forget(rows)
+        whole, rest = divmod(self.first.columns, self.cut.keys)
+        with self.b.loop(0, whole) as number:
+            self.key_block(member, start, stop, self.b.mul(number, self.cut.keys), self.cut.keys)
+        if rest:
+            self.key_block(member, start, stop, whole * self.cut.keys, rest)
+        with self.b.loop(start, stop) as block, self.b.loop(0, self.cut.rows) as i:
+            self.finish_row(
+                member, self.b.add(self.first_row(block), i), self.slot(start, block, i)
+            )
+
+    def slot(self, start: Index, block: Index, i: Index) -> Index:
+        """
+        The number of row `i` of a block among those of its group. Rows that two blocks have in
+        common are computed twice.
+        """
+        b = self.b
+        return b.add(b.mul(b.sub(block, start), self.cut.rows), i)
+
+    def sum_offset(self, slot: Index, column: Index) -> Index:
+        """Where the weighted sums of a row lie."""
+        return self.b.add(self.b.mul(slot, self.sums.format.strides[0]), column)
+
+    def forget(self, rows: Index) -> None:
+        """Nothing is known of the rows of a group."""
+        b, kind = self.b, self.kind
+        lowest_score = b.constant(kind.compute, _lowest_finite(kind))
+        zeros = b.constant(kind.compute, 0, self.lanes)
+        with b.loop(0, rows) as slot:
+            b.store(self.peaks.pointer, slot, kind, lowest_score)
+            b.store(self.totals.pointer, slot, kind, b.constant(kind.compute, 0))
+            with b.loop(0, self.sums.format.strides[0], self.lanes) as column:
+                b.store(self.sums.pointer, self.sum_offset(slot, column), kind, zeros)
+
+    def key_block(
+        self, member: Index, start: Index, stop: Index, first_key: Index, keys: int
+    ) -> None:
+        """Adds some keys to what is known of the rows of a group."""
+        self.pack(member, first_key, keys)
+        with self.b.loop(start, stop) as block:
+            row = self.first_row(block)
+            self.read_queries(member, row)
+            self.multiply_keys(keys)
+            self.show_scores(self.parts.scores.result, row, first_key)
+            with self.b.loop(0, self.cut.rows) as i:
+                self.weigh(member, row, i, self.slot(start, block, i), first_key, keys)
+
+            def keep(i: Index, vector: Index, value: SSAValue, _: int) -> None:
+                column = self.b.mul(vector, self.lanes)
+                offset = self.b.add(self.b.mul(i, self.added.format.strides[0]), column)
+                self.b.store(self.added.pointer, offset, self.kind, value)
+
+            self.multiply_values(keys, keep)
+            with self.b.loop(0, self.cut.rows) as i:
+                self.add_sums(i, self.slot(start, block, i))
+
+    def weigh(
+        self, member: Index, row: Index, i: Index, slot: Index, first_key: Index, keys: int
+    ) -> None:
+        """
+        Exponentials relative to the largest score so far replace the scores of a row. That score is
+        finite or larger, so that masked scores of minus infinity become zeros.
+        """
+        b, kind = self.b, self.kind
+        old = b.load(self.peaks.pointer, slot, kind, 1)
+        peak = maximum(b, old, self.largest_score(member, row, i, first_key, keys), kind)
+        total = self.raise_scores(i, peak, keys)
+        factor = decay_to_zero(b, subtract(b, old, peak, kind))
+        before = multiply(b, b.load(self.totals.pointer, slot, kind, 1), factor, kind)
+        b.store(self.peaks.pointer, slot, kind, peak)
+        b.store(self.totals.pointer, slot, kind, add(b, before, total, kind))
+        b.store(self.factors.pointer, i, kind, factor)
+
+    def add_sums(self, i: Index, slot: Index) -> None:
+        """Adds the weighted sums over a block of keys to those of a row."""
+        b, kind = self.b, self.kind
+        factor = b.splat(b.load(self.factors.pointer, i, kind, 1), self.lanes)
+        with b.loop(0, self.sums.format.strides[0], self.lanes) as column:
+            offset = b.add(b.mul(i, self.added.format.strides[0]), column)
+            added = b.load(self.added.pointer, offset, kind, self.lanes)
+            place = self.sum_offset(slot, column)
+            known = b.load(self.sums.pointer, place, kind, self.lanes)
+            b.store(self.sums.pointer, place, kind, multiply_add(b, known, factor, added, kind))
+
+    def finish_row(self, member: Index, row: Index, slot: Index) -> None:
+        """The weighted sums of a row, divided by the sum of its weights."""
+        b, kind = self.b, self.kind
+        factor = reciprocal(b, b.load(self.totals.pointer, slot, kind, 1))
+
+        def finish(column: Index, lanes: int) -> None:
+            value = b.load(self.sums.pointer, self.sum_offset(slot, column), kind, lanes)
+            value = multiply(b, value, b.splat(factor, lanes), kind)
+            self.hand_over(member, row, column, value, lanes)
+
+        self.ctx.vectors(self.second.columns, self.lanes, finish)
+
+
+def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    parts = parts_of(op)
+    assert isinstance(parts, Attention)
+    _Code(ctx, parts, cut_of(parts, ctx.target, ctx.team.size), sink).emit()
+
+
+def _lowest_finite(kind: Element) -> float:
+    """The smallest finite number."""
+    mantissa, exponent = (23, 127) if kind.bytes == 4 else (52, 1023)
+    return -(2.0 - 2.0**-mantissa) * 2.0**exponent
+
+
+ATTENTION: Strategy = (
+    Implementation("blocks of rows", _emit, refusal=refusal, cost=kernel_seconds),
+)
+
+STRATEGIES: dict[type[Operation], Strategy] = {CompositeOp: ATTENTION}

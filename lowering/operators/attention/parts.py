@@ -1,0 +1,286 @@
+"""
+Scaled dot-product attention as one kernel: the composite "attention".
+
+    softmax(queries · keysᵀ · scale [+ mask]) · values          for every member of the batch
+
+    for member of the batch, group of rows of the queries:          # the threads share these
+        keys, values ──► panels, in memory of the thread
+        for block of rows of the group:
+            scores = queries of the block · keys                    # memory of the thread
+            weights = softmax of the rows of the scores             # in their place
+            hand weights · values to the sink, at its place behind the moves that follow
+
+The body of a composite decides. It has two matrix products and a softmax along the last axis between
+them; operators on single elements and reshapes that keep rows and columns may stand before and behind
+the softmax (scale, mask, weights of rows that are masked as a whole), moves of elements behind the
+second product. All other operators of the body are evaluated on demand, so that the reshapes,
+slices and transposes that cut heads out of a projection cost nothing.
+
+The keys may be more than a cache holds. Then, unless something is computed from the weights, they
+come in blocks (`key_blocks`), and the softmax is computed along the way: with each row go the
+largest score so far, the sum of the exponentials and the sum of the weighted values, both relative
+to that score (M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, 2018,
+arXiv:1805.02867; T. Dao et al., FlashAttention, 2022, arXiv:2205.14135).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp, YieldOp
+from xrelay.dialects.nn.dense import MatrixProductOp
+from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.tensor.binary import BINARY_OPS
+from xrelay.dialects.tensor.reshape import RESHAPE_OPS
+from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import UNARY_OPS
+from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.evaluate import element_of, inline_number, shape_of
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.strategy import Site
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.matrix_panels import Product
+from xrelay.lowering.loops.tiling import Tiling, choose_tiling, most_vectors
+from xrelay.lowering.operators.tensor.reshape import reshaped_coords
+
+NAME = "attention"
+"""The composites that are computed so."""
+
+ON_ELEMENTS = (*UNARY_OPS, *BINARY_OPS, WhereOp)
+"""Operators that may stand between the first product and the softmax."""
+
+MOST_BLOCK_ROWS = 64
+"""Rows whose scores are computed together: so many use a panel of the keys once it is near."""
+
+ENOUGH_ROUNDS = 4
+"""With so many tasks for each thread, one more for some of them does not matter."""
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The operators of a composite that decide how it is computed."""
+
+    scores: MatrixProductOp
+    softmax: SoftmaxOp
+    output: MatrixProductOp
+    changed_weights: bool
+    """Whether something is computed from the weights before the second product."""
+    moves: tuple[Operation, ...]
+    """What brings the elements of `output` to their places in the result."""
+
+    @property
+    def first(self) -> Product:
+        """Queries times keys: [batch, rows, depth] times [batch or 1, depth, keys]."""
+        return Product.of(self.scores)
+
+    @property
+    def second(self) -> Product:
+        """Weights times values: [batch, rows, keys] times [batch or 1, keys, width]."""
+        return Product.of(self.output)
+
+    @property
+    def kind(self) -> Element:
+        """What all elements are."""
+        return element_of(self.output.result)
+
+    def score_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
+        """The coordinates of a row of the softmax."""
+        return *b.unflatten(member, shape_of(self.softmax.data)[:-2]), row
+
+    def weight_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
+        """The coordinates of a row of the weights as the second product reads them."""
+        return *b.unflatten(member, shape_of(self.output.tensor_a)[:-2]), row
+
+    def output_coords(self, b: KernelBuilder, member: Index, row: Index) -> tuple[Index, ...]:
+        """The coordinates of a row of the second product."""
+        return *b.unflatten(member, shape_of(self.output.result)[:-2]), row
+
+    def places(
+        self, b: KernelBuilder, member: Index, row: Index, column: Index, lanes: int
+    ) -> Iterator[tuple[int, Position]]:
+        """
+        Where neighbouring elements of a row of the second product lie in the result: the numbers of
+        lanes and the positions that begin with them.
+        """
+        whole = all(map(_keeps_neighbours, self.moves))
+        for lane in range(0, lanes, lanes if whole else 1):
+            coords = (*self.output_coords(b, member, row), b.add(column, lane))
+            shape = shape_of(self.output.result)
+            for op in self.moves:
+                new = shape_of(op.results[0])
+                if isinstance(op, TransposeOp):
+                    coords = tuple(coords[axis] for axis in op.permutation)
+                else:
+                    coords = tuple(reshaped_coords(b, coords, shape, new))
+                shape = new
+            yield lane, at(shape, coords, lanes if whole else 1)
+
+
+def _keeps_neighbours(op: Operation) -> bool:
+    """Whether neighbours along the last axis are neighbours along the last axis of the result."""
+    if isinstance(op, TransposeOp):
+        return op.permutation[-1] == len(op.permutation) - 1
+    old, new = shape_of(op.operands[0]), shape_of(op.results[0])
+    return bool(new) and new[-1] % old[-1] == 0
+
+
+def _keeps_matrices(op: Operation) -> bool:
+    """Whether a reshape changes nothing but the axes of the batch."""
+    if not isinstance(op, RESHAPE_OPS):
+        return False
+    old, new = shape_of(op.operands[0]), shape_of(op.results[0])
+    return len(new) >= 2 and old[-2:] == new[-2:]
+
+
+def parts_of(op: Operation) -> Attention | str:
+    """The operators that decide how a composite is computed, or why it is none of this kind."""
+    if not isinstance(op, CompositeOp) or op.composite.data != NAME:
+        return f'not a composite "{NAME}"'
+    products: list[MatrixProductOp] = []
+    moves: list[Operation] = []
+    softmax: SoftmaxOp | None = None
+    changed_weights = False
+    scores: set[SSAValue] = set()
+    weights: set[SSAValue] = set()
+    outputs: list[SSAValue] = []
+    for inner in op.block.ops:
+        if isinstance(inner, YieldOp):
+            continue
+        used = [[x in known for x in inner.operands] for known in (scores, weights, outputs)]
+        of_scores, of_weights, of_outputs = used
+        result = inner.results[0]
+        match list(map(any, used)):
+            case [False, False, False]:
+                if isinstance(inner, MatrixProductOp) and not products:
+                    products.append(inner)
+                    scores.add(result)
+                elif not _is_on_demand(inner):
+                    return f"{inner.name} of {inner.results[0].type} inside"
+            case [True, False, False] if isinstance(inner, SoftmaxOp) and softmax is None:
+                if inner.normalized_axis + 1 != len(shape_of(result)):
+                    return "a softmax that is not along the last axis"
+                softmax = inner
+                weights.add(result)
+            case [True, False, False] if _acts_alike(inner, of_scores):
+                scores.add(result)
+            case [False, True, False] if isinstance(inner, MatrixProductOp):
+                if len(products) != 1 or of_weights != [True, False]:
+                    return "weights that more is done with"
+                products.append(inner)
+                outputs.append(result)
+            case [False, True, False] if _acts_alike(inner, of_weights):
+                weights.add(result)
+                changed_weights = changed_weights or not _keeps_matrices(inner)
+            case [False, False, True] if isinstance(inner, (TransposeOp, *RESHAPE_OPS)):
+                if of_outputs != [inner.operands[0] is outputs[-1]]:
+                    return "a result that is moved twice"
+                outputs.append(result)
+                moves.append(inner)
+            case _:
+                return f"{inner.name} between the products or behind them"
+    if softmax is None or len(products) != 2 or op.yielded is not outputs[-1]:
+        return "not a softmax between two products"
+    return Attention(products[0], softmax, products[1], changed_weights, tuple(moves))
+
+
+def _is_on_demand(op: Operation) -> bool:
+    """Whether elements are computed, or found, when they are asked for."""
+    if isinstance(op, ConstantOp):
+        return inline_number(op) is not None
+    return isinstance(op, TupleOp) or pattern_kind(op) <= OpPatternKind.INJECTIVE
+
+
+def _acts_alike(op: Operation, used: Sequence[bool]) -> bool:
+    """Whether an operator on scores or weights gives such at the same places."""
+    if _keeps_matrices(op):
+        return True
+    shape = shape_of(op.results[0])
+    return isinstance(op, ON_ELEMENTS) and all(
+        shape_of(operand) == shape
+        for operand, is_scores in zip(op.operands, used, strict=True)
+        if is_scores
+    )
+
+
+def refusal(site: Site) -> str | None:
+    """Why a composite cannot be computed so."""
+    parts = parts_of(site.op)
+    if isinstance(parts, str):
+        return parts
+    first, second = parts.first, parts.second
+    values = [
+        value
+        for op in (parts.scores, parts.softmax, parts.output)
+        for value in (*op.operands, op.results[0])
+    ]
+    kinds = {element_of(value) for value in values}
+    if len(kinds) > 1 or not parts.kind.is_float or parts.kind.bytes < 4:
+        return "elements not all f32 or all f64"
+    if first.transpose_left or second.transpose_left:
+        return "left operand transposed"
+    sizes = (first.batch, first.rows, first.columns, first.depth, second.columns)
+    if 0 in sizes or second.batch != first.batch or second.left_batch != first.batch:
+        return "no elements" if 0 in sizes else "more values than scores"
+    return None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Into what the work is cut. The bits of results depend on `keys` only."""
+
+    rows: int
+    """Rows of the queries in a block. The last block overlaps with the one before."""
+    row_blocks: int
+    groups: int
+    """Groups of blocks: tasks for each member of the batch."""
+    keys: int
+    """Keys in a block; fewer in the last one. The number of threads does not count."""
+    key_blocks: int
+    scores: Tiling
+    """How the scores of a block are cut."""
+    output: Tiling
+
+    @property
+    def blocks_of_group(self) -> int:
+        """How many blocks of rows a group has; the last one may have fewer."""
+        return blocks(self.row_blocks, self.groups)
+
+
+def cut_of(parts: Attention, target: Target, threads: int) -> Cut:
+    """How attention is cut for a target and a number of threads."""
+    first, second, kind = parts.first, parts.second, parts.kind
+    lanes = target.lanes(kind.bytes)
+    keys, key_blocks = first.columns, 1
+    row_bytes = (first.depth + second.columns) * kind.bytes
+    if keys * row_bytes > target.l2_bytes // 2 and not parts.changed_weights:
+        key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
+        keys = blocks(blocks(keys, key_blocks), lanes) * lanes
+        key_blocks = blocks(first.columns, keys)
+    # Each group packs the keys again: as few as give all threads the same number of tasks.
+    wanted = 1
+    while first.batch * wanted % threads and first.batch * wanted < ENOUGH_ROUNDS * threads:
+        wanted += 1
+    groups = min(wanted, first.rows)
+    row_blocks = blocks(blocks(first.rows, MOST_BLOCK_ROWS), groups) * groups
+    rows = blocks(first.rows, row_blocks)
+    row_blocks = blocks(first.rows, rows)
+    groups = blocks(row_blocks, blocks(row_blocks, groups))
+
+    def tiling(columns: int, depth: int) -> Tiling:
+        vectors = blocks(columns, lanes)
+        widest = most_vectors(target, rows, depth * vectors * target.vector_bytes)
+        return choose_tiling(target, 1, rows, vectors, depth, widest)
+
+    return Cut(
+        rows,
+        row_blocks,
+        groups,
+        keys,
+        key_blocks,
+        tiling(keys, first.depth),
+        tiling(second.columns, keys),
+    )

@@ -1,0 +1,4 @@
+"""
+Kernel code of convolutions.
+Imports: lowering.emit, math, loops.
+"""

@@ -1,0 +1,124 @@
+"""
+Depthwise convolution of blocked images: every channel with its own filter.
+
+    for image, block of channels, tile of positions:          # the threads share these
+        registers [positions] = 0
+        for row of the filter:
+            for column of the image that the tile meets:
+                load its vector once, use it for every tap of the row that meets it
+
+Lanes are channels.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.emit.packing import DepthwiseBlocks, blocks
+from xrelay.lowering.emit.position import Position
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.halo import with_zeros
+from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
+from xrelay.lowering.loops.tiling import LOAD_CYCLES, MULTIPLY_ADDS_PER_CYCLE, TILE_CYCLES, Tiling
+from xrelay.lowering.math.arithmetic import multiply_add
+from xrelay.lowering.operators.conv.geometry import (
+    Convolution,
+    blocks_refusal,
+    packing_refusal,
+    wanted_halo,
+)
+
+MOST_COLUMNS = 16
+"""Wider tiles are more code and no faster."""
+
+
+def _refusal(site: Site) -> str | None:
+    conv = Convolution.of(site.op)
+    return (
+        unless(conv.is_depthwise, "not depthwise") or blocks_refusal(site) or packing_refusal(site)
+    )
+
+
+def _tiling(conv: Convolution, target: Target) -> Tiling:
+    """The width of tiles that computes the fewest positions twice; among equals the widest."""
+    height, width = conv.positions
+    registers = target.vector_registers - conv.taps[1] - 4
+    best: Tiling | None = None
+    for columns in range(1, max(1, min(width, registers, MOST_COLUMNS)) + 1):
+        met = (columns - 1) * conv.strides[1] + (conv.taps[1] - 1) * conv.dilation[1] + 1
+        row = columns * conv.taps[1] / MULTIPLY_ADDS_PER_CYCLE + (met + conv.taps[1]) * LOAD_CYCLES
+        cycles = height * blocks(width, columns) * (conv.taps[0] * row + TILE_CYCLES + columns)
+        if best is None or cycles <= best.cycles:
+            best = Tiling(1, columns, 1, cycles)
+    assert best is not None
+    return best
+
+
+def _cost(site: Site) -> float:
+    conv = Convolution.of(site.op)
+    lanes = conv.out_lanes
+    assert lanes is not None
+    cycles = _tiling(conv, site.target).cycles * conv.images * blocks(conv.out_channels, lanes)
+    return cycles * site.target.cycle_seconds
+
+
+def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, Conv2DOp)
+    conv, b = Convolution.of(op), ctx.b
+    if conv.is_empty:
+        return
+    kind, lanes, out_shape = conv.kind, conv.out_lanes, shape_of(op.result)
+    assert lanes is not None
+    image = with_zeros(ctx, op.data, conv.halo, kind)
+    weights = ctx.packed(op.weight, DepthwiseBlocks(lanes))
+    tiling = _tiling(conv, ctx.target)
+    strides = image.format.strides
+    top, left, _, _ = conv.pads
+    rows, columns = conv.taps
+
+    def tile(where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        (n, block, _), y, x = where.place, where.y, where.x
+        start = b.add(
+            image.origin(b, (n, block)),
+            b.add(
+                b.mul(b.sub(b.mul(y, conv.strides[0]), top), strides[2]),
+                b.mul(b.sub(b.mul(x, conv.strides[1]), left), strides[3]),
+            ),
+        )
+        pixels = b.address(image.pointer, start, kind.storage)
+        filters = b.address(weights, b.mul(block, rows * columns * lanes), kind.storage)
+
+        def filter_row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            result = list(totals)
+            line = b.address(pixels, b.mul(i, conv.dilation[0] * strides[2]), kind.storage)
+            taps = b.address(filters, b.mul(i, columns * lanes), kind.storage)
+            factors = [b.load(taps, j * lanes, kind, lanes) for j in range(columns)]
+            met: dict[int, list[tuple[int, int]]] = {}
+            for p in range(tiling.columns):
+                for j in range(columns):
+                    column = p * conv.strides[1] + j * conv.dilation[1]
+                    met.setdefault(column, []).append((p, j))
+            for column in sorted(met):
+                vector = b.load(line, column * strides[3], kind, lanes)
+                for p, j in met[column]:
+                    result[p] = multiply_add(b, vector, factors[j], result[p], kind)
+            return result
+
+        return b.fold(0, rows, 1, sums, filter_row)
+
+    def place_of(place: Place, y: Index, x: Index, _: Index, __: int) -> Position:
+        n, block, _ = place
+        return Position(out_shape, (n, block, y, x), 0, lanes)
+
+    grid = TileGrid(
+        (conv.images, blocks(conv.out_channels, lanes)), *conv.positions, tiling, 1, lanes * 4, 0
+    )
+    emit_tiles(ctx, grid, kind, lanes, tile, place_of, sink)
+
+
+DEPTHWISE = Implementation("depthwise", _emit, 30, _refusal, _cost, wanted_halo)

@@ -1,0 +1,136 @@
+"""The numbers that describe a convolution."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from xdsl.ir import Operation
+
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.conv.windows import Pads, positive_pair
+from xrelay.dialects.tensor.layout import blocked_lanes
+from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.format import Halo, Spacing
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.strategy import Site, unless
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A two-dimensional convolution. Pairs are (vertical, horizontal)."""
+
+    images: int
+    groups: int
+    depth: int
+    """Input channels of a group."""
+    out_channels: int
+    size: tuple[int, int]
+    """Of the input images."""
+    positions: tuple[int, int]
+    """Of the output images."""
+    taps: tuple[int, int]
+    strides: tuple[int, int]
+    dilation: tuple[int, int]
+    pads: Pads
+    data_lanes: int | None
+    """Channels in a block of the input; None when it is not blocked."""
+    out_lanes: int | None
+    kind: Element
+
+    @staticmethod
+    def of(op: Operation) -> "Convolution":
+        """The geometry of an operator, which must be plain."""
+        assert isinstance(op, Conv2DOp)
+        data, weight, result = shape_of(op.data), shape_of(op.weight), shape_of(op.result)
+        images, _, results = op.layouts
+        return Convolution(
+            data[0],
+            op.groups.value.data,
+            weight[1],
+            weight[0],
+            (data[2], data[3]),
+            (result[2], result[3]),
+            (weight[2], weight[3]),
+            positive_pair(op.strides, "strides"),
+            positive_pair(op.dilation, "dilation"),
+            op.pads,
+            blocked_lanes(images),
+            blocked_lanes(results),
+            element_of(op.result),
+        )
+
+    @property
+    def group_channels(self) -> int:
+        """Output channels of a group."""
+        return self.out_channels // self.groups
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether every output element meets exactly the elements at its own place."""
+        return self.taps == (1, 1) and self.strides == (1, 1) and not any(self.pads)
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether every channel is convolved with itself only."""
+        return self.depth == 1 and self.groups == self.out_channels
+
+    @cached_property
+    def halo(self) -> Halo:
+        """How far the windows reach beyond the images."""
+        top, left, _, _ = self.pads
+        bottom, right = (
+            (self.positions[axis] - 1) * self.strides[axis]
+            + (self.taps[axis] - 1) * self.dilation[axis]
+            - (top, left)[axis]
+            - self.size[axis]
+            + 1
+            for axis in (0, 1)
+        )
+        return top, left, max(0, bottom), max(0, right)
+
+    @property
+    def steps(self) -> int:
+        """Products that are summed for an element of the result."""
+        return self.depth * prod(self.taps)
+
+    @property
+    def flops(self) -> int:
+        """Operations in all, a multiply-add counted as two."""
+        return 2 * self.images * self.out_channels * prod(self.positions) * self.steps
+
+    @property
+    def out_blocks(self) -> int:
+        """Vectors of output channels of a group, when the result is blocked."""
+        assert self.out_lanes is not None
+        return blocks(self.group_channels, self.out_lanes)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compute."""
+        return 0 in (self.images, self.out_channels, *self.positions)
+
+
+def packing_refusal(site: Site) -> str | None:
+    """For those that need constant weights, and elements that need no conversion."""
+    op = site.op
+    assert isinstance(op, Conv2DOp)
+    kinds = {element_of(op.data), element_of(op.weight), element_of(op.result)}
+    (kind, *others) = kinds
+    return unless(op.weight in site.constants, "weights not constant") or unless(
+        not others and kind.is_float and kind.bytes >= 4, "elements not all f32 or all f64"
+    )
+
+
+def blocks_refusal(site: Site) -> str | None:
+    """For those that need image and result in blocks of a vector of channels."""
+    conv = Convolution.of(site.op)
+    lanes = site.target.lanes(conv.kind.bytes)
+    return unless(
+        conv.data_lanes == conv.out_lanes == lanes, f"images not in blocks of {lanes} channels"
+    )
+
+
+def wanted_halo(site: Site) -> Spacing:
+    """The zeros that a convolution wants around its images."""
+    return Spacing(Convolution.of(site.op).halo)

@@ -1,0 +1,4 @@
+"""
+Kernel code of constants, tuples, control flow and functions.
+Imports: lowering.emit, math, loops.
+"""

@@ -1,0 +1,101 @@
+"""Kernel code of constants, tuples, annotations and filled tensors."""
+
+from xdsl.dialects.builtin import TupleType
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.dialects.core.annotation import ANNOTATION_OPS
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.shapes import leaf_count
+from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
+from xrelay.lowering.emit.evaluate import (
+    Demand,
+    Evaluator,
+    Leaf,
+    Rule,
+    RuleFunction,
+    element_of,
+    inline_number,
+    leaf_element,
+)
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.math.convert import convert
+
+
+def source_leaf(leaf: Leaf) -> Leaf:
+    """The tensor that tuples and projections pass on as this one, without computing."""
+    while isinstance(leaf[0], OpResult):
+        op, number = leaf[0].op, leaf[1]
+        if isinstance(op, TupleOp):
+            for operand in op.fields:
+                count = leaf_count(operand.type)
+                if number < count:
+                    leaf = (operand, number)
+                    break
+                number -= count
+        elif isinstance(op, TupleGetItemOp):
+            assert isinstance(op.tuple_value.type, TupleType)
+            before = op.tuple_value.type.types.data[: op.index.value.data]
+            leaf = (op.tuple_value, number + sum(map(leaf_count, before)))
+        elif isinstance(op, ANNOTATION_OPS):
+            leaf = (op.operands[0], number)
+        else:
+            break
+    return leaf
+
+
+def source_leaves(value: SSAValue) -> list[Leaf]:
+    """
+    The `source_leaf` of each tensor in a value, in order. Asking for one after the other would walk
+    through the fields of a tuple from the first again each time.
+    """
+    owner = value.owner
+    while isinstance(owner, ANNOTATION_OPS):
+        value = owner.operands[0]
+        owner = value.owner
+    if isinstance(owner, TupleOp):
+        return [leaf for field in owner.fields for leaf in source_leaves(field)]
+    return [source_leaf((value, number)) for number in range(leaf_count(value.type))]
+
+
+def _pass_on(ev: Evaluator, op: Operation, number: int, position: Position) -> Rule:
+    return (yield Demand(source_leaf((op.results[0], number)), position))
+
+
+def _constant(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    yield from ()
+    assert isinstance(op, ConstantOp)
+    number = inline_number(op)
+    if number is None:
+        raise DiagnosticException(f"{op.result.type} constant in a kernel is not in memory")
+    return ev.b.constant(element_of(op.result).compute, number, position.lanes)
+
+
+def _filled(number: int) -> RuleFunction:
+    def rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
+        yield from ()
+        kind = leaf_element((op.results[0], leaf))
+        return ev.b.constant(kind.compute, number, position.lanes)
+
+    return rule
+
+
+def full(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    """The last operand, a scalar, as an element of the result, wherever it is asked for."""
+    fill = op.operands[-1]
+    value = yield Demand((fill, 0), at((), ()))
+    converted = convert(ev.b, value, element_of(fill), element_of(op.results[0]))
+    return ev.b.splat(converted, position.lanes)
+
+
+RULES: dict[type[Operation], RuleFunction] = {
+    ConstantOp: _constant,
+    TupleOp: _pass_on,
+    TupleGetItemOp: _pass_on,
+    **dict.fromkeys(ANNOTATION_OPS, _pass_on),
+    ZerosOp: _filled(0),
+    ZerosLikeOp: _filled(0),
+    OnesOp: _filled(1),
+    OnesLikeOp: _filled(1),
+    FullOp: full,
+}

@@ -1,0 +1,238 @@
+"""Kernel code of the correlation of images, and of convolution with deformed windows."""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.nn.correlation import CorrelationOp, DeformableConv2DOp
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.loops.axis_order import AxisOrder, in_order, sink_in_order
+from xrelay.lowering.loops.windows import COUNT, Window, WindowedImage, prepare_image
+from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
+from xrelay.lowering.math.convert import convert
+
+
+def _correlation(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    """Each result element is a sum over the channels and taps; vectors run along rows."""
+    assert isinstance(op, CorrelationOp)
+    out_shape = shape_of(op.result)
+    if 0 in out_shape:
+        return
+    b, source = ctx.b, element_of(op.data1)
+    kind = wide(source)
+    _, channels, height, width = shape_of(op.data1)
+    top, left, bottom, right = op.pads
+    step, gap = op.stride1.value.data, op.stride2.value.data
+    most, size, reach = op.max_displacement.value.data, op.kernel_size.value.data, op.reach
+    # As windows of one element, the images get their borders.
+    whole = (height + top + bottom, width + left + right)
+    window = Window((1, 1), (1, 1), (1, 1), op.pads, whole)
+    images = [prepare_image(ctx, data, window, 0, kind) for data in (op.data1, op.data2)]
+    lanes = ctx.target.lanes(kind.bytes) if step == 1 else 1
+
+    def load(
+        image: WindowedImage, n: Index, c: Index, place: Sequence[Index], width: int
+    ) -> SSAValue:
+        y, x = place
+        offset = b.add(image.row_start(n, c, (y,)), x)
+        return b.load(image.buffer.pointer, offset, kind, width)
+
+    def elements(outer: tuple[Index, ...], x: Index, count: int) -> None:
+        n, q, y = outer
+        grid = 2 * reach + 1
+        down = b.mul(b.sub(b.div(q, grid), reach), gap)
+        across = b.mul(b.sub(b.mod(q, grid), reach), gap)
+        first = b.add(b.mul(y, step), most), b.add(b.mul(x, step), most)
+
+        def term(at_tap: tuple[Index, ...], totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            c, i, j = at_tap
+            own = b.add(first[0], i), b.add(first[1], j)
+            other = b.add(own[0], down), b.add(own[1], across)
+            one, two = load(images[0], n, c, own, count), load(images[1], n, c, other, count)
+            if op.is_multiply.value.data:
+                return [multiply_add(b, one, two, totals[0], kind)]
+            distance = b.insert(math.AbsFOp(subtract(b, one, two, kind))).result
+            return [add(b, totals[0], distance, kind)]
+
+        zero = b.constant(kind.compute, 0, count)
+        total = b.fold_nest((channels, size, size), [zero], term)[0]
+        divisor = b.constant(kind.compute, max(size**2 * channels, 1), count)
+        mean = b.insert(arith.DivfOp(total, divisor)).result
+        sink(Position(out_shape, outer, x, count), convert(b, mean, kind, source))
+
+    ctx.vector_tasks(out_shape[:-1], out_shape[-1], lanes, elements)
+
+
+class _Samples:
+    """Elements of images at fractional places."""
+
+    def __init__(self, ctx: KernelContext, images: Buffer, kind: Element):
+        self.ctx, self.b, self.images, self.kind = ctx, ctx.b, images, kind
+        self.size = images.shape[2:]
+
+    def corners(
+        self, place: Sequence[SSAValue]
+    ) -> list[tuple[SSAValue, SSAValue, tuple[Index, Index]]]:
+        """
+        The four neighbours of a place (row, column): whether each exists, its weight, and its
+        coordinates, which are within the image in any case.
+        """
+        b, kind = self.b, self.kind
+        zero, one = b.constant(kind.compute, 0), b.constant(kind.compute, 1)
+        inside: SSAValue | None = None
+        axes: list[list[tuple[SSAValue, SSAValue, SSAValue]]] = []
+        for value, length in zip(place, self.size, strict=True):
+            end = b.constant(kind.compute, length)
+            for test in (
+                b.compare_floats(zero, "ole", value),
+                b.compare_floats(value, "olt", end),
+            ):
+                inside = test if inside is None else b.both(inside, test)
+            low = b.insert(math.FloorOp(value)).result
+            part = subtract(b, value, low, kind)
+            # Saturates, so that places far away are numbers, too.
+            first = convert(b, low, kind, COUNT)
+            second = b.insert(arith.AddiOp(first, b.constant(i64, 1))).result
+            exists = b.compare_integers(second, "slt", b.constant(i64, length))
+            clamped = [
+                b.index(b.smaller(b.larger(number, 0), length - 1)) for number in (first, second)
+            ]
+            axes.append(
+                [
+                    (b.constant(i1, 1), subtract(b, one, part, kind), clamped[0]),
+                    (exists, part, clamped[1]),
+                ]
+            )
+        assert inside is not None
+        return [
+            (
+                b.both(inside, b.both(there_y, there_x)),
+                multiply(b, share_y, share_x, kind),
+                (y, x),
+            )
+            for there_y, share_y, y in axes[0]
+            for there_x, share_x, x in axes[1]
+        ]
+
+    def value(
+        self, n: Index, c: Index, corners: Sequence[tuple[SSAValue, SSAValue, tuple[Index, Index]]]
+    ) -> SSAValue:
+        """The element of a channel between four neighbours."""
+        b, kind = self.b, self.kind
+        zero = b.constant(kind.compute, 0)
+        total = zero
+        for exists, share, (y, x) in corners:
+            offset = self.images.offset(b, at(self.images.shape, (n, c, y, x)))
+            element = b.load(self.images.pointer, offset, self.images.element, 1)
+            element = convert(b, element, self.images.element, kind)
+            part = b.select(exists, multiply(b, share, element, kind), zero)
+            total = add(b, total, part, kind)
+        return total
+
+
+def _deformable(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    """The sampled elements into memory, then sums of products; vectors run along positions."""
+    assert isinstance(op, DeformableConv2DOp)
+    if 0 in shape_of(op.result):
+        return
+    b = ctx.b
+    image_layout, kernel_layout, out_layout = op.layouts
+    image_order, kernel_order = (
+        AxisOrder(op.IMAGE_LAYOUT, image_layout),
+        AxisOrder(op.KERNEL_LAYOUT, kernel_layout),
+    )
+    out_order = AxisOrder(op.IMAGE_LAYOUT, out_layout)
+    source, offset_kind, out_kind = (element_of(v) for v in (op.data, op.offset, op.result))
+    kind, sample_kind = wide(out_kind), wide(source)
+    data = in_order(ctx, op.data, image_order)
+    offsets = in_order(ctx, op.offset, image_order)
+    weight = in_order(ctx, op.weight, kernel_order)
+    batch, channels, height, width = data.shape
+    outputs, depth, *taps = weight.shape
+    out_shape = out_order.canonical(shape_of(op.result))
+    positions = out_shape[2:]
+    parts, groups = op.deformable_groups.value.data, op.groups.value.data
+    columns = ctx.scratch(kind, row_major((batch, channels, *taps, *positions)))
+    samples = _Samples(ctx, data, sample_kind)
+
+    def sample(coords: tuple[Index, ...]) -> None:
+        n, part, i, j, y, x = coords
+        tap = b.flatten((part, i, j), (parts, *taps))
+        place: list[SSAValue] = []
+        for axis, (step, position) in enumerate(((i, y), (j, x))):
+            base = b.sub(
+                b.add(
+                    b.mul(position, op.window_strides[axis]),
+                    b.mul(step, op.window_dilation[axis]),
+                ),
+                op.pads[axis],
+            )
+            channel = b.add(b.mul(tap, 2), axis)
+            where = offsets.offset(b, at(offsets.shape, (n, channel, y, x)))
+            shift = b.load(offsets.pointer, where, offset_kind, 1)
+            start = convert(b, b.index(base), COUNT, wide(offset_kind))
+            place.append(
+                convert(
+                    b,
+                    add(
+                        b,
+                        start,
+                        convert(b, shift, offset_kind, wide(offset_kind)),
+                        wide(offset_kind),
+                    ),
+                    wide(offset_kind),
+                    sample_kind,
+                )
+            )
+        corners = samples.corners(place)
+        share = channels // parts
+        with b.loop(0, share) as c:
+            channel = b.add(b.mul(part, share), c)
+            value = convert(b, samples.value(n, channel, corners), sample_kind, kind)
+            ctx.store(columns, at(columns.shape, (n, channel, i, j, y, x)), value)
+
+    if height and width:
+        ctx.tasks((batch, parts, *taps, *positions), sample)
+    else:
+        # There is nothing to sample.
+        ctx.tasks(
+            columns.shape,
+            lambda coords: ctx.store(
+                columns, at(columns.shape, coords), b.constant(kind.compute, 0)
+            ),
+        )
+    ctx.barrier()
+    finish = sink_in_order(b, sink, shape_of(op.result), out_order)
+    length, steps = prod(positions), depth * prod(taps)
+    weight_kind, per_group = element_of(op.weight), outputs // groups
+
+    def elements(outer: tuple[Index, ...], start: Index, count: int) -> None:
+        n, o = outer
+        first = b.add(b.mul(n, channels), b.mul(b.div(o, per_group), depth))
+        base = b.add(b.mul(first, prod(taps) * length), start)
+
+        def term(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            vector = b.load(columns.pointer, b.add(base, b.mul(k, length)), kind, count)
+            number = b.load(weight.pointer, b.add(b.mul(o, steps), k), weight_kind, 1)
+            factor = b.splat(convert(b, number, weight_kind, kind), count)
+            return [multiply_add(b, vector, factor, totals[0], kind)]
+
+        total = b.fold(0, steps, 1, [b.constant(kind.compute, 0, count)], term)[0]
+        finish(Position(out_shape, outer, start, count), convert(b, total, kind, out_kind))
+
+    ctx.vector_tasks(out_shape[:2], length, ctx.target.lanes(kind.bytes), elements)
+
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    CorrelationOp: (Implementation("sums", _correlation),),
+    DeformableConv2DOp: (Implementation("samples", _deformable),),
+}

@@ -1,0 +1,328 @@
+"""
+Kernel code of matrix products.
+
+With B stored by columns ([N, K]) both operands are read along K: vectors run along K, and each
+result is the sum of the lanes of a register. With B stored by rows ([K, N]) vectors run along N
+and elements of A are repeated in all lanes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp, MatrixProductOp
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.position import Position
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.matrix_panels import PANELS, Product
+from xrelay.lowering.loops.reductions import across_lanes
+from xrelay.lowering.loops.tiling import (
+    FAR_LOAD_CYCLES,
+    MOST_VECTORS,
+    STORE_CYCLES,
+    TILE_CYCLES,
+    step_cycles,
+)
+from xrelay.lowering.math.arithmetic import add, multiply_add
+from xrelay.lowering.math.convert import convert
+
+ACROSS_CYCLES = 3
+"""To add up the lanes of a register."""
+LARGE_OPERAND = 4
+"""An operand of so many times the second-level cache comes from memory, or nearly."""
+FAR_CACHE = 2
+"""How many times faster than from memory a large operand is read for a second time."""
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """One operand: element (row, column) lies at row * row_step + column * column_step."""
+
+    buffer: Buffer
+    row_step: int
+    column_step: int
+
+
+def _matrix(ctx: KernelContext, value: SSAValue, *, transposed: bool) -> _Matrix:
+    columns = shape_of(value)[-1]
+    buffer = ctx.in_memory(value)
+    return _Matrix(buffer, 1, columns) if transposed else _Matrix(buffer, columns, 1)
+
+
+@dataclass(frozen=True)
+class _Product:
+    """rows x depth times depth x columns, for one pair of matrices."""
+
+    ctx: KernelContext
+    a: _Matrix
+    b: _Matrix
+    rows: int
+    depth: int
+    columns: int
+    kind: Element
+
+    def load(self, matrix: _Matrix, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
+        """Elements of an operand, as the products are summed."""
+        value = self.ctx.b.load(pointer, offset, matrix.buffer.element, lanes)
+        return convert(self.ctx.b, value, matrix.buffer.element, self.kind)
+
+    def origin(self, matrix: _Matrix, start: Index) -> SSAValue:
+        """The address of one matrix of a batch."""
+        return self.ctx.b.address(matrix.buffer.pointer, start, matrix.buffer.element.storage)
+
+
+def _is_by_columns(op: Operation) -> bool:
+    return isinstance(op, DenseOp) or (
+        isinstance(op, MatrixProductOp) and bool(op.transpose_b.value.data)
+    )
+
+
+def _operands(ctx: KernelContext, op: Operation) -> _Product:
+    kind = wide(element_of(op.results[0]))
+    if isinstance(op, DenseOp):
+        *outer, depth = shape_of(op.data)
+        a = _matrix(ctx, op.data, transposed=False)
+        b = _matrix(ctx, op.weight, transposed=True)
+        return _Product(ctx, a, b, prod(outer), depth, shape_of(op.weight)[0], kind)
+    assert isinstance(op, MatrixProductOp)
+    *_, rows, columns = shape_of(op.result)
+    transpose_a = bool(op.transpose_a.value.data)
+    depth = shape_of(op.tensor_a)[-2 if transpose_a else -1]
+    a = _matrix(ctx, op.tensor_a, transposed=transpose_a)
+    b = _matrix(ctx, op.tensor_b, transposed=bool(op.transpose_b.value.data))
+    return _Product(ctx, a, b, rows, depth, columns, kind)
+
+
+TileCode: TypeAlias = Callable[
+    [_Product, tuple[Index, Index], tuple[Index, Index], int, int, Sink], None
+]
+"""Computes the results of some rows and columns: where the matrices begin, the first row and column,
+and how many."""
+
+
+def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: bool) -> None:
+    """Runs the loops for every pair of matrices of a batch."""
+    if 0 in shape_of(op.results[0]):
+        return
+    matrices = _operands(ctx, op)
+    out_kind, out_shape = element_of(op.results[0]), shape_of(op.results[0])
+    b = ctx.b
+
+    def finish(member: Index) -> Sink:
+        outer = b.unflatten(member, out_shape[:-2])
+
+        def store(position: Position, value: SSAValue) -> None:
+            value = convert(b, value, matrices.kind, out_kind)
+            if isinstance(op, DenseOp):
+                row, column = position.outer[0], position.inner
+                before = b.unflatten(row, out_shape[:-1])
+                sink(Position(out_shape, before, column, position.lanes), value)
+            else:
+                full = (*outer, *position.outer)
+                sink(Position(out_shape, full, position.inner, position.lanes), value)
+
+        return store
+
+    # One pair of matrices, or one for each member of a batch; a matrix may serve them all.
+    batch = 1 if isinstance(op, DenseOp) else prod(out_shape[:-2])
+    sizes = [
+        prod(shape_of(operand)[-2:]) if batch > 1 and prod(shape_of(operand)[:-2]) > 1 else 0
+        for operand in op.operands
+    ]
+    block = min(matrices.rows, _most_rows(ctx.target, by_columns=by_columns))
+    whole, left = divmod(matrices.rows, block)
+    for first, count, rows in ((0, whole, block), (whole * block, 1, left)):
+        if rows:
+            code = _tile_of_dots if by_columns else _tile_of_updates
+            lanes = ctx.target.lanes(matrices.kind.bytes)
+            width = _columns_at_once(
+                ctx.target, rows, matrices.columns, lanes, by_columns=by_columns
+            )
+
+            def tile(
+                at: tuple[Index, ...],
+                column: Index,
+                count: int,
+                first: int = first,
+                rows: int = rows,
+                code: TileCode = code,
+            ) -> None:
+                member, i = at
+                a, b_start = (b.mul(member, size) for size in sizes)
+                row = b.add(first, b.mul(i, block))
+                code(matrices, (a, b_start), (row, column), rows, count, finish(member))
+
+            ctx.vector_tasks((batch, count), matrices.columns, width, tile)
+
+
+def _most_rows(target: Target, *, by_columns: bool) -> int:
+    """Rows of the result that are computed at once."""
+    many = target.vector_registers >= 32
+    if by_columns:
+        return 4 if many else 2
+    return 8 if many else 4
+
+
+def _columns_at_once(
+    target: Target, rows: int, columns: int, lanes: int, *, by_columns: bool
+) -> int:
+    """Columns of the result that are computed at once: as many as there are registers for."""
+    many = target.vector_registers >= 32
+    if by_columns:
+        return min(columns, 8 if many and rows == 1 else 4)
+    vectors = min(MOST_VECTORS, (16 if many else 8) // rows)
+    return lanes * min(vectors, blocks(columns, lanes))
+
+
+def _tile_of_dots(
+    p: _Product,
+    starts: tuple[Index, Index],
+    first: tuple[Index, Index],
+    rows: int,
+    count: int,
+    sink: Sink,
+) -> None:
+    """Both operands are read along the depth: dot products of several rows and columns."""
+    b, kind = p.ctx.b, p.kind
+    # Where A is stored by columns, its elements along the depth are not neighbours.
+    lanes = min(p.ctx.target.lanes(kind.bytes), max(1, p.depth)) if p.a.column_step == 1 else 1
+    whole = p.depth - p.depth % lanes
+    a_origin, b_origin = p.origin(p.a, starts[0]), p.origin(p.b, starts[1])
+    row, column = first
+
+    def add_products(width: int, k: Index, totals: Sequence[SSAValue]) -> list[SSAValue]:
+        a_offset = b.add(b.mul(row, p.a.row_step), b.mul(k, p.a.column_step))
+        a_first = b.address(a_origin, a_offset, p.a.buffer.element.storage)
+        left = [p.load(p.a, a_first, r * p.a.row_step, width) for r in range(rows)]
+        b_offset = b.add(b.mul(column, p.b.column_step), k)
+        b_first = b.address(b_origin, b_offset, p.b.buffer.element.storage)
+        right = [p.load(p.b, b_first, c * p.b.column_step, width) for c in range(count)]
+        pairs = product(left, right)
+        return [
+            multiply_add(b, x, y, total, kind) for (x, y), total in zip(pairs, totals, strict=True)
+        ]
+
+    zeros = [b.constant(kind.compute, 0, lanes)] * (rows * count)
+    totals = b.fold(0, whole, lanes, zeros, lambda k, sums: add_products(lanes, k, sums))
+    sums = [across_lanes(b, total, add, kind) for total in totals]
+    if p.depth > whole:
+        width = p.depth - whole
+        zeros = [b.constant(kind.compute, 0, width)] * (rows * count)
+        sums = [
+            add(b, total, across_lanes(b, other, add, kind), kind)
+            for total, other in zip(sums, add_products(width, whole, zeros), strict=True)
+        ]
+    for r in range(rows):
+        place = Position((p.rows, p.columns), (b.add(row, r),), column, count)
+        sink(place, b.from_lanes(sums[r * count : (r + 1) * count]))
+
+
+def _tile_of_updates(
+    p: _Product,
+    starts: tuple[Index, Index],
+    first: tuple[Index, Index],
+    rows: int,
+    count: int,
+    sink: Sink,
+) -> None:
+    """Rows of B times single elements of A."""
+    b, kind = p.ctx.b, p.kind
+    lanes = p.ctx.target.lanes(kind.bytes)
+    row, column = first
+    a_origin, b_origin = p.origin(p.a, starts[0]), p.origin(p.b, starts[1])
+    vectors = [(start, min(lanes, count - start)) for start in range(0, count, lanes)]
+
+    def step(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        b_offset = b.add(b.mul(k, p.b.row_step), column)
+        b_row = b.address(b_origin, b_offset, p.b.buffer.element.storage)
+        data = [p.load(p.b, b_row, start, width) for start, width in vectors]
+        a_offset = b.add(b.mul(row, p.a.row_step), b.mul(k, p.a.column_step))
+        a_first = b.address(a_origin, a_offset, p.a.buffer.element.storage)
+        result: list[SSAValue] = []
+        for r in range(rows):
+            number = p.load(p.a, a_first, r * p.a.row_step, 1)
+            for v, (_, width) in enumerate(vectors):
+                total = totals[r * len(vectors) + v]
+                result.append(multiply_add(b, data[v], b.splat(number, width), total, kind))
+        return result
+
+    zeros = [b.constant(kind.compute, 0, width) for _ in range(rows) for _, width in vectors]
+    totals = b.fold(0, p.depth, 1, zeros, step)
+    for r in range(rows):
+        for v, (start, width) in enumerate(vectors):
+            place = Position((p.rows, p.columns), (b.add(row, r),), b.add(column, start), width)
+            sink(place, totals[r * len(vectors) + v])
+
+
+def _emit_by_columns(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    _each_matrix(ctx, op, sink, by_columns=True)
+
+
+def _emit_by_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    _each_matrix(ctx, op, sink, by_columns=False)
+
+
+def _refusal_by_columns(site: Site) -> str | None:
+    return unless(_is_by_columns(site.op), "right operand stored by rows")
+
+
+def _refusal_by_rows(site: Site) -> str | None:
+    return unless(not _is_by_columns(site.op), "right operand stored by columns")
+
+
+def _cost(site: Site, *, by_columns: bool) -> float:
+    """Seconds for the tiles, and to read a large right operand again for every block of rows."""
+    product, target = Product.of(site.op), site.target
+    if 0 in (product.batch, product.rows, product.columns):
+        return 0.0
+    lanes = target.lanes(wide(product.kind).bytes)
+    rows = min(product.rows, _most_rows(target, by_columns=by_columns))
+    width = _columns_at_once(target, rows, product.columns, lanes, by_columns=by_columns)
+    vectors = width if by_columns else width // lanes
+    # Where the left operand is stored by columns, dot products are added element by element.
+    elements = lanes if by_columns and not product.transpose_left else 1
+    matrix_bytes = product.depth * product.columns * product.kind.bytes
+    step = step_cycles(rows, vectors, far=False)
+    packed = product.right in site.constants
+    if matrix_bytes > target.l2_bytes // 4 and (rows > 1 or packed):
+        # One row reads a matrix from end to end, as fast as it comes; panels are asked for ahead.
+        slow = packed or product.rows_collide
+        step += vectors * (FAR_LOAD_CYCLES if slow else FAR_LOAD_CYCLES / 2)
+    finish = TILE_CYCLES + rows * vectors * (ACROSS_CYCLES if by_columns else STORE_CYCLES)
+    row_blocks = product.rows / rows
+    tiles = product.batch * row_blocks * blocks(product.columns, width)
+    seconds = tiles * (blocks(product.depth, elements) * step + finish) * target.cycle_seconds
+    if matrix_bytes > LARGE_OPERAND * target.l2_bytes:
+        again = product.batch * (row_blocks - 1) * matrix_bytes
+        seconds += again / FAR_CACHE / target.memory_bandwidth
+    return seconds
+
+
+def _cost_by_columns(site: Site) -> float:
+    return _cost(site, by_columns=True)
+
+
+def _cost_by_rows(site: Site) -> float:
+    return _cost(site, by_columns=False)
+
+
+PRODUCT: Strategy = (
+    PANELS,
+    Implementation("dot-products", _emit_by_columns, 20, _refusal_by_columns, _cost_by_columns),
+    Implementation("row-updates", _emit_by_rows, 20, _refusal_by_rows, _cost_by_rows),
+)
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    DenseOp: PRODUCT,
+    MatmulOp: PRODUCT,
+    BatchMatmulOp: PRODUCT,
+}

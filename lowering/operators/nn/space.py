@@ -1,0 +1,179 @@
+"""Kernel code of the operators that move elements between the axes of images and batches."""
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn.upsampling import UpsamplingFamilyOp
+from xrelay.dialects.tensor.layout import IMAGE
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.evaluate import (
+    Demand,
+    Evaluator,
+    Rule,
+    RuleFunction,
+    element_of,
+    shape_of,
+)
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.loops.axis_order import AxisOrder
+from xrelay.lowering.operators.nn.upsampling import keeps_rows
+from xrelay.lowering.operators.tensor.transform import join_fields
+from xrelay.lowering.operators.tensor.unary import nearest
+
+Coords = tuple[Index, ...]
+
+
+def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, rearrange.MirrorPadOp)
+    b, border, shape = ev.b, op.border, shape_of(op.data)
+
+    def source(coords: Coords) -> list[Index]:
+        places: list[Index] = []
+        for coord, length, (before, after) in zip(coords, shape, op.widths, strict=True):
+            place = b.sub(coord, before)
+            if before:
+                # A mirror in front of element 0, or on it.
+                place = b.larger(place, b.sub(border - 1, place))
+            if after:
+                place = b.smaller(place, b.sub(2 * length - 1 - border, place))
+            places.append(place)
+        return places
+
+    straight = not shape or not any(op.widths[-1])
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=straight))
+
+
+def _depth_to_space(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, rearrange.DepthToSpaceOp)
+    b, size, order = ev.b, op.block, AxisOrder(IMAGE, op.data_layout)
+    channels = order.canonical(shape_of(op.result))[1]
+
+    def source(coords: Coords) -> list[Index]:
+        n, c, y, x = order.named(b, coords)
+        pixel = b.add(b.mul(b.mod(y, size), size), b.mod(x, size))
+        if op.mode.data == "DCR":
+            channel = b.add(b.mul(pixel, channels), c)
+        else:
+            channel = b.add(b.mul(c, size**2), pixel)
+        return order.stated(b, (n, channel, b.div(y, size), b.div(x, size)))
+
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=size == 1))
+
+
+def _space_to_depth(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, rearrange.SpaceToDepthOp)
+    b, size, order = ev.b, op.block, AxisOrder(IMAGE, op.data_layout)
+    channels = order.canonical(shape_of(op.data))[1]
+
+    def source(coords: Coords) -> list[Index]:
+        n, channel, y, x = order.named(b, coords)
+        pixel, c = b.div(channel, channels), b.mod(channel, channels)
+        row = b.add(b.mul(y, size), b.div(pixel, size))
+        column = b.add(b.mul(x, size), b.mod(pixel, size))
+        return order.stated(b, (n, c, row, column))
+
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=size == 1))
+
+
+def _batch_to_space(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, rearrange.BatchToSpaceNDOp)
+    b, blocks, cuts = ev.b, op.blocks, op.cuts
+    batch = shape_of(op.result)[0]
+
+    def source(coords: Coords) -> list[Index]:
+        n, *rest = coords
+        places = [b.add(place, cut[0]) for place, cut in zip(rest, cuts, strict=False)]
+        offsets = [b.mod(place, block) for place, block in zip(places, blocks, strict=True)]
+        image = b.add(b.mul(b.flatten(offsets, blocks), batch), n)
+        parts = [b.div(place, block) for place, block in zip(places, blocks, strict=True)]
+        return [image, *parts, *rest[len(blocks) :]]
+
+    straight = len(blocks) < len(position.shape) - 1
+    return (yield from ev.mapped((op.data, 0), position, source, contiguous=straight))
+
+
+def _space_to_batch(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, rearrange.SpaceToBatchNDOp)
+    b, blocks, shape = ev.b, op.blocks, shape_of(op.data)
+    straight = len(blocks) < len(shape) - 1
+    if position.lanes > 1 and not (straight and position.in_row):
+        parts: list[SSAValue] = []
+        for i in range(position.lanes):
+            parts.append((yield from _space_to_batch(ev, op, 0, position.lane(b, i))))
+        return b.from_lanes(parts)
+    image, *rest = position.coords(b)
+    offsets = b.unflatten(b.div(image, shape[0]), blocks)
+    places: list[Index] = []
+    inside: SSAValue | None = None
+    columns = zip(rest, blocks, offsets, op.widths, shape[1:], strict=False)
+    for coord, block, offset, (before, after), length in columns:
+        place = b.sub(b.add(b.mul(coord, block), offset), before)
+        places.append(place)
+        for predicate, bound in [("sge", 0)] * bool(before) + [("slt", length)] * bool(after):
+            test = b.compare_index(place, predicate, bound)
+            inside = test if inside is None else b.both(inside, test)
+    coords = (b.mod(image, shape[0]), *places, *rest[len(blocks) :])
+    element = Demand((op.data, 0), at(shape, coords, position.lanes))
+    if inside is None:
+        return (yield element)
+    kind = element_of(op.data)
+    number = nearest(op.pad_value.value.data, kind)
+    then, otherwise = Block(), Block()
+    with b.inside(then):
+        value = yield element
+    with b.inside(otherwise):
+        fill = b.splat(b.constant(kind.compute, number), position.lanes)
+    return b.join(inside, (then, value), (otherwise, fill))
+
+
+def _fifo_buffer(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    """The end of `buffer`, then `data`: two fields along the axis."""
+    assert isinstance(op, rearrange.FifoBufferOp)
+    b, axis = ev.b, op.normalized_axis
+    data, buffer = shape_of(op.data), shape_of(op.buffer)
+    kept = max(buffer[axis] - data[axis], 0)
+    # How many elements at the start of each operand are not there any more.
+    fields = ((op.buffer, buffer[axis] - kept), (op.data, data[axis] - (buffer[axis] - kept)))
+
+    def field_rule(field: int, place: Position) -> Rule:
+        value, first = fields[field]
+
+        def source(coords: Coords) -> Coords:
+            return (*coords[:axis], b.add(coords[axis], first), *coords[axis + 1 :])
+
+        return (yield from ev.mapped((value, 0), place, source, contiguous=True))
+
+    shapes = [
+        (*buffer[:axis], length, *buffer[axis + 1 :]) for length in (kept, buffer[axis] - kept)
+    ]
+    return (yield from join_fields(b, position, shapes, axis, field_rule))
+
+
+def moves_along_row(op: Operation) -> bool:
+    """
+    Whether neighbouring elements of the result come from places that are not neighbours, so that
+    vectors would have to be put together lane by lane.
+    """
+    match op:
+        case rearrange.MirrorPadOp():
+            return bool(op.widths) and any(op.widths[-1])
+        case rearrange.SubPixelOp():
+            return op.block > 1
+        case rearrange.BlockOp():
+            return len(op.blocks) == len(shape_of(op.data)) - 1
+        case UpsamplingFamilyOp():
+            return not keeps_rows(op)
+        case rearrange.FifoBufferOp():
+            return op.normalized_axis == len(shape_of(op.buffer)) - 1
+        case _:
+            return False
+
+
+RULES: dict[type[Operation], RuleFunction] = {
+    rearrange.MirrorPadOp: _mirror_pad,
+    rearrange.DepthToSpaceOp: _depth_to_space,
+    rearrange.SpaceToDepthOp: _space_to_depth,
+    rearrange.BatchToSpaceNDOp: _batch_to_space,
+    rearrange.SpaceToBatchNDOp: _space_to_batch,
+    rearrange.FifoBufferOp: _fifo_buffer,
+}

@@ -1,0 +1,4 @@
+"""
+Kernel code of pooling.
+Imports: lowering.emit, math, loops.
+"""

@@ -1,0 +1,4 @@
+"""
+Kernel code of quantised tensors.
+Imports: lowering.emit, math, loops.
+"""

@@ -1,0 +1,4 @@
+"""
+Kernel code of sparse matrices.
+Imports: lowering.emit, math, loops.
+"""

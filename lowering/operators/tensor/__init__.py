@@ -1,0 +1,4 @@
+"""
+Kernel code of operators on tensors of any meaning.
+Imports: lowering.emit, math, loops.
+"""

@@ -1,0 +1,126 @@
+"""
+Sorting in kernels by merging: keys, integers with the order of the elements, stay where they are, and
+the numbers of the elements move between two halves of a buffer, in which ever longer runs are in
+order.
+"""
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import SSAValue
+
+from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.evaluate import Buffer
+from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.math.arithmetic import add
+from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.interpolation import INDEX
+
+
+def key_element(kind: Element) -> Element:
+    """What the order keys of elements are."""
+    size = wide(kind).bytes
+    integer = IntegerType(8 * size)
+    return Element(integer, integer, size, kind.is_float or kind.signed)
+
+
+def order_key(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValue:
+    """
+    An integer with the order of the elements, NaN above all numbers and zeros of both signs equal.
+    """
+    key = key_element(kind)
+    if not kind.is_float:
+        return convert(b, value, kind, key) if kind.is_bool else value
+    value = convert(b, value, kind, wide(kind))
+    zero = b.constant(wide(kind).compute, 0)
+    bits = b.bitcast(add(b, value, zero, wide(kind)), key.compute)
+    largest = b.constant(key.compute, 2 ** (key.bits - 1) - 1)
+    negative = b.compare_integers(bits, "slt", b.constant(key.compute, 0))
+    flipped = b.insert(arith.XOrIOp(bits, largest)).result
+    return b.select(b.is_nan(value), largest, b.select(negative, flipped, bits))
+
+
+def descending_key(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValue:
+    """An integer with the opposite order: NaN below all numbers."""
+    return b.negate(order_key(b, value, kind))
+
+
+def score_key(b: KernelBuilder, score: SSAValue, kind: Element) -> SSAValue:
+    """An integer that puts scores, which are computed in floating point, best first and NaN last."""
+    key = key_element(kind)
+    largest = b.constant(key.compute, 2 ** (key.bits - 1) - 1)
+    return b.select(b.is_nan(score), largest, descending_key(b, score, kind))
+
+
+def precedes(b: KernelBuilder, x: SSAValue, y: SSAValue, key: Element, relation: str) -> SSAValue:
+    """Whether `relation`, "le" or "lt", is true of two keys."""
+    return b.compare_integers(x, ("s" if key.signed else "u") + relation, y)
+
+
+class Sorter:
+    """Sorts rows of at most `capacity` elements, of which every thread has one at a time."""
+
+    def __init__(self, ctx: KernelContext, capacity: int, kind: Element):
+        self.b, self.capacity = ctx.b, capacity
+        self.keys = ctx.private_scratch(key_element(kind), row_major((max(capacity, 1),)))
+        self.order = ctx.private_scratch(INDEX, row_major((max(2 * capacity, 1),)))
+        self.passes = max(capacity - 1, 0).bit_length()
+
+    def sort(self, count: Index, key_at: Callable[[Index], SSAValue]) -> None:
+        """
+        Orders `count` elements by their keys, equal ones by their numbers; then `number` tells
+        which one is where.
+        """
+        b, key, last = self.b, self.keys.element, self.b.sub(count, 1)
+        with b.loop(0, count) as i:
+            self._store(self.keys, i, key_at(i))
+            self._store(self.order, i, b.index(i))
+        if self.passes == 0:
+            return
+
+        def at(half: SSAValue, place: SSAValue) -> SSAValue:
+            """The number at a place; that at the last place for those behind it."""
+            return self._load(self.order, b.add(half, b.smaller(place, last)))
+
+        def merge(_: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            width, source, target = state
+
+            def step(k: Index, runs: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                # The rest of a run, the rest of the one behind it, and where each ends.
+                begins = b.compare_index(k, "eq", runs[3])
+                middle = b.index(b.smaller(b.add(k, width), count))
+                end = b.index(b.smaller(b.add(middle, width), count))
+                fresh = (b.index(k), middle, middle, end)
+                pairs = zip(fresh, runs, strict=True)
+                left, right, middle, end = (b.select(begins, new, old) for new, old in pairs)
+                one, other = at(source, left), at(source, right)
+                ordered = precedes(b, self.key(one), self.key(other), key, "le")
+                exhausted = b.compare_index(right, "sge", end)
+                rest = b.compare_index(left, "slt", middle)
+                first = b.both(rest, b.either(exhausted, ordered))
+                self._store(self.order, b.add(target, k), b.select(first, one, other))
+                moved = b.select(first, b.index(b.add(left, 1)), left)
+                behind = b.select(first, right, b.index(b.add(right, 1)))
+                return moved, behind, middle, end
+
+            b.fold(0, count, 1, [b.index(0)] * 4, step)
+            return b.index(b.mul(width, 2)), target, source
+
+        b.fold(0, self.passes, 1, [b.index(1), b.index(0), b.index(self.capacity)], merge)
+
+    def number(self, place: Index) -> SSAValue:
+        """The number of the element that comes to a place."""
+        return self._load(self.order, self.b.add(place, self.capacity * (self.passes % 2)))
+
+    def key(self, number: Index) -> SSAValue:
+        """The key of an element."""
+        return self._load(self.keys, number)
+
+    def _load(self, buffer: Buffer, offset: Index) -> SSAValue:
+        return self.b.load(buffer.pointer, offset, buffer.element, 1)
+
+    def _store(self, buffer: Buffer, offset: Index, value: SSAValue) -> None:
+        self.b.store(buffer.pointer, offset, buffer.element, value)

@@ -1,0 +1,291 @@
+"""Kernel code of the operators that read or write elements at computed indices."""
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, SSAValue
+
+from xrelay.dialects.tensor import indexing
+from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.evaluate import (
+    Buffer,
+    Demand,
+    Evaluator,
+    Rule,
+    RuleFunction,
+    element_of,
+    leaf_element,
+    shape_of,
+)
+from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply
+from xrelay.lowering.math.convert import convert
+from xrelay.lowering.operators.tensor.reorder import each_lane, saturated_index
+from xrelay.lowering.operators.tensor.transform import field_shapes, index_value
+
+Coords = tuple[Index, ...]
+Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
+
+COMBINE: dict[str, Combine] = {"add": add, "mul": multiply, "min": minimum, "max": maximum}
+
+
+# Reading
+
+
+def _gather(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, indexing.GatherOp)
+    axis, shape = op.normalized_axis, shape_of(op.data)
+    raw = yield Demand((op.indices, 0), position)
+    own = list(position.coords(ev.b))
+    own[axis] = index_value(ev.b, raw, element_of(op.indices), shape[axis], "clip")
+    return (yield Demand((op.data, 0), at(shape, own)))
+
+
+def _adv_index(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, indexing.AdvIndexOp)
+    b = ev.b
+    shape, *others = field_shapes(op.inputs)
+    coords = position.coords(b)
+    rank = len(op.index_shape())
+    own: list[Index] = []
+    for i, other in enumerate(others):
+        aligned = coords[rank - len(other) : rank]
+        place = [0 if dim == 1 else c for dim, c in zip(other, aligned, strict=True)]
+        raw = yield Demand((op.inputs, i + 1), at(other, place))
+        own.append(index_value(b, raw, leaf_element((op.inputs, i + 1)), shape[i], "clip"))
+    return (yield Demand((op.inputs, 0), at(shape, [*own, *coords[rank:]])))
+
+
+def _strided_set(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, indexing.StridedSetOp)
+    b, shape, new_shape = ev.b, position.shape, shape_of(op.v)
+    if 0 in new_shape:
+        return (yield Demand((op.data, 0), position))
+    coords = position.coords(b)
+    source: list[Index] = [
+        b.smaller(coord, dim - 1) for coord, dim in zip(coords, new_shape, strict=True)
+    ]
+    inside: SSAValue | None = None
+    lists = op.begin, op.end, op.strides
+    for axis in range(max(shape_of(operand)[0] for operand in lists)):
+        numbers: list[SSAValue | None] = []
+        for operand in lists:
+            (count,), number = shape_of(operand), None
+            if axis < count:
+                raw = yield Demand((operand, 0), at((count,), [axis]))
+                number = saturated_index(b, raw, element_of(operand))
+            numbers.append(number)
+        taken, step = _slice_step(b, coords[axis], shape[axis], *numbers)
+        inside = taken if inside is None else b.both(inside, taken)
+        source[axis] = b.smaller(b.larger(step, 0), new_shape[axis] - 1)
+    new = Demand((op.v, 0), at(new_shape, source))
+    if inside is None:
+        return (yield new)
+    then, otherwise = Block(), Block()
+    with b.inside(then):
+        value = yield new
+    with b.inside(otherwise):
+        old = yield Demand((op.data, 0), position)
+    return b.join(inside, (then, value), (otherwise, old))
+
+
+def _slice_step(
+    b: KernelBuilder,
+    coord: Index,
+    dim: int,
+    begin: SSAValue | None,
+    end: SSAValue | None,
+    stride: SSAValue | None,
+) -> tuple[SSAValue, SSAValue]:
+    """Whether a slice takes an element of an axis, and as which one; None is left out in Python."""
+    zero = b.index(0)
+    stride = b.index(1) if stride is None else stride
+    forward = b.compare_integers(stride, "sgt", zero)
+    low, high = (
+        b.select(forward, zero, b.index(-1)),
+        b.select(forward, b.index(dim), b.index(dim - 1)),
+    )
+
+    def bound(value: SSAValue) -> SSAValue:
+        negative = b.compare_integers(value, "slt", zero)
+        shifted = b.select(negative, b.index(b.add(value, dim)), value)
+        return b.index(b.smaller(b.larger(shifted, low), high))
+
+    first = b.select(forward, low, high) if begin is None else bound(begin)
+    last = b.select(forward, high, low) if end is None else bound(end)
+    place = b.index(coord)
+    # Backwards, everything is mirrored.
+    ahead = b.select(forward, b.index(b.sub(place, first)), b.index(b.sub(first, place)))
+    room = b.select(forward, b.index(b.sub(last, first)), b.index(b.sub(first, last)))
+    # Larger steps than the axis is long take one element (the least number has no opposite); none is
+    # taken for a step of 0.
+    longest = max(dim, 1)
+    backwards = b.sub(0, b.larger(stride, -longest))
+    size = b.select(forward, b.index(b.smaller(stride, longest)), b.index(backwards))
+    positive = b.compare_integers(size, "sgt", zero)
+    divisor = b.select(positive, size, b.index(1))
+    quotient = b.insert(arith.DivSIOp(ahead, divisor)).result
+    exact = b.compare_index(b.mul(quotient, divisor), "eq", ahead)
+    within = b.both(b.compare_index(ahead, "sge", 0), b.compare_index(ahead, "slt", room))
+    return b.both(b.both(within, exact), positive), quotient
+
+
+# Writing
+
+
+def from_the_end(
+    b: KernelBuilder, raw: SSAValue, kind: Element, length: int
+) -> tuple[Index, SSAValue]:
+    """An index of which negative ones count from the end, and whether it is in range."""
+    value = saturated_index(b, raw, kind)
+    negative = b.compare_integers(value, "slt", b.index(0))
+    place = b.select(negative, b.index(b.add(value, length)), value)
+    inside = b.both(b.compare_index(place, "sge", 0), b.compare_index(place, "slt", length))
+    return place, inside
+
+
+Initial = Callable[[Position], SSAValue]
+Placed = tuple[Sequence[Index], SSAValue | None, SSAValue]
+"""Coordinates, whether they exist (always for None), and an update."""
+
+
+def _scatter(
+    ctx: KernelContext,
+    initial: Initial,
+    shape: tuple[int, ...],
+    kind: Element,
+    extents: Sequence[int],
+    place_of: Callable[[Coords], Placed],
+    mode: str,
+    sink: Sink,
+) -> None:
+    """
+    A tensor that begins as `initial` and takes updates one after the other, by one thread: for each
+    of the nested loops, `place_of` gives the coordinates, whether they exist, and the update.
+    """
+    b = ctx.b
+    buffer = ctx.scratch(kind, row_major(shape))
+
+    def begin(coords: Coords) -> None:
+        position = at(shape, coords)
+        ctx.store(buffer, position, initial(position))
+
+    def update(coords: Coords) -> None:
+        place, inside, value = place_of(coords)
+        if inside is None:
+            _change(b, buffer, place, value, mode)
+            return
+        with b.when(inside):
+            _change(b, buffer, place, value, mode)
+
+    ctx.tasks(shape, begin)
+    ctx.barrier()
+    ctx.tasks((1,), lambda _: b.loop_nest(extents, update))
+    ctx.barrier()
+    ctx.tasks(shape, lambda c: sink(at(shape, c), _loaded(b, buffer, c)))
+
+
+def _elements(ctx: KernelContext, value: SSAValue) -> Initial:
+    def at_position(position: Position) -> SSAValue:
+        return ctx.ev.get((value, 0), position)
+
+    return at_position
+
+
+def _loaded(b: KernelBuilder, buffer: Buffer, coords: Sequence[Index]) -> SSAValue:
+    return b.load(buffer.pointer, buffer.origin(b, coords), buffer.element, 1)
+
+
+def _change(
+    b: KernelBuilder, buffer: Buffer, place: Sequence[Index], value: SSAValue, mode: str
+) -> None:
+    kind = buffer.element
+    if mode != "update":
+        computed = wide(kind)
+        old = convert(b, _loaded(b, buffer, place), kind, computed)
+        result = COMBINE[mode](b, old, convert(b, value, kind, computed), computed)
+        value = convert(b, result, computed, kind)
+    b.store(buffer.pointer, buffer.origin(b, place), kind, value)
+
+
+def _scatter_elements(mode: str) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, indexing.ElementScatterOp)
+        b, axis, shape = ctx.b, op.normalized_axis, shape_of(op.data)
+        inner, kind = shape_of(op.indices), element_of(op.indices)
+
+        def place_of(coords: Coords) -> Placed:
+            raw = ctx.ev.get((op.indices, 0), at(inner, coords))
+            place, inside = from_the_end(b, raw, kind, shape[axis])
+            own = [*coords[:axis], place, *coords[axis + 1 :]]
+            return own, inside, ctx.ev.get((op.updates, 0), at(inner, coords))
+
+        initial = _elements(ctx, op.data)
+        _scatter(ctx, initial, shape, element_of(op.data), inner, place_of, mode, sink)
+
+    return (Implementation("loops", emit),)
+
+
+def _scatter_nd(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, indexing.ScatterNDOp)
+    b, shape, kind = ctx.b, shape_of(op.data), element_of(op.indices)
+    (count, *places), extents = shape_of(op.indices), shape_of(op.updates)
+
+    def place_of(coords: Coords) -> Placed:
+        own: list[Index] = []
+        exists: SSAValue | None = None
+        for i in range(count):
+            where = at((count, *places), (i, *coords[: len(places)]))
+            raw = ctx.ev.get((op.indices, 0), where)
+            place, inside = from_the_end(b, raw, kind, shape[i])
+            own.append(place)
+            exists = inside if exists is None else b.both(exists, inside)
+        update = ctx.ev.get((op.updates, 0), at(extents, coords))
+        return [*own, *coords[len(places) :]], exists, update
+
+    initial, mode = _elements(ctx, op.data), op.mode.data
+    _scatter(ctx, initial, shape, element_of(op.data), extents, place_of, mode, sink)
+
+
+def _sparse_to_dense(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, indexing.SparseToDenseOp)
+    b, shape, kind = ctx.b, shape_of(op.result), element_of(op.sparse_indices)
+    indices, values = shape_of(op.sparse_indices), shape_of(op.sparse_values)
+    count = indices[0] if indices else 1
+
+    def place_of(coords: Coords) -> Placed:
+        own: list[Index] = []
+        exists: SSAValue | None = None
+        for axis, dim in enumerate(shape):
+            where = at(indices, (*coords, axis)[: len(indices)])
+            place = saturated_index(b, ctx.ev.get((op.sparse_indices, 0), where), kind)
+            below = b.compare_index(place, "slt", dim)
+            inside = b.both(b.compare_index(place, "sge", 0), below)
+            own.append(place)
+            exists = inside if exists is None else b.both(exists, inside)
+        value = ctx.ev.get((op.sparse_values, 0), at(values, coords[: len(values)]))
+        return own, exists, value
+
+    def initial(_: Position) -> SSAValue:
+        value = ctx.ev.get((op.default_value, 0), at((), ()))
+        return convert(b, value, element_of(op.default_value), element_of(op.result))
+
+    _scatter(ctx, initial, shape, element_of(op.result), (count,), place_of, "update", sink)
+
+
+RULES: dict[type[Operation], RuleFunction] = {
+    indexing.GatherOp: each_lane(_gather),
+    indexing.AdvIndexOp: each_lane(_adv_index),
+    indexing.StridedSetOp: each_lane(_strided_set),
+}
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    indexing.ScatterOp: _scatter_elements("update"),
+    indexing.ScatterAddOp: _scatter_elements("add"),
+    indexing.ScatterNDOp: (Implementation("loops", _scatter_nd),),
+    indexing.SparseToDenseOp: (Implementation("loops", _sparse_to_dense),),
+}

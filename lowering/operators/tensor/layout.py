@@ -1,0 +1,186 @@
+"""Kernel code of changes of layout."""
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.tensor.layout import (
+    IMAGE,
+    Layout,
+    LayoutAxis,
+    LayoutTransformOp,
+    blocked_lanes,
+)
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.evaluate import (
+    Demand,
+    Evaluator,
+    Rule,
+    RuleFunction,
+    element_of,
+    shape_of,
+)
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
+from xrelay.lowering.loops.transposes import transposed
+
+
+def _layout_transform(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    """Every element from its own place; 0 where an axis was padded."""
+    assert isinstance(op, LayoutTransformOp)
+    source, target = op.layouts
+    padded = padded_axes(op)
+    straight = keeps_rows(source, target) and target.axes[-1].name not in padded
+    if position.lanes > 1 and not (straight and position.in_row):
+        parts: list[SSAValue] = []
+        for i in range(position.lanes):
+            parts.append((yield from _layout_transform(ev, op, 0, position.lane(ev.b, i))))
+        return ev.b.from_lanes(parts)
+    b = ev.b
+    places = _whole_coordinates(ev, target, position.coords(b))
+    inside: SSAValue | None = None
+    for name, length in padded.items():
+        place = places[name]
+        if isinstance(place, int) and place < length:
+            continue
+        test = b.compare_index(place, "slt", length)
+        inside = test if inside is None else b.both(inside, test)
+        # What is read in place of padding does not matter, but it must be there.
+        places[name] = b.smaller(place, length - 1)
+    coords = [_coordinate(ev, source, axis, places[axis.name]) for axis in source.axes]
+    demand = Demand((op.data, 0), at(shape_of(op.data), coords, position.lanes))
+    value = yield demand
+    if inside is None:
+        return value
+    zero = b.constant(element_of(op.data).compute, 0, position.lanes)
+    return b.select(inside, value, zero)
+
+
+def padded_axes(op: LayoutTransformOp) -> dict[str, int]:
+    """The axes that the result has padding of its own in, and their lengths in `data`."""
+    source, target = op.layouts
+    before = source.lengths(shape_of(op.data))
+    after = target.lengths(shape_of(op.result))
+    return {name: length for name, length in before.items() if length < after[name]}
+
+
+def keeps_rows(source: Layout, target: Layout) -> bool:
+    """Whether neighbours in a row of `target` are neighbours in a row of `source`."""
+    old, new = source.axes[-1], target.axes[-1]
+    if old.name != new.name:
+        return False
+    if new.block is None:
+        return old.block is None and old.name not in target.blocks
+    return old.block is None or old.block % new.block == 0
+
+
+def _whole_coordinates(
+    ev: Evaluator, layout: Layout, coords: tuple[Index, ...]
+) -> dict[str, Index]:
+    """The coordinate along each axis before it is split."""
+    result: dict[str, Index] = {}
+    for name in layout.names:
+        place = coords[layout.index(name)]
+        if name in layout.blocks:
+            part = coords[layout.index(name, block=True)]
+            place = ev.b.add(ev.b.mul(place, layout.blocks[name]), part)
+        result[name] = place
+    return result
+
+
+def _coordinate(ev: Evaluator, layout: Layout, axis: LayoutAxis, place: Index) -> Index:
+    """The coordinate on one axis of a layout for one along the axis before it is split."""
+    if axis.block is not None:
+        return ev.b.mod(place, axis.block)
+    return ev.b.div(place, layout.blocks.get(axis.name, 1))
+
+
+# -- tiles of vectors, transposed in registers -------------------------------------------------
+
+
+def _blocked_lanes(op: LayoutTransformOp) -> tuple[int, bool] | None:
+    """The channels in a block, and whether the transform goes into blocks; None for others."""
+    source, target = op.layouts
+    before, after = blocked_lanes(source), blocked_lanes(target)
+    if before is not None and str(target) == IMAGE:
+        return before, False
+    if after is not None and str(source) == IMAGE:
+        return after, True
+    return None
+
+
+def _tiles_refusal(site: Site) -> str | None:
+    """For images of f32 with blocks of whole vectors, and rows enough for a tile."""
+    op, lanes = site.op, site.target.lanes(4)
+    assert isinstance(op, LayoutTransformOp)
+    blocks = _blocked_lanes(op)
+    if blocks is None:
+        return "neither into nor out of blocks of channels"
+    _, _, height, width, *_ = shape_of(op.data)
+    return (
+        unless(op.data.type.element_type == f32, "elements not f32")
+        or unless(lanes > 1 and blocks[0] % lanes == 0, "blocks are not whole vectors")
+        or unless(height * width >= lanes, "images smaller than a tile")
+    )
+
+
+def _tiles(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    """
+    A tile is one vector of pixels for each channel of a vector; transposed, it is one vector of
+    channels for each pixel. The last tile of an image overlaps the one before it.
+    """
+    assert isinstance(op, LayoutTransformOp)
+    blocks = _blocked_lanes(op)
+    assert blocks is not None
+    block, inwards = blocks
+    b, lanes = ctx.b, ctx.target.lanes(4)
+    source, target = shape_of(op.data), shape_of(op.result)
+    plane, images = (source, target) if inwards else (target, source)
+    batch, channels, height, width = plane
+    pixels = height * width
+    zero = b.constant(f32, 0, lanes)
+
+    def tile(n: Index, channel: Index, number: Index, present: int) -> None:
+        """`present` channels of a vector from `channel` on, at one vector of pixels."""
+        first = b.smaller(b.mul(number, lanes), pixels - lanes)
+        planes = [Position(plane, (n, b.add(channel, i)), first, lanes) for i in range(present)]
+        places: list[Position] = []
+        for i in range(lanes):
+            row, column = b.unflatten(b.add(first, i), (height, width))
+            place = (n, b.div(channel, block), row, column, b.mod(channel, block))
+            places.append(at(images, place, lanes))
+        come, go = (planes, places) if inwards else (places, planes)
+        vectors = [ctx.ev.get((op.data, 0), position) for position in come]
+        vectors += [zero] * (lanes - len(vectors))
+        for position, vector in zip(go, transposed(b, vectors), strict=False):
+            sink(position, vector)
+
+    padded = images[1] * block
+    for start, stop, present in (
+        (0, channels // lanes, lanes),
+        (channels // lanes, -(-channels // lanes), channels % lanes),
+        (-(-channels // lanes), padded // lanes, 0),
+    ):
+        extents = (batch, stop - start, -(-pixels // lanes))
+        ctx.tasks(
+            extents,
+            lambda i, start=start, present=present: tile(
+                i[0], b.mul(b.add(i[1], start), lanes), i[2], present
+            ),
+        )
+
+
+def each_element(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    """Every element by the rule."""
+    leaf = (op.results[0], 0)
+    shape = shape_of(op.results[0])
+    ctx.tasks(shape, lambda coords: sink(at(shape, coords), ctx.ev.get(leaf, at(shape, coords))))
+
+
+RULES: dict[type[Operation], RuleFunction] = {LayoutTransformOp: _layout_transform}
+STRATEGIES: dict[type[Operation], Strategy] = {
+    LayoutTransformOp: (
+        Implementation("element by element", each_element, plevel=5),
+        Implementation("transposed tiles", _tiles, refusal=_tiles_refusal),
+    )
+}

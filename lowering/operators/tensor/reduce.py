@@ -1,0 +1,248 @@
+"""Kernel code of reductions."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
+from xrelay.dialects.tensor import reduce as reduction
+from xrelay.lowering.emit.builder import Index, lanes_of
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.loops.reductions import (
+    ACCUMULATORS,
+    ALL,
+    ANY,
+    INDEX,
+    MAXIMUM,
+    MINIMUM,
+    PRODUCT,
+    SUM,
+    Reducer,
+    Rows,
+    Term,
+    average,
+    fold_columns,
+    reduce_elements,
+    sum_kind,
+)
+from xrelay.lowering.math.arithmetic import (
+    multiply,
+    subtract,
+)
+from xrelay.lowering.math.convert import convert
+
+
+def reduce_axes(
+    ctx: KernelContext,
+    op: Operation,
+    axes: Sequence[int],
+    reducer: Reducer,
+    sink: Sink,
+    kind: Element,
+    divisor: int | None = None,
+    out_axes: Sequence[int] | None = None,
+    term: Callable[[SSAValue, Position], SSAValue] | None = None,
+) -> None:
+    """
+    A reduction, computed in `kind`, whose result has the kept axes in order, possibly with axes of
+    length 1 between; or those axes of the operand that `out_axes` names, in order, all kept ones
+    among them. `term` is what is reduced for an element at a position.
+    """
+    b, data = ctx.b, op.operands[0]
+    shape, out_shape = shape_of(data), shape_of(op.results[0])
+    source = element_of(data)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+
+    def load(position: Position) -> SSAValue:
+        value = convert(b, ctx.ev.get((data, 0), position), source, kind)
+        return value if term is None else term(value, position)
+
+    if out_axes is None:
+        out_axes = range(len(shape)) if len(out_shape) == len(shape) else kept
+
+    def finish(coords: Sequence[Index], value: SSAValue) -> None:
+        lanes = lanes_of(value)
+        if divisor is not None:
+            # Narrow integers have no room for the divisor.
+            exact = sum_kind(kind)
+            value = convert(b, value, kind, exact)
+            value = average(b, value, b.constant(exact.compute, divisor, lanes), exact)
+            value = convert(b, value, exact, kind)
+        own = dict(zip(kept, coords, strict=True))
+        full: list[Index] = [own.get(axis, 0) for axis in out_axes]
+        sink(at(out_shape, full, lanes), convert(b, value, kind, source))
+
+    if kept and kept[-1] == len(shape) - 1:
+        _reduce_columns(ctx, shape, kept, axes, reducer, kind, load, finish)
+        return
+    # Trailing reduced axes of a tensor in memory are one long row.
+    tail = 1 if axes else 0
+    while (data, 0) in ctx.ev.buffers and tail < len(axes) and len(shape) - 1 - tail in axes:
+        tail += 1
+    outer_axes = list(axes[: len(axes) - tail])
+    length = prod(shape[len(shape) - tail :])
+
+    def element_at(
+        coords: tuple[Index, ...], indices: tuple[Index, ...], offset: Index, lanes: int
+    ) -> SSAValue:
+        own = dict(zip([*kept, *outer_axes], [*coords, *indices], strict=True))
+        before = tuple(own[axis] for axis in range(len(shape) - tail))
+        return load(Position(shape, before, offset if tail else 0, lanes))
+
+    extents, outer = ([shape[axis] for axis in each] for each in (kept, outer_axes))
+    rows, terms = Rows(ctx, extents, outer, length), [Term(reducer, kind)]
+    if rows.is_cut:
+        totals = rows.reduce_parts(terms, lambda coords: partial(element_at, coords))
+        ctx.tasks(extents, lambda coords: finish(coords, *totals.of(coords)))
+        return
+
+    def one(coords: tuple[Index, ...]) -> None:
+        finish(coords, *reduce_elements(ctx, outer, length, terms, partial(element_at, coords)))
+
+    ctx.tasks(extents, one)
+
+
+def _reduce_columns(
+    ctx: KernelContext,
+    shape: Sequence[int],
+    kept: Sequence[int],
+    axes: Sequence[int],
+    reducer: Reducer,
+    kind: Element,
+    load: Callable[[Position], SSAValue],
+    finish: Callable[[Sequence[Index], SSAValue], None],
+) -> None:
+    """The last axis is kept: lanes are neighbouring results."""
+    b = ctx.b
+
+    def block(outer: tuple[Index, ...], start: Index, width: int) -> None:
+        def element_at(indices: tuple[Index, ...], column: Index, lanes: int) -> SSAValue:
+            coords = [*outer, b.add(start, column)]
+            own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
+            return load(at(shape, [own[axis] for axis in range(len(shape))], lanes))
+
+        extents = [shape[axis] for axis in axes]
+        for column, value in fold_columns(ctx, extents, width, reducer, kind, element_at):
+            finish((*outer, b.add(start, column)), value)
+
+    outer = [shape[axis] for axis in kept[:-1]]
+    width = ACCUMULATORS * ctx.target.lanes(kind.bytes)
+    ctx.vector_tasks(outer, shape[-1], width, block)
+
+
+def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, reduction.ReductionOp)
+        axes, kind = op.reduced_axes, wide(element_of(op.data))
+        count = prod(shape_of(op.data)[axis] for axis in axes)
+        if not kind.is_float:
+            count = max(1, count)  # For no elements: 0, where floating point has NaN.
+        reduce_axes(ctx, op, axes, reducer, sink, kind, count if mean else None)
+
+    return (Implementation("loops", emit),)
+
+
+def _emit_global(reducer: Reducer, *, mean: bool = False) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, GlobalPool2DOp)
+        source, shape = element_of(op.data), shape_of(op.data)
+        axes = sorted(op.data_layout.index(name) for name in "HW")
+        if mean:
+            count = max(1, prod(shape[axis] for axis in axes))
+            reduce_axes(ctx, op, axes, reducer, sink, sum_kind(source), count)
+        else:
+            reduce_axes(ctx, op, axes, reducer, sink, wide(source))
+
+    return (Implementation("loops", emit),)
+
+
+def _emit_arg(*, largest: bool) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, reduction.ArgReductionOp)
+        _reduce_to_index(ctx, op, sink, largest=largest)
+
+    return (Implementation("loops", emit),)
+
+
+def _reduce_to_index(
+    ctx: KernelContext, op: reduction.ArgReductionOp, sink: Sink, *, largest: bool
+) -> None:
+    b, axes = ctx.b, op.reduced_axes
+    shape, out_shape = shape_of(op.data), shape_of(op.result)
+    source, last_wins = element_of(op.data), bool(op.select_last_index.value.data)
+    kind = wide(source)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    extents = [shape[axis] for axis in axes]
+
+    def better(new: SSAValue, old: SSAValue) -> SSAValue:
+        """Whether a later element replaces the best one so far."""
+        lesser, greater = (old, new) if largest else (new, old)
+        if not kind.is_float:
+            sign = "s" if kind.signed else "u"
+            return b.compare_integers(lesser, sign + ("le" if last_wins else "lt"), greater)
+        wins = b.compare_floats(lesser, "ole" if last_wins else "olt", greater)
+        new_is_nan, old_is_nan = b.is_nan(new), b.is_nan(old)
+        if last_wins:
+            return b.either(new_is_nan, wins)
+        return b.either(b.both(new_is_nan, b.negate(old_is_nan)), wins)
+
+    def one(coords: tuple[Index, ...]) -> None:
+        def element_at(indices: Sequence[Index]) -> SSAValue:
+            own = dict(zip([*kept, *axes], [*coords, *indices], strict=True))
+            value = ctx.ev.get((op.data, 0), at(shape, [own[d] for d in range(len(shape))]))
+            return convert(b, value, source, kind)
+
+        def step(indices: tuple[Index, ...], best: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = element_at(indices)
+            # The first element is compared with itself, which changes nothing.
+            wins = better(value, best[0])
+            number = b.index(b.flatten(indices, extents))
+            return [b.select(wins, value, best[0]), b.select(wins, number, best[1])]
+
+        first = element_at([0] * len(axes))
+        best = b.fold_nest(extents, [first, b.index(0)], step)
+        index = convert(b, best[1], INDEX, element(i32))
+        if len(out_shape) == len(shape):
+            own = dict(zip(kept, coords, strict=True))
+            coords = tuple(own.get(axis, 0) for axis in range(len(shape)))
+        sink(at(out_shape, coords), index)
+
+    ctx.tasks([shape[axis] for axis in kept], one)
+
+
+def _variance(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, reduction.VarianceOp)
+    b, source = ctx.b, element_of(op.data)
+    kind = wide(source)
+
+    def square(value: SSAValue, position: Position) -> SSAValue:
+        mean = convert(b, ctx.ev.run(ctx.ev.broadcast(op.mean, position)), source, kind)
+        difference = subtract(b, value, mean, kind)
+        return multiply(b, difference, difference, kind)
+
+    count = prod(shape_of(op.data)[axis] for axis in op.reduced_axes)
+    divisor = count - 1 if op.unbiased.value.data else count
+    reduce_axes(ctx, op, op.reduced_axes, SUM, sink, kind, divisor, term=square)
+
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    reduction.SumOp: _emit(SUM),
+    reduction.ProdOp: _emit(PRODUCT),
+    reduction.MaxOp: _emit(MAXIMUM),
+    reduction.MinOp: _emit(MINIMUM),
+    reduction.MeanOp: _emit(SUM, mean=True),
+    reduction.VarianceOp: (Implementation("loops", _variance),),
+    reduction.AllOp: _emit(ALL),
+    reduction.AnyOp: _emit(ANY),
+    reduction.ArgmaxOp: _emit_arg(largest=True),
+    reduction.ArgminOp: _emit_arg(largest=False),
+    GlobalAvgPool2DOp: _emit_global(SUM, mean=True),
+    GlobalMaxPool2DOp: _emit_global(MAXIMUM),
+}

@@ -1,0 +1,250 @@
+"""Kernel code of sorting, searching and accumulating."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import TupleType, i1, i32
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor import sort
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import element, wide
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.position import at, linear
+from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.math.arithmetic import add, multiply
+from xrelay.lowering.math.convert import convert
+from xrelay.lowering.math.interpolation import INDEX
+from xrelay.lowering.operators.tensor.argsort import (
+    Sorter,
+    descending_key,
+    key_element,
+    order_key,
+    precedes,
+)
+
+Coords = tuple[Index, ...]
+
+I32 = element(i32)
+BOOL = element(i1)
+
+
+def _sorted_rows(
+    ctx: KernelContext,
+    data: SSAValue,
+    axis: int,
+    count: int,
+    use: Callable[[Coords, SSAValue, SSAValue], None],
+    *,
+    ascending: bool,
+) -> None:
+    """
+    Sorts the rows along an axis. `use(coords, number, value)` gets the first `count` elements in
+    order: their coordinates in the result, their number along the axis, and themselves.
+    """
+    shape = shape_of(data)
+    outer = [dim for d, dim in enumerate(shape) if d != axis]
+    kind, key = element_of(data), order_key if ascending else descending_key
+    sorter = Sorter(ctx, shape[axis], kind)
+
+    def row(task: Coords) -> None:
+        coords = task if outer else ()
+
+        def full(i: Index) -> Coords:
+            return (*coords[:axis], i, *coords[axis:])
+
+        def value_at(i: Index) -> SSAValue:
+            return ctx.ev.get((data, 0), at(shape, full(i)))
+
+        sorter.sort(shape[axis], lambda i: key(ctx.b, value_at(i), kind))
+        with ctx.b.loop(0, count) as i:
+            number = sorter.number(i)
+            use(full(i), number, value_at(number))
+
+    if count:
+        ctx.tasks(outer or (1,), row)
+
+
+def _sort(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, sort.SortFamilyOp)
+    b, axis, shape = ctx.b, op.normalized_axis, shape_of(op.result)
+    kind = element_of(op.result)
+
+    def use(coords: Coords, number: SSAValue, value: SSAValue) -> None:
+        indices = isinstance(op, sort.ArgsortOp)
+        sink(at(shape, coords), convert(b, number, INDEX, kind) if indices else value)
+
+    ascending = bool(op.is_ascend.value.data)
+    _sorted_rows(ctx, op.data, axis, shape[axis], use, ascending=ascending)
+
+
+def _topk(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, sort.TopkOp)
+    axis, both = op.normalized_axis, isinstance(op.result.type, TupleType)
+    if not both:
+        shape, kind = shape_of(op.result), element_of(op.result)
+        values_only = op.ret_type.data == "values"
+
+        def use(coords: Coords, number: SSAValue, value: SSAValue) -> None:
+            index = convert(ctx.b, number, INDEX, kind)
+            sink(at(shape, coords), value if values_only else index)
+
+    else:
+        values, indices = (ctx.ev.buffers[op.result, i] for i in range(2))
+        shape = values.shape
+
+        def use(coords: Coords, number: SSAValue, value: SSAValue) -> None:
+            ctx.store(values, at(shape, coords), value)
+            index = convert(ctx.b, number, INDEX, indices.element)
+            ctx.store(indices, at(shape, coords), index)
+
+    ascending = bool(op.is_ascend.value.data)
+    _sorted_rows(ctx, op.data, axis, shape[axis], use, ascending=ascending)
+
+
+def _searchsorted(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, sort.SearchsortedOp)
+    b, sequence, shape = ctx.b, shape_of(op.sorted_sequence), shape_of(op.values)
+    kind, out = element_of(op.values), element_of(op.result)
+    length, relation = sequence[-1], "le" if op.right.value.data else "lt"
+
+    def search(task: Coords) -> None:
+        coords = task if shape else ()
+        wanted = order_key(b, ctx.ev.get((op.values, 0), at(shape, coords)), kind)
+        row = coords[:-1] if len(sequence) > 1 else ()
+
+        def halve(_: Index, bounds: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            low, high = bounds
+            middle = b.index(b.div(b.add(low, high), 2))
+            place = at(sequence, (*row, b.smaller(middle, length - 1)))
+            key = order_key(b, ctx.ev.get((op.sorted_sequence, 0), place), kind)
+            before = precedes(b, key, wanted, key_element(kind), relation)
+            above = b.both(before, b.compare_index(low, "slt", high))
+            return (
+                b.select(above, b.index(b.add(middle, 1)), low),
+                b.select(before, high, middle),
+            )
+
+        low = b.fold(0, length.bit_length(), 1, [b.index(0), b.index(length)], halve)[0]
+        sink(at(shape, coords), convert(b, low, INDEX, out))
+
+    ctx.tasks(shape or (1,), search)
+
+
+def _unique(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, sort.UniqueOp)
+    b, data = ctx.b, op.data
+    (length,), kind = shape_of(data), element_of(data)
+    fields = [ctx.ev.buffers[op.result, i] for i in range(4 + bool(op.return_counts.value.data))]
+    unique, indices, inverse, total = fields[:4]
+    counts = fields[4:]
+    sorter = Sorter(ctx, length, kind)
+    # Of each group of equal elements: its number in the result. Of each element: its group.
+    rank = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
+    group = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
+    first = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
+
+    def get(buffer: Buffer, place: Index) -> SSAValue:
+        return b.load(buffer.pointer, buffer.origin(b, [place]), buffer.element, 1)
+
+    def element_at(i: Index) -> SSAValue:
+        return ctx.ev.get((data, 0), at((length,), [i]))
+
+    def clear() -> None:
+        with b.loop(0, length) as i:
+            b.store(unique.pointer, i, kind, b.constant(kind.compute, 0))
+            for buffer in (indices, *counts):
+                b.store(buffer.pointer, i, I32, b.constant(i32, 0))
+
+    def collect(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Groups in ascending order; the sort is stable, so their first member comes first."""
+        (found,) = state
+        number = sorter.number(i)
+        before = sorter.number(b.larger(b.sub(i, 1), 0))
+        differs = b.compare_integers(sorter.key(number), "ne", sorter.key(before))
+        new = b.either(differs, b.compare_index(i, "eq", 0))
+        found = b.index(b.add(found, convert(b, new, BOOL, INDEX)))
+        this = b.sub(found, 1)
+        b.store(group.pointer, number, INDEX, b.index(this))
+        with b.when(new):
+            b.store(first.pointer, this, INDEX, number)
+        return [found]
+
+    def rank_groups() -> None:
+        if op.sorted.value.data:
+            with b.loop(0, length) as i:
+                b.store(rank.pointer, i, INDEX, b.index(i))
+            return
+
+        def by_occurrence(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (known,) = state
+            own = get(group, i)
+            is_first = b.compare_index(get(first, own), "eq", i)
+            with b.when(is_first):
+                b.store(rank.pointer, own, INDEX, known)
+            return [b.index(b.add(known, convert(b, is_first, BOOL, INDEX)))]
+
+        b.fold(0, length, 1, [b.index(0)], by_occurrence)
+
+    def everything(_: Coords) -> None:
+        clear()
+        sorter.sort(length, lambda i: order_key(b, element_at(i), kind))
+        (found,) = b.fold(0, length, 1, [b.index(0)], collect)
+        rank_groups()
+        b.store(total.pointer, 0, I32, convert(b, found, INDEX, I32))
+        with b.loop(0, found) as i:
+            place, member = get(rank, i), get(first, i)
+            b.store(unique.pointer, place, kind, element_at(member))
+            b.store(indices.pointer, place, I32, convert(b, member, INDEX, I32))
+        with b.loop(0, length) as i:
+            place = get(rank, get(group, i))
+            b.store(inverse.pointer, i, I32, convert(b, place, INDEX, I32))
+            for buffer in counts:
+                old = b.load(buffer.pointer, place, I32, 1)
+                b.store(buffer.pointer, place, I32, add(b, old, b.constant(i32, 1), I32))
+
+    ctx.tasks((1,), everything)
+
+
+def _scan(combine: Callable[..., SSAValue], start: int) -> Strategy:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, sort.ScanOp)
+        b, shape, out_shape = ctx.b, shape_of(op.data), shape_of(op.result)
+        source, kind = element_of(op.data), element_of(op.result)
+        computed, exclusive = wide(kind), bool(op.exclusive.value.data)
+        axis = None if op.axis is None else normalize_axis(op.axis.value.data, len(shape))
+        outer = [dim for d, dim in enumerate(shape) if d != axis] if axis is not None else []
+
+        def row(coords: Coords) -> None:
+            def step(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                if axis is None:
+                    place, target = linear(shape, i), at(out_shape, (i,))
+                else:
+                    place = target = at(shape, (*coords[:axis], i, *coords[axis:]))
+                value = convert(b, ctx.ev.get((op.data, 0), place), source, kind)
+                following = combine(b, state[0], convert(b, value, kind, computed), computed)
+                own = state[0] if exclusive else following
+                sink(target, convert(b, own, computed, kind))
+                return [following]
+
+            length = prod(shape) if axis is None else shape[axis]
+            b.fold(0, length, 1, [b.constant(computed.compute, start)], step)
+
+        if prod(shape):
+            ctx.tasks(outer or (1,), row)
+
+    return (Implementation("loops", emit),)
+
+
+STRATEGIES: dict[type[Operation], Strategy] = {
+    sort.SortOp: (Implementation("merge sort", _sort),),
+    sort.ArgsortOp: (Implementation("merge sort", _sort),),
+    sort.TopkOp: (Implementation("merge sort", _topk),),
+    sort.SearchsortedOp: (Implementation("binary search", _searchsorted),),
+    sort.UniqueOp: (Implementation("merge sort", _unique),),
+    sort.CumsumOp: _scan(add, 0),
+    sort.CumprodOp: _scan(multiply, 1),
+}

@@ -1,0 +1,4 @@
+"""
+Kernel code of boxes on images.
+Imports: lowering.emit, math, loops.
+"""

@@ -1,0 +1,4 @@
+"""
+From a function to a program: the choice of strategies, kernels, storage, the entry function.
+Imports: all rooms of lowering.
+"""

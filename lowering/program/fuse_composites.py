@@ -1,0 +1,85 @@
+"""
+`fuse-composites`: composites that the code generator has a strategy for become kernels of their own.
+
+    %0 = relay.composite "attention" %q, %k, %v { … }
+        ──►
+    %0 = relay.fused %q, %k, %v {
+    ^bb0(%p0, %p1, %p2):
+      %1 = relay.composite "attention" %p0, %p1, %p2 { … }
+      relay.yield %1
+    }
+
+A composite of a name that has strategies, of which each refuses it or which would take longer than the
+operators on their own, is inlined, so that `fuse-ops` sees its operators. Run it before `fuse-ops`.
+
+Leaves alone: composites of other names, what is within `relay.fused` or another composite, and
+functions for other compilers.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
+from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
+from xrelay.lowering.emit.strategy import Site
+from xrelay.lowering.emit.target import NATIVE, Target, named_target
+from xrelay.lowering.program.composite import is_better_inlined, is_known
+
+
+@dataclass(frozen=True)
+class FuseOrInline(RewritePattern):
+    """Decides about a composite."""
+
+    target: Target
+    threads: int
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, CompositeOp) or not is_known(op):
+            return
+        if is_better_inlined(Site(op, self.target, self.threads)):
+            inline(op, rewriter)
+            return
+        args = tuple(dict.fromkeys(op.args))
+        block = Block(arg_types=[arg.type for arg in args])
+        for i, parameter in enumerate(block.args):
+            parameter.name_hint = f"p{i}"
+        inner = op.clone(dict(zip(args, block.args, strict=True)))
+        block.add_ops([inner, YieldOp(inner.result)])
+        fused = FusedOp(args, Region(block), op.result.type)
+        fused.location = op.location
+        fused.result.name_hint = op.result.name_hint
+        rewriter.replace(op, fused)
+
+
+def inline(op: CompositeOp, rewriter: PatternRewriter) -> None:
+    """Puts the operators of a composite in its place."""
+    end = op.block.last_op
+    assert end is not None
+    for parameter in op.block.args:
+        parameter.name_hint = None  # Inlining would pass it on to the argument.
+    rewriter.inline_block(op.block, InsertPoint.before(op), op.args)
+    (value,) = end.operands
+    rewriter.replace(op, (), (value,))
+    rewriter.erase(end)
+
+
+@dataclass(frozen=True)
+class FuseCompositesPass(RelayPass):
+    """Makes kernels of composites, or inlines them."""
+
+    name = "fuse-composites"
+
+    target: str = NATIVE
+    """The CPU: native, x86-64, x86-64-v3 or x86-64-v4."""
+    threads: int = 1
+    """How many threads run the program."""
+
+    def rewrite(self, op: ModuleOp) -> None:
+        pattern = FuseOrInline(named_target(self.target), self.threads)
+        PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

@@ -1,0 +1,443 @@
+"""
+A group of operators as one kernel function.
+
+    group ──► complex operators that are not the anchor: into scratch memory, one after the other
+          ──► the anchor, if there is one: its strategy's loops, the rest of the group in the sink
+              otherwise: loops over the results of each shape, everything on demand
+
+The anchor is the last operator with a strategy, when every operator between it and the result
+works element by element: then what remains of the group runs on its registers.
+"""
+
+from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, UnitAttr, i64
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core.annotation import AnnotationOp
+from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.elementwise import LIGHT_OPS
+from xrelay.dialects.nn.norm import BatchNormOp, BiasAddOp, PReluOp
+from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.tensor.binary import BINARY_OPS
+from xrelay.dialects.tensor.bits import BIT_OPS
+from xrelay.dialects.tensor.transcendental import TRANSCENDENTAL_OPS
+from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
+from xrelay.dialects.tensor.unary import UNARY_OPS
+from xrelay.dialects.traits import ReshapeOnly
+from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.context import KernelContext, Team
+from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
+from xrelay.lowering.emit.format import Format, row_major
+from xrelay.lowering.emit.group import Group
+from xrelay.lowering.emit.packing import Packing
+from xrelay.lowering.emit.position import Position
+from xrelay.lowering.emit.strategy import Selection, Sink, Site
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
+from xrelay.lowering.loops.halo import clear_halo
+from xrelay.lowering.operators.core.values import source_leaves
+from xrelay.lowering.operators.nn.norm import channel_shape
+from xrelay.lowering.operators.nn.space import moves_along_row
+from xrelay.lowering.operators.tensor.many_fields import STRATEGIES as JOINING
+from xrelay.lowering.operators.tensor.many_fields import has_many_fields
+from xrelay.lowering.operators.tensor.reshape import reshaped_position
+from xrelay.lowering.operators.tensor.transform import varies_along_row
+from xrelay.lowering.operators.tensor.transpose import moves_last_axis
+from xrelay.lowering.program.registry import RULES, STRATEGIES, explain_selection, why_no_code
+
+KERNEL_ATTRIBUTE = "xrelay.kernel"
+"""Marks the functions that are kernels."""
+SCRATCH_ATTRIBUTE = "xrelay.scratch_bytes"
+"""How many bytes of scratch memory a kernel needs."""
+
+ELEMENTWISE = (
+    *(*UNARY_OPS, *TRANSCENDENTAL_OPS, *BIT_OPS, *BINARY_OPS),
+    *(WhereOp, BiasAddOp, PReluOp),
+)
+"""Operators whose result elements depend on operand elements at the same index."""
+BROADCASTING = (*ELEMENTWISE, BatchNormOp)
+
+PASSING_ON = (TupleOp, TupleGetItemOp, AnnotationOp)
+"""Operators whose result is what they are given."""
+
+MAX_POSITIONS = 4
+"""A value that is wanted at more positions at once is computed into scratch memory first."""
+TOO_MANY_POSITIONS = frozenset[Hashable](range(MAX_POSITIONS + 1))
+"""Those at which a value is wanted that has to be in memory."""
+
+
+MANY_LIGHT = 8
+"""So many of them are repeated for every register of an anchor; more are run in a loop."""
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """What holds for all kernels of a program."""
+
+    target: Target
+    threads: int = 1
+    excluded: frozenset[str] = frozenset()
+    """Names of implementations that must not be used."""
+    records: TuningRecords = NO_RECORDS
+    """What was measured, which decides before priorities and estimates."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """
+    A kernel function: pointers to the parameters' tensors, to the constants, to the result's
+    tensors, and to scratch memory; the number of the thread, how many there are, and the team.
+    """
+
+    function: func.FuncOp
+    scratch_bytes: int
+    packings: dict[int, Packing]
+    """The order in which inputs that are constants are expected, by number."""
+    selections: tuple[Selection, ...] = ()
+    """What computes the operators that have strategies, in the order of their loops."""
+
+
+def group_inputs(group: Group) -> list[Leaf]:
+    """The tensors that a kernel reads, in the order of its parameters."""
+    return [
+        *((param, i) for param in group.params for i in range(len(leaf_types(param.type)))),
+        *((constant.result, 0) for constant in group.constants),
+    ]
+
+
+def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
+    """An operator of a group as strategies see it."""
+    constants = frozenset(value for value in op.operands if value in group.known)
+    return Site(op, options.target, options.threads, constants, options.excluded, options.records)
+
+
+def _has_loops(op: Operation) -> bool:
+    """Whether an operator can get loops of its own."""
+    return type(op) in STRATEGIES and (type(op) not in JOINING or has_many_fields(op))
+
+
+def complex_operators(group: Group) -> list[Operation]:
+    """
+    The operators that get loops of their own: those with a strategy. Operators that can be evaluated
+    on demand, too, get them only for many fields, or when there is no other: the last change of layout,
+    and after it the last transpose that moves the last axis, if the rest of the group can run on its
+    registers.
+    """
+    having = [op for op in group.ops if _has_loops(op)]
+    needed = [op for op in having if type(op) not in RULES or has_many_fields(op)]
+    if needed:
+        return needed
+    layouts = [op for op in having if not isinstance(op, TransposeOp)][-1:]
+    after = having[having.index(layouts[0]) :] if layouts else having
+    transposes = [op for op in after if moves_last_axis(op) and _can_be_anchor(op, group)]
+    return [*layouts, *transposes[-1:]]
+
+
+def anchor_of(group: Group) -> Operation | None:
+    """The last operator with a strategy, when the rest of the group can run on its registers."""
+    complex_ops = complex_operators(group)
+    return complex_ops[-1] if complex_ops and _can_be_anchor(complex_ops[-1], group) else None
+
+
+def _can_be_anchor(op: Operation, group: Group) -> bool:
+    """Whether everything between an operator and the result can run on its registers."""
+    if len(leaf_types(group.result.type)) != 1:
+        return False
+    inner = _without_last_reshapes(group)
+    return keeps_indices(_reshaped(op.results[0], inner), inner)
+
+
+def _without_last_reshapes(group: Group) -> Group:
+    """A group up to the reshapes that end it, which an anchor does by storing elsewhere."""
+    ops, result = list(group.ops), group.result
+    while ops and ops[-1].has_trait(ReshapeOnly) and ops[-1].results[0] is result:
+        result = ops.pop().operands[0]
+    return replace(group, ops=tuple(ops), result=result)
+
+
+def _reshaped(value: SSAValue, group: Group) -> SSAValue:
+    """A tensor after the reshapes that nothing else in the group comes before."""
+    while value is not group.result:
+        users = [op for op in group.ops if value in op.operands]
+        if len(users) != 1 or not users[0].has_trait(ReshapeOnly):
+            break
+        value = users[0].results[0]
+    return value
+
+
+def selection_of(op: Operation, group: Group, options: KernelOptions) -> Selection:
+    """What computes an operator of a group that has a strategy."""
+    return explain_selection(site_of(op, group, options))
+
+
+def build_kernel(
+    group: Group,
+    name: str,
+    options: KernelOptions,
+    inputs: Sequence[Format],
+    outputs: Sequence[Format],
+) -> Kernel:
+    """
+    The kernel of a group, for tensors in the given formats.
+
+    Raises DiagnosticException for operators and types that have no kernel code.
+    """
+    pointer = LLVMPointerType()
+    count = len(inputs) + len(outputs)
+    block = Block(arg_types=[*[pointer] * (count + 1), i64, i64, pointer])
+    b = KernelBuilder(block, options.target)
+    evaluator = Evaluator(b, RULES)
+    leaves = group_inputs(group)
+    for leaf, arg, format in zip(leaves, block.args, inputs, strict=False):
+        evaluator.buffers[leaf] = Buffer(arg, format, leaf_element(leaf))
+    results = [
+        Buffer(arg, format, leaf_element((group.result, i)))
+        for i, (arg, format) in enumerate(
+            zip(block.args[len(inputs) : count], outputs, strict=True)
+        )
+    ]
+    scratch, thread, threads, team = block.args[count:]
+    ctx = KernelContext(
+        b,
+        evaluator,
+        scratch,
+        Team(options.threads, thread, threads, team),
+        results,
+        frozenset(group.known),
+    )
+    used = _emit_group(ctx, group, options)
+    b.insert(func.ReturnOp())
+    function = func.FuncOp(
+        name, FunctionType.from_lists(block.arg_types, []), Region(block), visibility="private"
+    )
+    function.attributes[KERNEL_ATTRIBUTE] = UnitAttr()
+    function.attributes[SCRATCH_ATTRIBUTE] = IntegerAttr(ctx.scratch_bytes, i64)
+    packings = {
+        i: ctx.packings[value] for i, (value, _) in enumerate(leaves) if value in ctx.packings
+    }
+    return Kernel(function, ctx.scratch_bytes, packings, used)
+
+
+def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tuple[Selection, ...]:
+    missing = [op for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
+    if missing:
+        names = dict.fromkeys(op.name for op in missing)
+        reasons = dict.fromkeys(filter(None, (why_no_code(type(op)) for op in missing)))
+        why = f": {'; '.join(reasons)}" if reasons else ""
+        raise DiagnosticException(f"no kernel code for {', '.join(names)}{why}")
+    for op in group.ops:
+        why = op.undefined() if isinstance(op, RelayOp) else None
+        if why is not None:
+            raise DiagnosticException(f"no kernel code for {op.name}: {why}")
+    used: list[Selection] = []
+
+    def emit(op: Operation, sink: Sink) -> None:
+        selection = selection_of(op, group, options)
+        used.append(selection)
+        selection.chosen.emit(ctx, op, sink)
+
+    for buffer in ctx.results:
+        clear_halo(ctx, buffer)
+    anchor = anchor_of(group)
+    complex_ops = complex_operators(group)
+    repeated = _often_wanted(group)
+    for op in group.ops:
+        if op is not anchor and op in complex_ops:
+            buffers = _result_buffers(ctx, op, group)
+            ctx.places = buffers
+            places = dict(zip(_leaves(op.results[0]), buffers, strict=True))
+            if type(op) not in RULES:
+                # Some read what they have written. Others ask for elements by the rule.
+                ctx.ev.buffers.update(places)
+            emit(op, ctx.sinks[0])
+            ctx.barrier()
+            ctx.ev.buffers.update(places)
+            continue
+        for leaf in _leaves(op.results[0]):
+            if leaf in repeated:
+                kept = ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
+                _emit_on_demand(ctx, group, {leaf: kept})
+                ctx.barrier()
+                ctx.ev.buffers[leaf] = kept
+    if anchor is None:
+        by_shape: dict[tuple[int, ...], dict[Leaf, Buffer]] = {}
+        for leaf, buffer in zip(_leaves(group.result), ctx.results, strict=True):
+            if ctx.ev.buffers.get(leaf) is not buffer:
+                by_shape.setdefault(buffer.shape, {})[leaf] = buffer
+        for results in by_shape.values():
+            _emit_on_demand(ctx, group, results)
+        return tuple(used)
+    inner = _without_last_reshapes(group)
+    last, leaf = (inner.result, 0), (anchor.results[0], 0)
+    reshaped = (_reshaped(anchor.results[0], inner), 0)
+    (buffer,) = ctx.results
+    after = group.ops[group.ops.index(anchor) + 1 :]
+    computing = [
+        op
+        for op in after
+        if not isinstance(op, (ConstantOp, *PASSING_ON)) and not op.has_trait(ReshapeOnly)
+    ]
+    ctx.heavy_epilogue = len(computing) > MANY_LIGHT or not all(
+        isinstance(op, LIGHT_OPS) for op in computing
+    )
+
+    def sink(position: Position, value: SSAValue) -> None:
+        if reshaped != leaf:
+            position = reshaped_position(ctx.b, position, leaf_shape(reshaped))
+        ctx.ev.bind(reshaped, position, value)
+        value = ctx.ev.get(last, position)
+        if inner.result is not group.result:
+            position = reshaped_position(ctx.b, position, buffer.shape)
+        ctx.store(buffer, position, value)
+
+    emit(anchor, sink)
+    return tuple(used)
+
+
+def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buffer]:
+    """Where the tensors of an operator's result go: into the kernel's result, or scratch memory."""
+    if op.results[0] is group.result:
+        return ctx.results
+    return [
+        ctx.scratch(leaf_element(leaf), row_major(leaf_shape(leaf)))
+        for leaf in _leaves(op.results[0])
+    ]
+
+
+def keeps_indices(value: SSAValue, group: Group) -> bool:
+    """
+    Whether every use of a tensor on the way to the result is at the index of the result. False
+    where the result does not depend on it.
+    """
+    result = group.result
+    shape = leaf_shape((value, 0))
+    if leaf_shape((result, 0)) != shape:
+        return False
+    depends: set[SSAValue] = {value}
+    for op in group.ops:
+        used = [i for i, operand in enumerate(op.operands) if operand in depends]
+        if not used:
+            continue
+        same_place = all(
+            leaf_shape((op.operands[i], 0)) == shape and channel_shape(op, i) is None for i in used
+        )
+        if not isinstance(op, ELEMENTWISE) or not same_place:
+            return False
+        depends.add(op.results[0])
+    return result in depends
+
+
+def _leaves(value: SSAValue) -> list[Leaf]:
+    return [(value, number) for number in range(len(leaf_types(value.type)))]
+
+
+def _often_wanted(group: Group) -> set[Leaf]:
+    """
+    Tensors that would be computed at more than MAX_POSITIONS unrelated positions for each element
+    of the result, because operators that move elements ask for them again and again. Computed
+    on demand, a chain of such operators would grow exponentially.
+    """
+    wanted: dict[Leaf, set[Hashable]] = {leaf: {leaf} for leaf in source_leaves(group.result)}
+    often: set[Leaf] = set()
+
+    def want(leaf: Leaf, positions: AbstractSet[Hashable]) -> None:
+        known = wanted.setdefault(leaf, set())
+        if len(known) <= MAX_POSITIONS:
+            known |= positions
+
+    complex_ops = complex_operators(group)
+    for op in reversed(group.ops):
+        if isinstance(op, PASSING_ON):
+            continue
+        in_memory = has_many_fields(op)
+        for leaf in _leaves(op.results[0]):
+            positions, own = wanted.get(leaf, set()), set[Hashable]((leaf,))
+            if op in complex_ops:
+                positions = own
+            elif len(positions) > MAX_POSITIONS and op.operands:
+                often.add(leaf)
+                positions = own
+            for operand in op.operands:
+                for field, source in zip(_leaves(operand), source_leaves(operand), strict=True):
+                    if in_memory:
+                        want(source, TOO_MANY_POSITIONS)
+                    elif isinstance(op, BROADCASTING):
+                        want(source, positions)
+                    else:
+                        want(source, {(leaf, field, each) for each in positions})
+    return often
+
+
+def _collects_results(op: Operation, group: Group) -> bool:
+    """Whether an operator only puts the results of a group together."""
+    return isinstance(op, TupleOp) and op.result is group.result
+
+
+def _emit_on_demand(ctx: KernelContext, group: Group, results: dict[Leaf, Buffer]) -> None:
+    """Loops over all elements of tensors of one shape. What they share is computed once."""
+    buffers = list(results.values())
+    shape = buffers[0].shape
+    if 0 in shape:
+        return
+    span = min(_widest_span(group, shape), *(_dense_span(ctx, buffer) for buffer in buffers))
+    outer, inner = shape[: len(shape) - span], prod(shape[len(shape) - span :])
+
+    def elements(indices: tuple[Index, ...], start: Index, width: int) -> None:
+        position = Position(shape, indices, start, width)
+        values = [ctx.ev.get(leaf, position) for leaf in results]
+        for buffer, value in zip(buffers, values, strict=True):
+            ctx.store(buffer, position, value)
+
+    ctx.vector_tasks(outer, inner, _lanes(ctx, group), elements)
+
+
+def _dense_span(ctx: KernelContext, result: Buffer) -> int:
+    """How many of the last axes have no gaps in any tensor of the rank of the result."""
+    rank = len(result.shape)
+    formats = [buffer.format for buffer in (result, *ctx.ev.buffers.values())]
+    return min(each.dense_axes for each in formats if len(each.shape) == rank)
+
+
+def _lanes(ctx: KernelContext, group: Group) -> int:
+    """As many lanes as fit for the widest elements; one where vectors would be put together."""
+    on_demand = [op for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers]
+    if any(varies_along_row(op) or moves_along_row(op) for op in on_demand):
+        return 1
+    kinds: list[Element] = [
+        element(type_.element_type)
+        for value in (*group.params, *(op.results[0] for op in group.ops))
+        for type_ in leaf_types(value.type)
+    ]
+    return ctx.target.lanes(max(kind.bytes for kind in kinds))
+
+
+def _widest_span(group: Group, shape: tuple[int, ...]) -> int:
+    """
+    How many of the last axes can be run through as one: those on which every operand of the
+    group either has all the lengths of the result or only lengths of 1.
+    """
+    rank = len(shape)
+    span = rank
+    for op in group.ops:
+        if isinstance(op, ConstantOp) or _collects_results(op, group):
+            continue
+        if not isinstance(op, BROADCASTING) or leaf_shape((op.results[0], 0)) != shape:
+            return 1 if rank else 0
+        for i in range(len(op.operands)):
+            operand = channel_shape(op, i) or leaf_shape((op.operands[i], 0))
+            padded = (1,) * (rank - len(operand)) + operand
+            while span > 1 and not (
+                padded[rank - span :] == shape[rank - span :]
+                or all(dim == 1 for dim in padded[rank - span :])
+            ):
+                span -= 1
+    return span

@@ -1,0 +1,4 @@
+"""
+What several passes share: rewrites, the rules of legalisation, inlining, outlining.
+Imports: dialects, interpreters, analysis.
+"""

@@ -1,0 +1,51 @@
+"""What the passes that put functions in the place of their calls share."""
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from xrelay.dialects.core.functional import ClosureOp, type_params_of
+from xrelay.dialects.core.values import YieldOp
+
+
+def compiler_of(op: Operation) -> str | None:
+    """The compiler that a function is for, None when it is for nobody else."""
+    compiler = op.attributes.get("Compiler")
+    return compiler.data if isinstance(compiler, StringAttr) else None
+
+
+def copied_body(
+    function: func.FuncOp, arguments: dict[SSAValue, SSAValue]
+) -> tuple[list[Operation], list[SSAValue]]:
+    """The operations of a function's body with arguments for parameters, and what it returns."""
+    mapping = dict(arguments)
+    ops = [op.clone(mapping) for op in function.body.block.ops]
+    end = ops.pop()
+    returned = list(end.operands)
+    end.drop_all_references()
+    return ops, returned
+
+
+def inline_call(
+    call: func.CallOp, function: func.FuncOp, rewriter: PatternRewriter
+) -> list[Operation]:
+    """Puts the body of a function in the place of a call. Returns its operations."""
+    params = function.body.block.args
+    ops, returned = copied_body(function, dict(zip(params, call.arguments, strict=True)))
+    rewriter.replace(call, ops, returned)
+    return ops
+
+
+def closure_of(function: func.FuncOp) -> ClosureOp:
+    """A function of the module as a value, with its attributes."""
+    params = function.body.block.args
+    block = Block(arg_types=[param.type for param in params])
+    for new, old in zip(block.args, params, strict=True):
+        new.name_hint = old.name_hint
+    ops, (returned,) = copied_body(function, dict(zip(params, block.args, strict=True)))
+    block.add_ops([*ops, YieldOp(returned)])
+    closure = ClosureOp(Region(block), type_params=type_params_of(function))
+    closure.location = function.location
+    closure.attributes.update(function.attributes)
+    return closure

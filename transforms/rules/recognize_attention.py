@@ -1,0 +1,104 @@
+"""
+How exporters write scaled dot-product attention, and what moves elements for it.
+
+    softmax(queries · keysᵀ · scale + mask) · values
+
+The scale is a factor or divisor of the scores, of the queries, or its root one of queries and keys.
+The mask is added, or it chooses between scores and a large negative number. Heads are cut out of
+projections by slices, reshapes and transposes, and put together again behind.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.analysis.facts.constants import number_of
+from xrelay.analysis.patterns.language import Pattern, is_number, is_op, one_of, through, wildcard
+from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.nn.dense import MatrixProductOp
+from xrelay.dialects.nn.norm import SoftmaxOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, NotEqualOp
+from xrelay.dialects.tensor.reshape import RESHAPE_OPS
+from xrelay.dialects.tensor.transform import (
+    BroadcastToOp,
+    RepeatOp,
+    SplitOp,
+    StridedSliceOp,
+    TransposeOp,
+    WhereOp,
+)
+from xrelay.transforms.rules.rewriting import shape_of
+
+MOST_STEPS = 3
+"""Operators between the first product and the softmax, reshapes not counted."""
+
+MOVES = (*RESHAPE_OPS, TransposeOp)
+SOURCES = (*MOVES, StridedSliceOp, SplitOp, TupleGetItemOp, BroadcastToOp, RepeatOp)
+"""What moves elements of the operands."""
+
+
+def _after_step(scores: Pattern) -> Pattern:
+    """Scores that were scaled or masked."""
+    mask = wildcard()
+    return through(
+        MOVES,
+        one_of(
+            is_op(DivideOp)(scores, is_number()),
+            is_op(MultiplyOp)(scores, is_number()),
+            is_op(AddOp)(scores, mask),
+            is_op(WhereOp)(mask, scores, is_number()),
+            is_op(WhereOp)(mask, is_number(), scores),
+        ),
+    )
+
+
+def _scores() -> Pattern:
+    forms: list[Pattern] = []
+    for steps in range(MOST_STEPS + 1):
+        scores: Pattern = through(MOVES, is_op(MatrixProductOp)(wildcard(), wildcard()))
+        for _ in range(steps):
+            scores = _after_step(scores)
+        forms.append(scores)
+    return one_of(*forms)
+
+
+def _is_along_last_axis(op: SoftmaxOp) -> bool:
+    return op.normalized_axis + 1 == op.data.type.get_num_dims()
+
+
+_SOFTMAX = through(MOVES, is_op(SoftmaxOp)(_scores()).where(_is_along_last_axis))
+# The softmax of a row that is masked as a whole is NaN, for which some write zeros.
+_IS_NAN = is_op(NotEqualOp)(_SOFTMAX, _SOFTMAX)
+_WEIGHTS = one_of(_SOFTMAX, through(MOVES, is_op(WhereOp)(_IS_NAN, is_number(), _SOFTMAX)))
+ATTENTION = through(MOVES, is_op(MatrixProductOp)(_WEIGHTS, wildcard()))
+
+
+def with_moves(ops: Sequence[Operation]) -> set[Operation]:
+    """
+    The operations of attention, what moves elements before them, and what scales the operands of the
+    products by a number. Other users of these keep the originals.
+    """
+    inside = set(ops)
+    pending = [(op, value) for op in ops for value in op.operands]
+    while pending:
+        user, value = pending.pop()
+        op = value.owner
+        if not isinstance(op, Operation) or op in inside:
+            continue
+        of_product = isinstance(user, MatrixProductOp)
+        if isinstance(op, SOURCES) or (of_product and _scales(op)):
+            inside.add(op)
+            # What stands before a move is seen as the operand of the one behind it.
+            pending.extend((user if of_product else op, operand) for operand in op.operands)
+    return inside
+
+
+def _scales(op: Operation) -> bool:
+    """Whether an operator multiplies or divides by a number."""
+    if not isinstance(op, MultiplyOp | DivideOp):
+        return False
+    return _is_scalar(op.rhs) or (isinstance(op, MultiplyOp) and _is_scalar(op.lhs))
+
+
+def _is_scalar(value: SSAValue) -> bool:
+    return number_of(value) is not None and shape_of(value) in ((), (1,))
