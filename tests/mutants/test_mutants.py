@@ -459,7 +459,7 @@ def test_what_files_hold_tests() -> None:
     files = files_of_tests(ROOT, ["tests"])
     is_collected = (ROOT / "tests/filecheck/conftest.py").is_file()
     assert ("tests/filecheck/transforms/fuse-ops.mlir" in files) == is_collected
-    assert "tests/unit/test_dominance.py" in files
+    assert "tests/unit/analysis/test_dominance.py" in files
     assert not [file for file in files if "/inputs/" in file or file.startswith("tests/mutants/")]
     assert "tests/unit/data/view.mlir" not in files
     together = list(batches(files))

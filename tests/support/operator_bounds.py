@@ -1,6 +1,6 @@
 """
 What operators take: values of properties and types of operands at the bounds of what is accepted
-and just beyond them, as tables state them (tests/unit/test_operator_bounds.py).
+and just beyond them, as tables state them (tests/unit/dialects/test_operator_bounds.py).
 """
 
 from collections.abc import Mapping, Sequence

@@ -19,7 +19,7 @@ from selenium.webdriver.common.keys import Keys
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = Path(__file__).parent / "data" / "view.mlir"
+EXAMPLE = Path(__file__).parents[1] / "data" / "view.mlir"
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--no-first-run", "--disable-dev-shm-usage", "--window-size=1400,900"),

@@ -31,7 +31,7 @@ from xrelay.tools.view.steps import read_times
 
 Command = Callable[..., Any]
 FUSE = FusionOptions(2)
-EXAMPLE = Path(__file__).parent / "data" / "view.mlir"
+EXAMPLE = Path(__file__).parents[1] / "data" / "view.mlir"
 T = "tensor<4x4xf32>"
 
 REGIONS = f"""
@@ -407,7 +407,7 @@ def test_graphviz_reads_dot(cmd: Command, folder: Path, arguments: list[str]) ->
 def test_picture_of_the_documentation(cmd: Command, folder: Path) -> None:
     path = folder / "view.svg"
     assert cmd("view", EXAMPLE, "--no-simplify", "-o", path).code == 0
-    picture = Path(__file__).parents[2] / "docs" / "view.svg"
+    picture = Path(__file__).parents[3] / "docs" / "view.svg"
     command = "xrelay view tests/unit/data/view.mlir --no-simplify -o docs/view.svg"
     assert picture.read_text() == path.read_text(), f"run `{command}`"
 

@@ -41,7 +41,7 @@ from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.rules.pass_sequence import flattened
 
 Command = Callable[..., Any]
-EXAMPLE = Path(__file__).parent / "data" / "view.mlir"
+EXAMPLE = Path(__file__).parents[1] / "data" / "view.mlir"
 T = "tensor<2x4xf32>"
 
 

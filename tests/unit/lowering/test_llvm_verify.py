@@ -44,7 +44,7 @@ from xrelay.options import CompileOptions
 from xrelay.runtime.llvm import portable_text
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
-EXAMPLES = Path(__file__).parents[1] / "filecheck" / "dialects"
+EXAMPLES = Path(__file__).parents[2] / "filecheck" / "dialects"
 OPT = shutil.which("opt-19")
 
 MORE = """

@@ -49,7 +49,7 @@ OPS: list[type[IRDLOperation]] = [op for op in Relay.operations if issubclass(op
 RELAY = {
     row["op"]: row
     for row in csv.DictReader(
-        (Path(__file__).parent / "data" / "relay_ops.csv").read_text().splitlines()
+        (Path(__file__).parents[1] / "data" / "relay_ops.csv").read_text().splitlines()
     )
 }
 IMPLEMENTATIONS = {
