@@ -16,6 +16,9 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
 from xrelay.transforms.annotate_target import AnnotateTargetPass
+from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
+from xrelay.transforms.canonical.fast_math import FastMathPass
+from xrelay.transforms.canonical.flatten_atrous_conv import FlattenAtrousConvPass
 from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
 from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -54,6 +57,7 @@ def _annotate_target(options: Options) -> list[ModulePass]:
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateTarget": _annotate_target,
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
+    "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
     "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
@@ -61,6 +65,8 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
+    "FastMath": lambda _: [FastMathPass()],
+    "FlattenAtrousConv": lambda _: [FlattenAtrousConvPass()],
     "FoldConstant": lambda o: [FoldConstantPass(fold_qnn=o["fold_qnn"])],
     "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],
     "FoldScaleAxis": lambda _: [FoldScaleAxisPass(), FoldConstantPass()],
