@@ -76,6 +76,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "cpu-pipeline": {"lanes": (4, 8, 16)},
     "defuse-ops": {"include-composite": FLAG},
     "dynamic-to-static": {"max-bytes": (64, 1 << 20)},
+    "eta-expand": {"expand-constructor": FLAG, "expand-global-var": FLAG},
     "fold-constant": {"max-bytes": (64, 1 << 20), "fold-qnn": FLAG},
     "fold-scale-axis": {
         "directions": ("('forward',)", "('backward',)", "('backward','forward')"),

@@ -29,6 +29,9 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.functional.eta_expand import EtaExpandPass
+from xrelay.transforms.functional.to_a_normal_form import ToANormalFormPass
+from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlockNormalFormPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
@@ -67,6 +70,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
     "FastMath": lambda _: [FastMathPass()],
     "FlattenAtrousConv": lambda _: [FlattenAtrousConvPass()],
+    "EtaExpand": lambda o: [EtaExpandPass(o["expand_constructor"], o["expand_global_var"])],
     "FoldConstant": lambda o: [FoldConstantPass(fold_qnn=o["fold_qnn"])],
     "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],
     "FoldScaleAxis": lambda _: [FoldScaleAxisPass(), FoldConstantPass()],
@@ -81,6 +85,8 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     ],
     "SimplifyExpr": lambda _: [SimplifyExprPass()],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
+    "ToANormalForm": lambda _: [ToANormalFormPass()],
+    "ToBasicBlockNormalForm": lambda _: [ToBasicBlockNormalFormPass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
 }
 """What the project runs for a recorded pass and its options."""

@@ -4,10 +4,11 @@ import guards_algebra
 import guards_layers
 import guards_products
 import guards_shapes
+import guards_spelling
 import pytest
 from pass_guards import GuardTable, problem_of
 
-FILES = (guards_algebra, guards_layers, guards_products, guards_shapes)
+FILES = (guards_algebra, guards_layers, guards_products, guards_shapes, guards_spelling)
 TABLES: tuple[GuardTable, ...] = tuple(table for file in FILES for table in file.TABLES)
 
 

@@ -41,6 +41,7 @@ BEFORE = {
     "outline-compiler-functions": f"{PARTITIONS},inline",
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": "fuse-ops",
+    "recognize-bias-add": "canonicalize-ops",
     "fuse-composites": "recognize-operators{composites=true attention=true}",
 }
 """What makes programs in which a pass finds something to do."""
@@ -60,12 +61,15 @@ MATRICES |= {"fuse-composites", "recognize-operators", "sink-reshape"}
 """The passes on what a theme has: most of their programs are of it."""
 UNCHANGED = {
     "dynamic-to-static",
+    "eta-expand",
+    "flatten-atrous-conv",
     "infer-type",
     "legalize-quantized-products",
     "remove-unused-functions",
+    "to-basic-block-normal-form",
 }
 """The passes that find nothing to do in these programs."""
-AGAIN = {"cpu-pipeline", "fuse-composites", "outline-default-regions"}
+AGAIN = {"cpu-pipeline", "fuse-composites", "outline-default-regions", "to-a-normal-form"}
 """The passes that may find something to do in what they leave."""
 FINITE = {
     "cpu-pipeline",
