@@ -54,6 +54,18 @@ def _to_basic_block_normal_form() -> type[ModulePass]:
     return ToBasicBlockNormalFormPass
 
 
+def _split_args() -> type[ModulePass]:
+    from xrelay.transforms.canonical.split_args import SplitArgsPass
+
+    return SplitArgsPass
+
+
+def _annotate_used_memory() -> type[ModulePass]:
+    from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
+
+    return AnnotateUsedMemoryPass
+
+
 def _alter_op_layout() -> type[ModulePass]:
     from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 
@@ -298,6 +310,8 @@ XRELAY_UNIVERSE = Universe(
         "eta-expand": _eta_expand,
         "to-a-normal-form": _to_a_normal_form,
         "to-basic-block-normal-form": _to_basic_block_normal_form,
+        "split-args": _split_args,
+        "annotate-used-memory": _annotate_used_memory,
         "alter-op-layout": _alter_op_layout,
         "apply-fusion-plan": _apply_fusion_plan,
         "annotate-target": _annotate_target,

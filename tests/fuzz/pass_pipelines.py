@@ -96,6 +96,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "partition-graph": {"bind-constants": FLAG},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG},
+    "split-args": {"max-function-args": (3, 4, 8)},
     "simplify-inference": {"keep-norms": FLAG},
 }
 """What the options of passes are drawn from. (Signed zeros are ignored only where one asks for it.)"""

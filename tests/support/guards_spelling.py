@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from guards_layers import FLOATS, NHWC, bias, conv, dense, layers, plus, unary
-from pass_guards import GuardTable
+from pass_guards import GuardGraph, GuardTable
 
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.nn.space import BatchToSpaceNDOp, SpaceToBatchNDOp
+from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.tensor.unary import ErfOp, ExpOp, LogOp, ReluOp, TanhOp
 
 DTYPES = (*FLOATS, "int8", "uint8", "int32")
@@ -106,4 +108,24 @@ ATROUS.keeps(
 ATROUS.keeps("phases used again", layers(X, split(TWO, PADS), K33, join(TWO, CROPS), again=0))
 ATROUS.keeps("results used again", layers(X, split(TWO, PADS), K33, join(TWO, CROPS), again=1))
 
-TABLES = (BIASES, VECTORS, FAST, ATROUS)
+SPLIT = GuardTable("split-args{max-function-args=3}")
+
+
+def joined(count: int, axis: int, dtype: str = "float32"):
+    """A join of so many parameters, of 0, 1, … elements along its axis."""
+
+    def build(g: GuardGraph) -> None:
+        shapes = [(2, length) if axis == -1 else (length, 2) for length in range(count)]
+        fields = [g.x(*shape, dtype=dtype) for shape in shapes]
+        g.show(ConcatenateOp(g.op(TupleOp(fields)), axis=axis))
+
+    return build
+
+
+for dtype in DTYPES:
+    SPLIT.changes(f"one more than fit {dtype}", joined(3, 0, dtype))
+SPLIT.keeps("as many as fit", joined(2, 0))
+SPLIT.keeps("one", joined(1, 0))
+SPLIT.changes("on three levels", joined(7, -1))
+
+TABLES = (BIASES, VECTORS, FAST, ATROUS, SPLIT)

@@ -19,6 +19,7 @@ from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
 from xrelay.transforms.canonical.fast_math import FastMathPass
 from xrelay.transforms.canonical.flatten_atrous_conv import FlattenAtrousConvPass
+from xrelay.transforms.canonical.split_args import SplitArgsPass
 from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
 from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -35,6 +36,7 @@ from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlock
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
@@ -59,6 +61,7 @@ def _annotate_target(options: Options) -> list[ModulePass]:
 
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateTarget": _annotate_target,
+    "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
     "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
@@ -85,6 +88,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     ],
     "SimplifyExpr": lambda _: [SimplifyExprPass()],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
+    "SplitArgs": lambda o: [SplitArgsPass(o["max_function_args"])],
     "ToANormalForm": lambda _: [ToANormalFormPass()],
     "ToBasicBlockNormalForm": lambda _: [ToBasicBlockNormalFormPass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],

@@ -66,6 +66,7 @@ UNCHANGED = {
     "infer-type",
     "legalize-quantized-products",
     "remove-unused-functions",
+    "split-args",
     "to-basic-block-normal-form",
 }
 """The passes that find nothing to do in these programs."""
