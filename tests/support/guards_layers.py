@@ -274,7 +274,7 @@ FORWARD.keeps("a weight is scaled", lambda g: two_users(g, weight=True))
 
 # -- fold-explicit-padding
 
-PADS = GuardTable("fold-explicit-padding", units=16)
+PADS = GuardTable("fold-explicit-padding", units=16, expects="-nn.pad")
 LOWEST = {
     "float16": -np.inf,
     "float32": -np.inf,
@@ -344,7 +344,10 @@ PADS.changes(
     units=64,
 )
 PADS.changes(
-    "another user of the pad", layers(IMAGE, pad(0, *RIM), conv(2, 4, 2, 3), again=0), units=64
+    "another user of the pad",
+    layers(IMAGE, pad(0, *RIM), conv(2, 4, 2, 3), again=0),
+    units=64,
+    expects="",
 )
 PADS.changes(
     "averages that count",

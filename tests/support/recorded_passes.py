@@ -5,6 +5,8 @@ import tomllib
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from isomorphism import difference
 from records import DATA, BadInput, Options, Record
@@ -96,10 +98,40 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
 """What the project runs for a recorded pass and its options."""
 
 
-def exceptions() -> dict[tuple[str, str], str]:
-    """The reasons of exceptions.toml, by pass and source."""
+CRASH = "Traceback"
+"""How a problem begins that is a crash, and never excused."""
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Why the project does not follow the original in a record."""
+
+    reason: str
+    is_read: bool
+    """Whether the texts are read and printed as others are."""
+
+
+def exceptions() -> dict[str, Excuse]:
+    """The excuses of exceptions.toml, by the places of records."""
     entries = tomllib.loads(EXCEPTIONS.read_text())["exception"]
-    return {(entry["pass"], entry["source"]): entry["reason"] for entry in entries}
+    return {
+        f"{entry['pass']}.tests.jsonl.xz:{line} {entry['source']}": Excuse(
+            entry["reason"], entry.get("read", True)
+        )
+        for entry in entries
+        for line in entry["lines"]
+    }
+
+
+def surprise(problem: str | None, *lists: tuple[Path, bool]) -> str | None:
+    """
+    What is wrong with how a record ends, if some files may list it as one that does not agree: a
+    problem that none lists, a crash, or a line that is not needed.
+    """
+    listing = [path.name for path, is_listed in lists if is_listed]
+    if problem is None:
+        return f"agrees now, remove it from {' and '.join(listing)}" if listing else None
+    return None if listing and not problem.startswith(CRASH) else problem
 
 
 def known_differences() -> frozenset[str]:
