@@ -481,14 +481,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_deep(args: argparse.Namespace) -> int:
-    """`run`, with room for texts, in which regions nest as deep as anyone likes."""
-    model = getattr(args, "model", None)
-    if model is None:
+    """`run`, with room for programs, in which regions nest as deep as anyone likes."""
+    if getattr(args, "model", None) is None:
         return run(args)
-    from xrelay.deep import TooDeepError, with_room_for
+    from xrelay.deep import TooDeepError, with_room
 
     try:
-        return with_room_for(model, lambda: run(args))
+        return with_room(lambda: run(args))
     except TooDeepError as error:
         raise CommandFailed(str(error), FAILED) from error
 
