@@ -21,7 +21,12 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 from xdsl.utils.hints import isa
 
 from xrelay import deep
-from xrelay.analysis.facts.program_size import expanded_size, program_size, types_of
+from xrelay.analysis.facts.program_size import (
+    check_leaves,
+    expanded_size,
+    program_size,
+    types_of,
+)
 from xrelay.analysis.facts.verification import verify_program
 from xrelay.analysis.facts.walking import walk
 from xrelay.collector import collector_paused
@@ -89,6 +94,7 @@ def read_model(
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
     module, name = _module_of(model, shapes, limits)
+    check_leaves(module)
     size = expanded_size(module)
     excess = limits.nodes_excess(size.operations)
     if excess is not None:

@@ -37,7 +37,7 @@ from xrelay.tools.errors import (
 )
 from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.weights import keep_weights
-from xrelay.transforms.rules.pass_sequence import flattened
+from xrelay.transforms.rules.pass_sequence import single_passes
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class XRelayOptMain(xDSLOptMain):
         except (ValueError, ArgSpecParseError) as error:
             raise CommandFailed(f"-p is '{self.args.passes}': {error}", BAD_INPUT) from error
         # What is printed, timed and verified between passes is so between the steps of a sequence.
-        self.pipeline = replace(self.pipeline, passes=flattened(self.pipeline.passes))
+        self.pipeline = replace(self.pipeline, passes=single_passes(self.pipeline.passes))
         if self.pipeline.callback is not None:
             self.check = self.pipeline.callback
             self.pipeline = replace(self.pipeline, callback=self.between_passes)

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation
 from xrelay.analysis.facts.call_graph import CallGraph, symbols_in
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import ConstantOp, stored_bytes
-from xrelay.dialects.shapes import tuple_depth
+from xrelay.dialects.shapes import leaf_count, tuple_depth
 
 
 class ProgramSize(NamedTuple):
@@ -69,6 +69,15 @@ def types_of(scope: Operation) -> Iterator[Attribute]:
             yield from op.function_type.inputs.data
             yield from op.function_type.outputs.data
         yield from op.result_types
+
+
+def check_leaves(module: ModuleOp) -> None:
+    """
+    Raises DiagnosticException for a type of more tensors than a program may have: printed it is as long, and
+    of tuples of shared tuples it takes a few lines.
+    """
+    for type_ in types_of(module):
+        leaf_count(type_)
 
 
 def _expanded(scope: Operation, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
