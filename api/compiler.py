@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 from xdsl.utils.hints import isa
 
 from xrelay import deep
+from xrelay.analysis.facts.dominance import check_dominance
 from xrelay.analysis.facts.program_size import (
     check_leaves,
     expanded_size,
@@ -29,6 +30,7 @@ from xrelay.analysis.facts.program_size import (
 )
 from xrelay.analysis.facts.verification import verify_program
 from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
 from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
@@ -311,12 +313,16 @@ def run_passes(
     Runs passes on a module, in place. Raises DiagnosticException when it, or a constant that a pass
     is about to compute, outgrows `limits`.
     """
+    check_dominance(module)
     ctx = context()
     for each in passes:
         progress(each.name)
         if isinstance(each, FoldingPass):
             each = replace(each, limit=limits.max_bytes)
-        each.apply(ctx, module)
+        if isinstance(each, RelayPass):
+            each.rewrite(module)  # What passes leave is in order: it was checked when it came in.
+        else:
+            each.apply(ctx, module)
         require_limits(module, limits)
 
 
