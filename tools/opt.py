@@ -36,6 +36,7 @@ from xrelay.tools.errors import (
     run_command,
 )
 from xrelay.tools.interruption import until_interrupted
+from xrelay.tools.parser import fail_where_full
 from xrelay.tools.weights import keep_weights
 from xrelay.transforms.rules.pass_sequence import single_passes
 
@@ -65,6 +66,7 @@ class XRelayOptMain(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
+        fail_where_full(arg_parser)
         add_instruments(arg_parser)
 
     def register_all_frontends(self) -> None:
