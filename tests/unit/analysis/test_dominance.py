@@ -20,8 +20,9 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.dominance import DominanceError, check_dominance
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.compiler import context, parse_program, read_model
+from xrelay.compiler import context, parse_program, read_model, run_passes
 from xrelay.tools.universe import XRELAY_UNIVERSE
+from xrelay.transforms.cpu_pipeline import cpu_pipeline
 
 Command = Callable[..., Any]
 
@@ -168,6 +169,25 @@ def test_one_rule_for_all_passes():
     for each in relay_passes():
         assert issubclass(each, RelayPass), f"{each.name} does not check what comes in"
         assert "apply" not in vars(each), f"{each.name} has rules of its own"
+
+
+def test_a_pipeline_asks_once(monkeypatch: pytest.MonkeyPatch):
+    asked: list[ModuleOp] = []
+
+    def note(module: ModuleOp) -> None:
+        asked.append(module)
+        check_dominance(module)
+
+    monkeypatch.setattr("xrelay.compiler.check_dominance", note)
+    monkeypatch.setattr("xrelay.analysis.relay_pass.check_dominance", note)
+    module = parse_program(
+        f"func.func @main(%x: {T}) -> {T} {{ func.return %x : {T} }}".encode(), "p", context()
+    )
+    run_passes(module, cpu_pipeline(4))
+    assert asked == [module]
+    for text, message in INVALID.values():
+        with pytest.raises(DominanceError, match=re.escape(message)):
+            run_passes(Parser(context(), text).parse_module(), cpu_pipeline(4))
 
 
 def test_order_is_free_in_graphs_and_where_nothing_leads():

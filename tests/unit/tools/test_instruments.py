@@ -38,7 +38,7 @@ from xrelay.tools.opt import XRelayOptMain
 from xrelay.tools.semantics import KINDS, KnownValues, input_of, is_same
 from xrelay.transforms.cpu_pipeline import CpuPipelinePass, cpu_pipeline
 from xrelay.transforms.fuse_ops import FuseOpsPass
-from xrelay.transforms.rules.pass_sequence import flattened
+from xrelay.transforms.rules.pass_sequence import single_passes
 
 Command = Callable[..., Any]
 EXAMPLE = Path(__file__).parents[1] / "data" / "view.mlir"
@@ -368,7 +368,7 @@ def test_timing_names_the_steps_of_the_pipeline(opt_cmd: Command, path: Path) ->
     result = opt_cmd(path, "-p", "cpu-pipeline", "--timing")
     names = [row[0] for row in rows(result.err)]
     assert names == [*(each.name for each in cpu_pipeline()), "all"]
-    assert flattened([CpuPipelinePass(4)]) == cpu_pipeline(4)
+    assert single_passes([CpuPipelinePass(4)]) == cpu_pipeline(4)
 
 
 def test_without_passes(opt_cmd: Command, path: Path) -> None:

@@ -88,6 +88,7 @@ def test_a_compiled_model_runs_without_the_compiler(folder: Path) -> None:
         ("xrelay run missing.onnx", "2>&-", 2, None),
         ("xrelay-opt add.mlir", ">&-", 2, "cannot write: Bad file descriptor"),
         ("xrelay-opt add.mlir", ">/dev/full", 2, "cannot write: No space left on device"),
+        ("xrelay-opt --help", ">/dev/full", 2, "No space left on device"),
         ("xrelay-opt", "<&-", 2, "Bad file descriptor"),
         ("xrelay-opt", "<&- >&- 2>&-", 2, None),
     ],

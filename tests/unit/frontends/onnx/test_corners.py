@@ -3,10 +3,13 @@ Infinities, NaN, empty tensors and numbers out of range: operators where engines
 onnxruntime; where this differs from what docs/onnx.md says, against the numbers themselves.
 """
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 from onnx_models import Array, by_import, by_onnxruntime, check, longs, one_node
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
@@ -301,3 +304,41 @@ def test_powers_with_exponents_that_floats_do_not_hold(constant: bool):
         require_same("Pow", [base], [exponents])
     else:
         require_same("Pow", [base, exponents], [])
+
+
+WIDER = [
+    (("float16", "float32"), (2049, -2049, 1e-8, -1e-8, 1e5)),
+    (("float16", "float64"), (2**24 + 1, 1e-46, 1e39)),
+    (("float32", "float64"), (2**24 + 1, 1e-46, -1e-46, 1e39)),
+    (("float16", "int32"), (2**24 + 1, 2**11 + 1)),
+]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(("dtypes", "powers"), WIDER)
+def test_powers_with_exponents_of_a_wider_type(dtypes: tuple[str, str], powers: Sequence[float]):
+    bases = np.array([-INF, -2, -1, -0.5, -0.0, 0, 0.5, 1, 2, INF, NAN], dtypes[0])
+    for power in powers:
+        exponent = np.array(power, dtypes[1])
+        require_same("Pow", [bases], [exponent])
+        require_same("Pow", [bases, exponent], [])
+
+
+@pytest.mark.parametrize("wide", ["float16", "float32", "float64"])
+def test_powers_of_integers_with_fractions(wide: str):
+    """Where onnxruntime's results have integers."""
+    exponents = np.array([0, 1, 2, 3, 0.5, -1, 9], wide)
+    for base in (np.array([4], np.int32), np.array([9], np.int64)):
+        require_same("Pow", [base, exponents], [])
+
+
+def test_constants_convert_as_computed_numbers_do():
+    """Integers saturate, what is too large for a floating-point type is infinite; without a warning."""
+    numbers = np.array([300, -1, 127.5, 2**31, -(2**63), 2**63, 1e6, INF, NAN])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for code in (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT64, TensorProto.FLOAT16):
+            for data in (numbers, *map(np.array, numbers)):
+                (computed,) = by_import(one_node("Cast", [data], to=code), [data])
+                (known,) = by_import(one_node("Cast", [], [data], to=code), [])
+                np.testing.assert_array_equal(known, computed)

@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 import xrelay
+from xrelay.analysis.facts.program_size import expanded_size
 from xrelay.compiler import context, parse_program
-from xrelay.deep import with_deep_stack
+from xrelay.deep import MOST_CALLS, with_deep_stack, with_room
 from xrelay.dialects.core.functional import LetOp
 from xrelay.frontends.relay_text import RelayTextError, print_relay_text, read_relay_text
 from xrelay.options import CompileError
@@ -111,7 +112,7 @@ def tuples(folder: Path, depth: int) -> Path:
 
 
 def test_tuples_in_tuples_have_code(tmp_path: Path):
-    # Deeper than calls go in the caller's thread.
+    # Deeper than calls go in the caller's thread, which tries first.
     model = xrelay.compile(tuples(tmp_path, 1000), cache=False, target="x86-64")
     x = np.arange(2, dtype=np.float32)
     (result,) = model.run({"x": x, "c": np.array(True)}).values()
@@ -169,6 +170,66 @@ def test_programs_nest_deeply_in_mlir_text(tmp_path: Path, capsys: pytest.Captur
     module = with_deep_stack(lambda: parse_program(path.read_bytes(), "deep", context()))
     with pytest.raises(DiagnosticException, match="the code generator takes no control flow"):
         xrelay.compile(module)
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch):
+    """Nothing may start a thread with a deep stack, or raise the limit of calls."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("an ordinary program was given a deep stack")
+
+    monkeypatch.setattr("xrelay.deep._run", refuse)
+    monkeypatch.setattr("sys.setrecursionlimit", refuse)
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_ordinary_programs_need_no_deep_stack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    x = np.arange(2, dtype=np.float32)
+    path = tuples(tmp_path, 20)
+    model = xrelay.compile(path, cache=False, target="x86-64")
+    (result,) = model.run({"x": x, "c": np.array(True)}).values()
+    np.testing.assert_array_equal(result, x)
+    text = mlir(10)
+    (tmp_path / "branches.mlir").write_text(text)
+    module = parse_program(text.encode(), "text", context())
+    for program in (module, tmp_path / "branches.mlir"):
+        with pytest.raises(DiagnosticException, match="the code generator takes no control flow"):
+            xrelay.compile(program)
+    assert opt.main([str(tmp_path / "branches.mlir"), "-p", "infer-type"]) == 0
+    assert capsys.readouterr().out.count("scf.if") == 10
+
+
+def test_a_program_is_begun_once_more_on_a_deep_stack():
+    limit, limits = sys.getrecursionlimit(), list[int]()
+
+    def levels(count: int) -> int:
+        return 1 + levels(count - 1) if count else 0
+
+    def work() -> int:
+        limits.append(sys.getrecursionlimit())
+        return levels(5 * limit)
+
+    assert with_room(work) == 5 * limit
+    assert limits == [limit, MOST_CALLS]
+    assert sys.getrecursionlimit() == limit
+
+
+def test_calls_become_nesting():
+    """Each function has the call of the next one in a branch; inlined they nest."""
+    functions = [
+        f"func.func @f{i}(%x: tensor<2xf32>, %c: i1) -> tensor<2xf32> {{\n"
+        "%r = scf.if %c -> (tensor<2xf32>) {\n"
+        f"%y = func.call @f{i + 1}(%x, %c) : (tensor<2xf32>, i1) -> tensor<2xf32>\n"
+        "scf.yield %y : tensor<2xf32>\n} else { scf.yield %x : tensor<2xf32> }\n"
+        "func.return %r : tensor<2xf32>\n}"
+        for i in range(100)
+    ]
+    text = "\n".join([*functions, mlir(1).replace("@main", "@f100")])
+    size = expanded_size(parse_program(text.encode(), "text", context()))
+    assert size.levels == 102
 
 
 def test_text_that_nests_too_deeply_is_refused(
