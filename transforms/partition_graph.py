@@ -38,6 +38,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.walking import walk
@@ -287,9 +288,10 @@ class PartitionGraphPass(RelayPass):
             )
         ).rewrite_module(op)
         partitions: dict[Operation, Partition] = {}
+        effects = Effects()
         for each in walk(op):
             if isinstance(each, func.FuncOp):
-                partition = plan_partition(each)
+                partition = plan_partition(each, effects)
                 if partition.regions or partition.dead:
                     partitions[each] = partition
         outline = OutlineRegions(

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import func
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from xrelay.analysis.facts.dependencies import Effects
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import in_evaluation_order
 from xrelay.analysis.partition.compilers import DEFAULT, Targets
 from xrelay.dialects.base import RelayOp
@@ -91,11 +91,11 @@ class _Walk:
     """The walk over one function."""
 
     targets: Targets
+    effects: Effects
     non_call_ops: bool
     plan: AnnotationPlan = field(default_factory=AnnotationPlan)
     known: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """The compilers of values that are computed in a region."""
-    effects: Effects = field(default_factory=Effects)
 
     def visit(self, op: Operation) -> None:
         match op:
@@ -180,10 +180,10 @@ def _is_taken(op: Operation) -> bool:
 
 
 def plan_annotation(
-    function: func.FuncOp, targets: Targets, *, non_call_ops: bool = True
+    function: func.FuncOp, targets: Targets, effects: Effects, *, non_call_ops: bool = True
 ) -> AnnotationPlan:
-    """The annotations of a function for some compilers."""
-    walk = _Walk(targets, non_call_ops)
+    """The annotations of a function for some compilers. `effects` are those of the program."""
+    walk = _Walk(targets, effects, non_call_ops)
     for op in in_evaluation_order(function):
         walk.visit(op)
     return walk.plan

@@ -15,6 +15,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.partition.annotation import plan_annotation
 from xrelay.analysis.partition.compilers import DEFAULT, No, Targets, Yes
 from xrelay.analysis.partition.region_merging import MergePlan, plan_merge
@@ -55,7 +56,7 @@ def annotated(program: RandomProgram, chosen: list[str], non_call: bool) -> dict
     targets = Targets({name: supports(name) for name in COMPILERS})
     for function in program.module.ops:
         assert isinstance(function, func.FuncOp)
-        annotate(function, plan_annotation(function, targets, non_call_ops=non_call))
+        annotate(function, plan_annotation(function, targets, Effects(), non_call_ops=non_call))
     program.module.verify()
     return taken
 
@@ -232,7 +233,7 @@ def check_merging(program: RandomProgram, chosen: list[str], non_call: bool) -> 
     """In a program without branches."""
     annotated(program, chosen, non_call)
     before = needs(program.main)
-    plan = plan_merge(program.main)
+    plan = plan_merge(program.main, Effects())
     assert {frozenset(region.ops) for region in plan.regions.regions} == set(
         regions_of(program.main)
     )
@@ -271,7 +272,7 @@ def test_merged_regions_are_those_of_the_plan(
 ) -> None:
     """In programs with branches, too: no circle, and nothing is left to merge."""
     annotated(program, chosen, non_call)
-    plan = plan_merge(program.main, speculate=speculate)
+    plan = plan_merge(program.main, Effects(), speculate=speculate)
     merged: dict[object, set[Operation]] = {}
     for region, into in plan.merged.items():
         merged.setdefault(into, set()).update(region.ops)

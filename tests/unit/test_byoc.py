@@ -13,6 +13,7 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.partition.compiler_regions import compiler_regions
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler, No, Yes
 from xrelay.analysis.partition.region_merging import plan_merge
@@ -87,7 +88,7 @@ def test_decisions_are_explained():
     # abs, then tanh for nobody and another abs, then their sum.
     module = built([("abs", 0, 0), ("tanh", 3, 0), ("abs", 3, 0), ("add", 5, 4)])
     AnnotateTargetPass(("a",), operators=("a:add", "a:abs")).apply(context(), module)
-    plan = plan_merge(main_of(module))
+    plan = plan_merge(main_of(module), Effects())
     assert list(map(str, plan.decisions)) == [
         "region 0 becomes part of region 2",
         "regions 2 and 3 stay apart: region 1 of compiler 'default' in @main lies between them",
@@ -97,7 +98,7 @@ def test_decisions_are_explained():
 def test_regions_of_the_diamond():
     module = built([("abs", 0, 0), ("tanh", 3, 0), ("nn.relu", 3, 0), ("add", 5, 4)])
     AnnotateTargetPass(("a",), operators=("a:add", "a:abs", "a:nn.relu")).apply(context(), module)
-    regions = compiler_regions(main_of(module)).regions
+    regions = compiler_regions(main_of(module), Effects()).regions
     found = [
         (
             region.compiler,
@@ -114,7 +115,7 @@ def test_regions_of_the_diamond():
         ("a", ["add"], 2, 1),
     ]
     MergeCompilerRegionsPass().apply(context(), module)
-    merged = compiler_regions(main_of(module)).regions
+    merged = compiler_regions(main_of(module), Effects()).regions
     assert sorted(len(region.inputs) for region in merged) == [1, 1, 2]
 
 
@@ -135,7 +136,7 @@ def test_a_compiler_asks_for_types():
     REGISTRY.register(Compiler("typed", supports))
     module = built([("add", 0, 1), ("abs", 3, 0)])
     AnnotateTargetPass(("typed",)).apply(context(), module)
-    regions = compiler_regions(main_of(module)).regions
+    regions = compiler_regions(main_of(module), Effects()).regions
     assert [region.compiler for region in regions] == ["typed", "default"]
 
 
