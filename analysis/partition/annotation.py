@@ -12,6 +12,7 @@ Which operands of a function get `compiler_begin` and `compiler_end`, and for wh
 - Operators, calls and composites have a target of their own. With `non_call_ops` tuples, projections and
   references take the common target of their operands, `default` where these differ. What has no
   operands, constants and parameters need no `compiler_end`.
+- What a `let` binds leaves its region and enters one that has nothing else in it: `compiler_regions` takes it for none.
 - What is not Relay's own (other dialects, terminators, control flow) is outside of all regions:
   its operands only leave.
 - Operands that begin a region of another compiler than `default` are kept, and so is an operator whose

@@ -11,10 +11,13 @@ region with the next number; any other operation joins the region of its first o
 and the regions of its other operands become part of it, their inputs and outputs behind its own. What
 only uses ends, parameters and the like is in no region.
 
+A `let` is in no region either: it is a name for a value that has left its region. `annotate-target` puts a begin in
+front of it, as Relay does, which begins nothing.
+
 The walk visits every use once, and regions are joined in constant time.
 
 Source: Relay's AnnotatedRegionSet, which searches all regions for an operation, does not compare the
-compilers of regions that it joins, and crashes on other malformed annotations.
+compilers of regions that it joins, and crashes on other malformed annotations and on `let`.
 """
 
 from collections.abc import Iterator
@@ -31,7 +34,7 @@ from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import described
 from xrelay.analysis.facts.nesting import Nesting
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
-from xrelay.dialects.core.functional import ApplyOp
+from xrelay.dialects.core.functional import ApplyOp, LetOp
 
 
 @dataclass(eq=False)
@@ -83,6 +86,12 @@ def source_of(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, CompilerAnnotationOp):
         value = value.owner.data
     return value
+
+
+def enters_let(begin: CompilerBeginOp) -> bool:
+    """Whether a begin stands in front of `let`s only, and so begins no region."""
+    users = [use.operation for use in begin.result.uses]
+    return bool(users) and all(isinstance(user, LetOp) for user in users)
 
 
 def outside_operands(op: Operation) -> Iterator[SSAValue]:
@@ -146,10 +155,13 @@ class _Creator:
         match op:
             case CompilerBeginOp():
                 self.refuse_open(op)
-                self.part_of[op] = _Part(self.count, op.compiler.data, (op, op))
-                self.count += 1
+                if not enters_let(op):
+                    self.part_of[op] = _Part(self.count, op.compiler.data, (op, op))
+                    self.count += 1
             case CompilerEndOp():
                 self.end(op)
+            case LetOp():
+                self.refuse_open(op)
             case _ if op.has_trait(IsTerminator):
                 # Those of blocks inside of an operation count as its operands.
                 if op.parent_op() is self.function:

@@ -154,9 +154,14 @@ def _moves_along(op: Operation, of: Mapping[Operation, object]) -> bool:
     return False
 
 
-def _place(region: CompilerRegion, found: CompilerRegionSet, nesting: Nesting) -> PartitionedRegion:
-    """A region and the block where it can be computed."""
-    home = region.home(nesting)
+def _check_place(
+    region: CompilerRegion,
+    homes: Mapping[CompilerRegion, Block],
+    found: CompilerRegionSet,
+    nesting: Nesting,
+) -> None:
+    """Refuses a region that cannot be computed in its outermost block."""
+    home = homes[region]
     for op in region.ops:
         _check_captures(op, region, found.of, nesting)
         if op.parent is home or _moves_along(op, found.of):
@@ -172,14 +177,15 @@ def _place(region: CompilerRegion, found: CompilerRegionSet, nesting: Nesting) -
                 f"{described(op)} of {region} has effects and is in a branch, outside of which "
                 "other operations of the region are"
             )
-        if isinstance(op, CompilerBeginOp) and not nesting.encloses(
-            block_of(source_of(op.data)), home
-        ):
+        if not isinstance(op, CompilerBeginOp):
+            continue
+        source = source_of(op.data)
+        maker = found.of.get(source.owner) if isinstance(source, OpResult) else None
+        if not nesting.encloses(block_of(source) if maker is None else homes[maker], home):
             raise DiagnosticException(
                 f"{described(op)} of {region} takes a value of a branch, outside of which other "
                 "operations of the region are"
             )
-    return PartitionedRegion(region, home)
 
 
 def _check_captures(
@@ -219,6 +225,8 @@ def plan_partition(function: func.FuncOp, effects: Effects) -> Partition:
         )
     of: dict[Operation, PartitionedRegion] = {}
     nesting = Nesting.of(function)
+    homes = {region: region.home(nesting) for region in found.regions}
     for region in found.regions:
-        of.update(dict.fromkeys(region.ops, _place(region, found, nesting)))
+        _check_place(region, homes, found, nesting)
+        of.update(dict.fromkeys(region.ops, PartitionedRegion(region, homes[region])))
     return _Walk(Partition(function), found.dependencies, of).run()

@@ -15,7 +15,8 @@ Which regions of one compiler become one.
   forgotten.
 - Control flow is a node like any other, which needs what its branches need.
 - A region within a branch can be merged with one outside, by computing it before it is known
-  whether it is needed: if it has no effects and all its inputs are there.
+  whether it is needed: if it has no effects and all its inputs are there, as those are that other regions
+  compute there already.
 
 The cost is that of the edges and, for each merge that joins separate paths, of the nodes
 that wait for a user; sets of bits count as one.
@@ -29,7 +30,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -81,14 +82,16 @@ class MergePlan:
         if not isinstance(border, CompilerBeginOp) or not isinstance(end, CompilerEndOp):
             return None
         of = self.regions.of
-        return end.data if self.merged[of[border]] is self.merged[of[end]] else None
+        if border not in of or self.merged[of[border]] is not self.merged[of[end]]:
+            return None
+        return end.data
 
 
 class _Input(NamedTuple):
     """What enters a region. Those from inner blocks are less than those from blocks around them."""
 
     height: int
-    """How many blocks are around the value, as a negative number."""
+    """How many blocks are around the value, as a negative number; it may have come further out since."""
     number: int
     """Which of all inputs it is."""
     begin: CompilerBeginOp
@@ -190,9 +193,8 @@ class _Merger:
         effects = self.regions.dependencies.effects
         node.fixed = next((op for op in region.ops if effects.keeps_place(op)), None)
         for number, begin in enumerate(region.inputs):
-            source = source_of(begin.data)
-            height = -self.nesting.depths[block_of(source)]
-            node.inputs.append(_Input(height, self.inputs + number, begin, source))
+            height = -self.nesting.depths[block_of(begin.data)]
+            node.inputs.append(_Input(height, self.inputs + number, begin, source_of(begin.data)))
         self.inputs += len(region.inputs)
         heapify(node.inputs)
         return node
@@ -328,10 +330,19 @@ class _Merger:
     def innermost_input(self, node: _Node) -> _Input | None:
         """What enters a region from the innermost block."""
         while node.inputs:
-            source = node.inputs[0].source
-            if not isinstance(source, OpResult) or _found(self.nodes[source.op]) is not node:
-                return node.inputs[0]
-            heappop(node.inputs)  # The region has taken in what computes it.
+            entry = node.inputs[0]
+            maker = (
+                _found(self.nodes[entry.source.op]) if isinstance(entry.source, OpResult) else None
+            )
+            if maker is node:
+                heappop(node.inputs)
+                continue
+            # A region that has merged with one further out is computed there.
+            place = block_of(entry.source) if maker is None or maker.home is None else maker.home
+            height = -self.nesting.depths[place]
+            if height == entry.height:
+                return entry
+            heapreplace(node.inputs, entry._replace(height=height))
         return None
 
 
