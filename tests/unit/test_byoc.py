@@ -119,6 +119,31 @@ def test_regions_of_the_diamond():
     assert sorted(len(region.inputs) for region in merged) == [1, 1, 2]
 
 
+IN_A_BRANCH = """
+func.func @main(%c: i1, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %r = scf.if %c -> (tensor<2xf32>) {
+    %b0 = relay.annotation.compiler_begin %x compiler "a" : (tensor<2xf32>) -> tensor<2xf32>
+    %0 = relay.exp %b0 : (tensor<2xf32>) -> tensor<2xf32>
+    %e0 = relay.annotation.compiler_end %0 compiler "a" : (tensor<2xf32>) -> tensor<2xf32>
+    %b1 = relay.annotation.compiler_begin %x compiler "b" : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = relay.tanh %b1 : (tensor<2xf32>) -> tensor<2xf32>
+    %e1 = relay.annotation.compiler_end %1 compiler "b" : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = relay.add %e1, %e0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %2 : tensor<2xf32>
+  } else {
+    scf.yield %x : tensor<2xf32>
+  }
+  func.return %r : tensor<2xf32>
+}"""
+
+
+def test_operands_are_visited_in_order_in_branches_too():
+    """As Relay visits expressions, which know no order of operations."""
+    module = Parser(context(), IN_A_BRANCH).parse_module()
+    regions = compiler_regions(main_of(module), Effects()).regions
+    assert [region.compiler for region in regions] == ["b", "a"]
+
+
 @pytest.mark.slow
 def test_long_chains():
     module = built([("abs" if i % 3 else "tanh", 2 + i, 0) for i in range(3000)])
