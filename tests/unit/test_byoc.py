@@ -144,6 +144,35 @@ def test_operands_are_visited_in_order_in_branches_too():
     assert [region.compiler for region in regions] == ["b", "a"]
 
 
+TENSOR = "tensor<2xf32>"
+
+
+@pytest.mark.parametrize(
+    ("returned", "outputs"),
+    [("2", "2"), ("02", "02"), ("12", "12"), ("012", "012"), ("102", "012"), ("201", "201")],
+)
+def test_inputs_and_outputs_of_joined_regions(returned: str, outputs: str):
+    """An operator joins the region of its first operand, and that of the second one comes behind."""
+
+    def border(kind: str, name: str, value: str) -> str:
+        return f'%{name} = relay.annotation.compiler_{kind} %{value} compiler "a" : ({TENSOR}) -> {TENSOR}'
+
+    lines = [
+        *(border("begin", "b0", "x"), f"%v0 = relay.exp %b0 : ({TENSOR}) -> {TENSOR}"),
+        *(border("begin", "b1", "x"), f"%v1 = relay.tanh %b1 : ({TENSOR}) -> {TENSOR}"),
+        f"%v2 = relay.add %v0, %v1 : ({TENSOR}, {TENSOR}) -> {TENSOR}",
+        *(border("end", f"e{each}", f"v{each}") for each in returned),
+        f"func.return {', '.join(f'%e{each}' for each in returned)} : "
+        + ", ".join(TENSOR for _ in returned),
+    ]
+    types = ", ".join(TENSOR for _ in returned)
+    text = f"func.func @main(%x: {TENSOR}) -> ({types}) {{\n" + "\n".join(lines) + "\n}"
+    module = Parser(context(), text).parse_module()
+    (region,) = compiler_regions(main_of(module), Effects()).regions
+    assert [begin.result.name_hint for begin in region.inputs] == ["b0", "b1"]
+    assert [end.result.name_hint for end in region.outputs] == [f"e{each}" for each in outputs]
+
+
 @pytest.mark.slow
 def test_long_chains():
     module = built([("abs" if i % 3 else "tanh", 2 + i, 0) for i in range(3000)])
