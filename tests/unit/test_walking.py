@@ -160,6 +160,16 @@ def branch(count: int) -> ModuleOp:
     return module
 
 
+def parts(count: int) -> ModuleOp:
+    """A tensor that is split into many parts."""
+    return read_relay_text(
+        f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({count}), float32]) {{\n'
+        f"%0 = split(%x, indices_or_sections={count}, axis=0);\n"
+        + "".join(f"%{i + 1} = %0.{i};\n" for i in range(count))
+        + f"({', '.join(f'%{i + 1}' for i in range(count))})\n}}\n"
+    )
+
+
 def partition(module: ModuleOp) -> None:
     context = Context()
     AnnotateTargetPass(("a",), operators=("a:exp",)).apply(context, module)
@@ -175,6 +185,7 @@ GROWTH: dict[str, tuple[Callable[[int], ModuleOp], Callable[[ModuleOp], None]]] 
     "verified calls": (functions, verify),
     "inlined calls": (functions, apply(InlinePass(calls=True))),
     "partitioned functions": (functions, partition),
+    "fused parts": (parts, apply(FuseOpsPass())),
     "verified constructors": (constructors, verify),
     "inferred constructors": (constructors, apply(InferTypePass())),
     "merged in a branch": (branch, apply(MergeCompilerRegionsPass())),
