@@ -13,6 +13,7 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.partition.compiler_regions import compiler_regions
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler, No, Yes
 from xrelay.analysis.partition.region_merging import plan_merge
@@ -87,7 +88,7 @@ def test_decisions_are_explained():
     # abs, then tanh for nobody and another abs, then their sum.
     module = built([("abs", 0, 0), ("tanh", 3, 0), ("abs", 3, 0), ("add", 5, 4)])
     AnnotateTargetPass(("a",), operators=("a:add", "a:abs")).apply(context(), module)
-    plan = plan_merge(main_of(module))
+    plan = plan_merge(main_of(module), Effects())
     assert list(map(str, plan.decisions)) == [
         "region 0 becomes part of region 2",
         "regions 2 and 3 stay apart: region 1 of compiler 'default' in @main lies between them",
@@ -97,7 +98,7 @@ def test_decisions_are_explained():
 def test_regions_of_the_diamond():
     module = built([("abs", 0, 0), ("tanh", 3, 0), ("nn.relu", 3, 0), ("add", 5, 4)])
     AnnotateTargetPass(("a",), operators=("a:add", "a:abs", "a:nn.relu")).apply(context(), module)
-    regions = compiler_regions(main_of(module)).regions
+    regions = compiler_regions(main_of(module), Effects()).regions
     found = [
         (
             region.compiler,
@@ -114,8 +115,62 @@ def test_regions_of_the_diamond():
         ("a", ["add"], 2, 1),
     ]
     MergeCompilerRegionsPass().apply(context(), module)
-    merged = compiler_regions(main_of(module)).regions
+    merged = compiler_regions(main_of(module), Effects()).regions
     assert sorted(len(region.inputs) for region in merged) == [1, 1, 2]
+
+
+IN_A_BRANCH = """
+func.func @main(%c: i1, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %r = scf.if %c -> (tensor<2xf32>) {
+    %b0 = relay.annotation.compiler_begin %x compiler "a" : (tensor<2xf32>) -> tensor<2xf32>
+    %0 = relay.exp %b0 : (tensor<2xf32>) -> tensor<2xf32>
+    %e0 = relay.annotation.compiler_end %0 compiler "a" : (tensor<2xf32>) -> tensor<2xf32>
+    %b1 = relay.annotation.compiler_begin %x compiler "b" : (tensor<2xf32>) -> tensor<2xf32>
+    %1 = relay.tanh %b1 : (tensor<2xf32>) -> tensor<2xf32>
+    %e1 = relay.annotation.compiler_end %1 compiler "b" : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = relay.add %e1, %e0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %2 : tensor<2xf32>
+  } else {
+    scf.yield %x : tensor<2xf32>
+  }
+  func.return %r : tensor<2xf32>
+}"""
+
+
+def test_operands_are_visited_in_order_in_branches_too():
+    """As Relay visits expressions, which know no order of operations."""
+    module = Parser(context(), IN_A_BRANCH).parse_module()
+    regions = compiler_regions(main_of(module), Effects()).regions
+    assert [region.compiler for region in regions] == ["b", "a"]
+
+
+TENSOR = "tensor<2xf32>"
+
+
+@pytest.mark.parametrize(
+    ("returned", "outputs"),
+    [("2", "2"), ("02", "02"), ("12", "12"), ("012", "012"), ("102", "012"), ("201", "201")],
+)
+def test_inputs_and_outputs_of_joined_regions(returned: str, outputs: str):
+    """An operator joins the region of its first operand, and that of the second one comes behind."""
+
+    def border(kind: str, name: str, value: str) -> str:
+        return f'%{name} = relay.annotation.compiler_{kind} %{value} compiler "a" : ({TENSOR}) -> {TENSOR}'
+
+    lines = [
+        *(border("begin", "b0", "x"), f"%v0 = relay.exp %b0 : ({TENSOR}) -> {TENSOR}"),
+        *(border("begin", "b1", "x"), f"%v1 = relay.tanh %b1 : ({TENSOR}) -> {TENSOR}"),
+        f"%v2 = relay.add %v0, %v1 : ({TENSOR}, {TENSOR}) -> {TENSOR}",
+        *(border("end", f"e{each}", f"v{each}") for each in returned),
+        f"func.return {', '.join(f'%e{each}' for each in returned)} : "
+        + ", ".join(TENSOR for _ in returned),
+    ]
+    types = ", ".join(TENSOR for _ in returned)
+    text = f"func.func @main(%x: {TENSOR}) -> ({types}) {{\n" + "\n".join(lines) + "\n}"
+    module = Parser(context(), text).parse_module()
+    (region,) = compiler_regions(main_of(module), Effects()).regions
+    assert [begin.result.name_hint for begin in region.inputs] == ["b0", "b1"]
+    assert [end.result.name_hint for end in region.outputs] == [f"e{each}" for each in outputs]
 
 
 @pytest.mark.slow
@@ -135,7 +190,7 @@ def test_a_compiler_asks_for_types():
     REGISTRY.register(Compiler("typed", supports))
     module = built([("add", 0, 1), ("abs", 3, 0)])
     AnnotateTargetPass(("typed",)).apply(context(), module)
-    regions = compiler_regions(main_of(module)).regions
+    regions = compiler_regions(main_of(module), Effects()).regions
     assert [region.compiler for region in regions] == ["typed", "default"]
 
 
