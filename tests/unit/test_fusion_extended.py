@@ -420,7 +420,7 @@ def test_a_constant_of_many_users() -> None:
 @pytest.mark.parametrize("wide", [False, True])
 def test_long_chains(wide: bool) -> None:
     """No recursion on depth, and groups of at most 256 nodes."""
-    length = 5_000 if wide else 30_000
+    length = 1_500 if wide else 6_000
     options = FusionOptions(rules="extended", max_function_args=0 if wide else 9)
     found = plan(chain(length, wide)[0], options)
     largest = max(len(found.computed(group)) for group in found.groups)
