@@ -72,6 +72,7 @@ NAMES = [f"{number}-{record.path.name}:{record.line}" for number, record in enum
 """The file and the line of the first record of each part."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS, ids=NAMES)
 def test_records(part: Sequence[Sequence[Record]]):
     with without_collection():
@@ -88,6 +89,7 @@ def test_lists_name_records():
     assert REASONS.keys() - {(record.name, record.source) for record in RECORDS} == set()
 
 
+@pytest.mark.slow
 def test_chains_are_found():
     ways: list[str] = []
     for members in families(RECORDS):

@@ -220,6 +220,7 @@ def run_case(case: TestCase) -> None:
         pytest.fail(f"skipped: {reason}")
 
 
+@pytest.mark.slow
 def test_the_real_models_are_the_nine_light_ones(cases: dict[str, type[TestCase]]) -> None:
     names = {name for name in dir(cases["OnnxBackendRealModelTest"]) if name.endswith("_cpu")}
     assert names == set(REAL_TESTS)
@@ -229,7 +230,7 @@ def test_the_real_models_are_the_nine_light_ones(cases: dict[str, type[TestCase]
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name == ONE else [pytest.mark.extensive])
+        pytest.param(name, marks=pytest.mark.slow if name == ONE else pytest.mark.extensive)
         for name in REAL_TESTS
     ],
 )
@@ -240,7 +241,8 @@ def test_real_model(cases: dict[str, type[TestCase]], name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.extensive] if i % 3 else [])
+        # The first waits for the runner, which makes all cases of ONNX.
+        pytest.param(name, marks=pytest.mark.extensive if i % 3 else pytest.mark.slow)
         for i, name in enumerate(NODE_TESTS)
     ],
 )

@@ -114,8 +114,7 @@ def test_no_function_has_too_many_arguments(seed: int, rules: str, limit: int) -
             assert sum(argument_count(type_, strides=False) for type_ in values) <= limit
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(seeds)
 def test_decisions_are_the_same_twice(seed: int) -> None:
     module, _ = random_program(seed)

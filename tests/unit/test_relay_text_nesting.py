@@ -163,9 +163,9 @@ def mlir(depth: int, inside: str = "%x") -> str:
 
 def test_programs_nest_deeply_in_mlir_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path, output = tmp_path / "deep.mlir", tmp_path / "output.mlir"
-    path.write_text(mlir(500))
+    path.write_text(mlir(250))
     assert opt.main([str(path), "-p", "infer-type", "-o", str(output)]) == 0
-    assert output.read_text().count("scf.if") == 500
+    assert output.read_text().count("scf.if") == 250
     assert cli.main(["compile", str(output), "-o", str(tmp_path / "model.so")]) == 1
     assert "the code generator takes no control flow" in capsys.readouterr().err
     module = with_deep_stack(lambda: parse_program(path.read_bytes(), "deep", context()))
