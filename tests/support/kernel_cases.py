@@ -41,7 +41,10 @@ def extensive_repeats(name: str, cases: Collection[str]) -> list[pytest.MarkDeco
 
 
 def turn(name: str, count: int) -> int:
-    """Whose turn it is, of so many, to have a case: each dtype comes to each, and other cases change nothing."""
+    """
+    Whose turn it is, of so many, to have a case. It follows from the name alone, so that other cases
+    change nothing, and a dtype does not always come to the same one.
+    """
     return crc32(name.encode()) % count
 
 
