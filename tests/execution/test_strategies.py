@@ -86,17 +86,19 @@ def test_all_implementations_are_drawn() -> None:
     assert {op.name for op in elsewhere} == {"relay.layout_transform"}
 
 
-def test_every_stride_with_padding(target: str) -> None:
-    lanes = TARGETS[target].lanes(4)
-    for implementation, groups in (("blocked", 1), ("depthwise", 5)):
-        cases = [
-            convolution(implementation, window, 5, 5, groups, lanes)
-            for pads in ((1, 0, 0, 0), (0, 2, 1, 0), (2, 1, 0, 3))
-            for strides in ((1, 2), (2, 1), (3, 3))
-            for window in [Window((9, 11), (3, 3), strides, (1, 1), pads)]
-        ]
-        problem = problems(cases, target, 2)
-        assert not problem, problem
+@pytest.mark.parametrize(
+    ("kind", "target"), in_turn([("blocked", 1), ("depthwise", 5)]), indirect=["target"]
+)
+def test_every_stride_with_padding(target: str, kind: tuple[str, int]) -> None:
+    lanes, (implementation, groups) = TARGETS[target].lanes(4), kind
+    cases = [
+        convolution(implementation, window, 5, 5, groups, lanes)
+        for pads in ((1, 0, 0, 0), (0, 2, 1, 0), (2, 1, 0, 3))
+        for strides in ((1, 2), (2, 1), (3, 3))
+        for window in [Window((9, 11), (3, 3), strides, (1, 1), pads)]
+    ]
+    problem = problems(cases, target, 2)
+    assert not problem, problem
 
 
 def convolution(
@@ -143,7 +145,12 @@ def test_images_without_elements(target: str) -> None:
         assert not problem, problem
 
 
-def test_products_in_panels(target: str) -> None:
+@pytest.mark.parametrize(
+    ("operand", "target"),
+    in_turn([(False, 1), (True, 1), (False, 3), (True, 3)]),
+    indirect=["target"],
+)
+def test_products_in_panels(target: str, operand: tuple[bool, int]) -> None:
     """Known and unknown right operands, in parts, with gaps between rows, one row, few columns."""
     shapes = (
         (DenseOp, 1, 4100, 33, True, "bias+silu", "parameter"),
@@ -155,26 +162,26 @@ def test_products_in_panels(target: str) -> None:
         (BatchMatmulOp, 7, 9, 64, False, "bias+relu", "computed"),
         (BatchMatmulOp, 7, 9, 64, True, "bias", "parameter"),
     )
-    for transposed, matrices in ((False, 1), (True, 1), (False, 3), (True, 3)):
-        cases = [
-            Case("panels", str(product), 2e-6, product.build)
-            for op, rows, depth, columns, constant, epilogue, source in shapes
-            for product in [
-                Product(
-                    op,
-                    (3, matrices),
-                    rows,
-                    depth,
-                    columns,
-                    (False, transposed or op is DenseOp),
-                    source,
-                    constant,
-                    epilogue,
-                )
-            ]
+    transposed, matrices = operand
+    cases = [
+        Case("panels", str(product), 2e-6, product.build)
+        for op, rows, depth, columns, constant, epilogue, source in shapes
+        for product in [
+            Product(
+                op,
+                (3, matrices),
+                rows,
+                depth,
+                columns,
+                (False, transposed or op is DenseOp),
+                source,
+                constant,
+                epilogue,
+            )
         ]
-        problem = problems(cases, target, 2)
-        assert not problem, problem
+    ]
+    problem = problems(cases, target, 2)
+    assert not problem, problem
 
 
 def long_rows(g: Graph, build: Callable[[Graph, SSAValue], Operation], *shape: int) -> SSAValue:
