@@ -77,6 +77,7 @@ NAMES = [f"{number}-{record.path.name}:{record.line}" for number, record in enum
 """The file and the line of the first record of each part."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS, ids=NAMES)
 def test_records(part: Sequence[Sequence[Record]]):
     with without_collection():
@@ -101,6 +102,7 @@ def test_crashes_and_excuses_that_are_not_needed_are_findings():
     assert surprise(None, listed, other) == "agrees now, remove it from known.txt"
 
 
+@pytest.mark.slow
 def test_chains_are_found():
     ways: list[str] = []
     for members in families(RECORDS):

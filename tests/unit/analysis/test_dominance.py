@@ -293,10 +293,10 @@ def test_dominators_are_those_of_xdsl(seed: int):
 def test_deep_and_long_programs():
     """Regions in regions and blocks after blocks: without recursion, and in time."""
     nested = Region(Block([TestTermOp()]))
-    for _ in range(5_000):
+    for _ in range(2_000):
         nested = Region(Block([TestOp(regions=[nested])]))
     check_dominance(TestOp(regions=[nested]))
-    blocks = [Block() for _ in range(3_000)]
+    blocks = [Block() for _ in range(1_500)]
     condition = TestOp(result_types=[i1])
     blocks[0].add_op(condition)
     for block, following in pairwise(blocks):

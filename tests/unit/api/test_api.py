@@ -54,22 +54,23 @@ def fresh_python(code: str, *arguments: object, **environment: str) -> str:
 HEAVY = ("numpy", "onnx", "llvmlite", "rich", "onnxruntime")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import xrelay; dir(xrelay)",
-        "import xrelay.tools.universe",
-        "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=[])",
-        "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'fuse-ops'])",
-        "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'defuse-ops'])",
-        "from xdsl.universe import Universe; Universe.get_multiverse().all_dialects['relay']()",
-    ],
+LIGHT = (
+    "import xrelay; dir(xrelay)",
+    "import xrelay.tools.universe",
+    "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=[])",
+    "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'fuse-ops'])",
+    "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'defuse-ops'])",
+    "from xdsl.universe import Universe; Universe.get_multiverse().all_dialects['relay']()",
 )
-def test_start_up_is_light(code: str) -> None:
+"""One after the other, in one Python."""
+
+
+def test_start_up_is_light() -> None:
     found = fresh_python(
-        f"{code}\nimport json, sys\nprint(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+        f"import json, sys\nfound = {{}}\nfor code in {LIGHT}:\n    exec(code)\n"
+        f"    found[code] = [m for m in {HEAVY} if m in sys.modules]\nprint(json.dumps(found))"
     )
-    assert json.loads(found) == []
+    assert json.loads(found) == {code: [] for code in LIGHT}
 
 
 def test_import_of_the_package_loads_nothing_else() -> None:
@@ -231,10 +232,10 @@ def test_a_named_target_never_looks_at_the_host(
 # -- run ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def conv(folder: Path) -> xrelay.Model:
+@pytest.fixture(scope="module")
+def conv(conv_file: Path) -> xrelay.Model:
     """The model of conv.onnx."""
-    return xrelay.compile(folder / "conv.onnx")
+    return xrelay.compile(conv_file)
 
 
 class Unreadable:
@@ -656,14 +657,19 @@ def test_models_that_are_none(
         xrelay.compile(model, cache=cache)
 
 
-@pytest.mark.parametrize("runs", [0, -1, 2**70, 1.5, "3", True, None, np.zeros(2)])
-def test_numbers_of_runs_that_are_none(model_of: MakeModel, runs: Any) -> None:
+@pytest.fixture(scope="module")
+def profiled(model_of: MakeModel) -> xrelay.Model:
+    """y = -x, compiled for profiling."""
     nodes = [helper.make_node("Neg", ["x"], ["y"])]
-    model = xrelay.compile(model_of(nodes, {"x": (np.float32, [4])}, ["y"]), profile=True)
+    return xrelay.compile(model_of(nodes, {"x": (np.float32, [4])}, ["y"]), profile=True)
+
+
+@pytest.mark.parametrize("runs", [0, -1, 2**70, 1.5, "3", True, None, np.zeros(2)])
+def test_numbers_of_runs_that_are_none(profiled: xrelay.Model, runs: Any) -> None:
     with pytest.raises(
         xrelay.ModelError, match="^runs is .*, expected (a whole number|1 to 1000000)"
     ):
-        model.profile({"x": np.zeros(4, np.float32)}, runs)
+        profiled.profile({"x": np.zeros(4, np.float32)}, runs)
 
 
 def test_what_export_does_not_take(folder: Path) -> None:

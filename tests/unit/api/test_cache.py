@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,6 +64,25 @@ def entries(place: Path) -> list[Path]:
     return sorted(path for path in paths if not path.name.startswith("host-"))
 
 
+@pytest.fixture(scope="module")
+def filled(conv_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a cache in which conv.onnx is."""
+    folder = tmp_path_factory.mktemp("cache") / "xrelay"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XRELAY_CACHE_DIR", str(folder))
+        patch.setenv("XRELAY_CACHE_SIZE", "1G")
+        xrelay.compile(conv_file)
+    return folder
+
+
+@pytest.fixture
+def entry(filled: Path, place: Path) -> Path:
+    """What the cache has of conv.onnx."""
+    shutil.copytree(filled, place)
+    (entry,) = entries(place)
+    return entry
+
+
 def test_second_compilation_is_a_load(folder: Path, place: Path, messages: Messages) -> None:
     first = xrelay.compile(folder / "conv.onnx")
     assert "stored as" in messages()
@@ -91,10 +111,8 @@ def test_load_imports_no_compiler(folder: Path) -> None:
         assert found == expected
 
 
-def test_weights_of_a_load_are_mapped_and_cannot_be_written(folder: Path, place: Path) -> None:
-    xrelay.compile(folder / "conv.onnx")
+def test_weights_of_a_load_are_mapped_and_cannot_be_written(folder: Path, entry: Path) -> None:
     model = xrelay.compile(folder / "conv.onnx")
-    (entry,) = entries(place)
     # Files of any name may be mapped beside it.
     assert os.fsencode(entry) in Path("/proc/self/maps").read_bytes()
     assert model._code is not None
@@ -190,10 +208,9 @@ def test_weights_beside_a_program_are_part_of_it(
 
 @pytest.mark.parametrize("position", [0, 35, 60, 300, 2000, 5000, -5000, -1, None])
 def test_damaged_entries_are_made_again(
-    folder: Path, place: Path, messages: Messages, position: int | None
+    folder: Path, entry: Path, messages: Messages, position: int | None
 ) -> None:
     expected = y_of(xrelay.compile(folder / "conv.onnx"))
-    (entry,) = entries(place)
     content = bytearray(entry.read_bytes())
     if position is None:
         del content[len(content) // 2 :]
@@ -237,10 +254,8 @@ def test_what_a_model_names_is_read_only_where_the_importer_would(
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "link to a device", "folder"])
 def test_entries_that_are_no_files(
-    folder: Path, place: Path, kind: str, messages: Messages
+    folder: Path, entry: Path, kind: str, messages: Messages
 ) -> None:
-    xrelay.compile(folder / "conv.onnx")
-    (entry,) = entries(place)
     entry.unlink()
     match kind:
         case "pipe":
@@ -265,10 +280,8 @@ def test_entries_that_are_no_files(
 
 @pytest.mark.parametrize("content", [b"", b"x", bytes(100_000)])
 def test_foreign_files_in_place_of_entries(
-    folder: Path, place: Path, content: bytes, messages: Messages
+    folder: Path, entry: Path, content: bytes, messages: Messages
 ) -> None:
-    xrelay.compile(folder / "conv.onnx")
-    (entry,) = entries(place)
     entry.write_bytes(content)
     messages()
     xrelay.compile(folder / "conv.onnx")
@@ -425,10 +438,8 @@ def test_home_in_the_name_of_the_folder(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_entries_that_others_may_write_are_not_used(
-    folder: Path, place: Path, messages: Messages
+    folder: Path, entry: Path, messages: Messages
 ) -> None:
-    xrelay.compile(folder / "conv.onnx")
-    (entry,) = entries(place)
     assert entry.stat().st_mode & 0o777 == 0o600
     entry.chmod(0o666)
     messages()

@@ -532,10 +532,10 @@ def test_300_operators():
 @pytest.mark.slow
 def test_long_chain():
     """Nothing recurses over the graph."""
-    block = chain(100_000).block
-    for opt_level, functions in ((0, 100_000), (2, 391)):
+    block = chain(20_000).block
+    for opt_level, functions in ((0, 20_000), (2, 79)):
         groups = sizes(plan_fusion(block, FusionOptions(opt_level)))
-        assert sum(groups) == 100_000
+        assert sum(groups) == 20_000
         assert len(groups) == functions
 
 
@@ -544,7 +544,7 @@ def test_long_chain_with_skips():
     """A value that all later operators use, and a new constant for each."""
     graph = Graph(MATRIX)
     value = first = graph.add(ExpOp(graph.inputs[0]))
-    for _ in range(5_000):
+    for _ in range(1_500):
         value = graph.add(AddOp(graph.add(MultiplyOp(value, graph.scalar())), first))
     plan = graph.plan(value)
     assert max(sizes(plan)) <= 256
@@ -553,7 +553,7 @@ def test_long_chain_with_skips():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
-@pytest.mark.parametrize("size", [100, 3_000])
+@pytest.mark.parametrize("size", [100, 1_200])
 def test_large_graphs(name: str, size: int):
     module = xrelay_module(GRAPHS[name](size))
     module.verify()
@@ -599,7 +599,7 @@ def test_post_dominators(seed: int):
 
 
 def test_long_chain_is_rewritten():
-    graph = chain(5_000)
+    graph = chain(1_500)
     module = ModuleOp([func.FuncOp("main", ([MATRIX], [MATRIX]), Region(graph.block))])
     before = module.clone()
     FuseOpsPass(max_depth=10_000).apply(Context(), module)

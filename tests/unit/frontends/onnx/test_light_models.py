@@ -19,6 +19,9 @@ from xrelay.tools.light_models import LIGHT_MODELS, light_model
 SMALL = ("densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet")
 """Those with weights of less than 150 MB."""
 
+ONE = "squeezenet"
+"""How weights are drawn does not depend on the network."""
+
 OPERATIONS: dict[str, dict[str, int]] = {
     "bvlc_alexnet": {
         "nn.conv2d": 5,
@@ -162,7 +165,13 @@ def test_import(name: str):
     assert [type_.get_shape() for type_ in function.function_type.inputs] == [(1, 3, 224, 224)]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == ONE else pytest.mark.extensive)
+        for name in SMALL
+    ],
+)
 def test_seeded_models(name: str):
     """Valid, without fill nodes, the same for the same seed, and with the same operations."""
     model = light_model(name)
@@ -198,6 +207,7 @@ def test_unknown_name():
         light_model("lenet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
 def test_outputs(name: str):
     """Equal to those of onnxruntime, and not saturated."""

@@ -48,20 +48,22 @@ def nested(depth: int) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.extensive
 @pytest.mark.parametrize(
     "name", ["lets", "calls", "parentheses", "branches", "functions", "curried functions"]
 )
 def test_deep_nesting(name: str):
-    limit = sys.getrecursionlimit()
     print_relay_text(read_relay_text(main(nested(DEPTH)[name])))
-    assert sys.getrecursionlimit() == limit
 
 
 @pytest.mark.parametrize("name", nested(1))
 def test_nesting_prints_and_reads_again(name: str):
+    """Deeper than Python's limit, which stays as it is."""
+    limit = sys.getrecursionlimit()
+    assert limit < 1500
     printed = print_relay_text(read_relay_text(main(nested(1500)[name])))
     assert print_relay_text(read_relay_text(printed)) == printed
+    assert sys.getrecursionlimit() == limit
 
 
 def test_matches_nest():
@@ -162,9 +164,9 @@ def mlir(depth: int, inside: str = "%x") -> str:
 
 def test_programs_nest_deeply_in_mlir_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path, output = tmp_path / "deep.mlir", tmp_path / "output.mlir"
-    path.write_text(mlir(500))
+    path.write_text(mlir(250))
     assert opt.main([str(path), "-p", "infer-type", "-o", str(output)]) == 0
-    assert output.read_text().count("scf.if") == 500
+    assert output.read_text().count("scf.if") == 250
     assert cli.main(["compile", str(output), "-o", str(tmp_path / "model.so")]) == 1
     assert "the code generator takes no control flow" in capsys.readouterr().err
     module = with_deep_stack(lambda: parse_program(path.read_bytes(), "deep", context()))
