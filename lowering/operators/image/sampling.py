@@ -9,6 +9,7 @@ from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -38,10 +39,7 @@ def _affine_grid(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
     assert isinstance(op, sampling.AffineGridOp)
     b = ev.b
     if not position.in_row:
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _affine_grid(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
+        return (yield from EachLane(_affine_grid)(ev, op, 0, position))
     kind = element_of(op.data)
     computed, lanes = wide(kind), position.lanes
     image, number, row, column = position.coords(b)

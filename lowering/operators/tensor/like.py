@@ -20,8 +20,8 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.core.values import full
 from xrelay.lowering.operators.tensor import reduce as reduction
+from xrelay.lowering.operators.tensor.creation import full
 from xrelay.lowering.operators.tensor.reshape import reshape_rule
 
 Coords = tuple[Index, ...]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xrelay.dialects.shapes import element_count, tuple_fields
-from xrelay.dialects.tensor import creation, indexing, reorder, transform
+from xrelay.dialects.tensor import creation, indexing, reorder
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.exporter.graph import (
     BOOL,
@@ -39,7 +39,7 @@ def _nothing(graph: OutputGraph, dtype: np.dtype, shape: Sequence[int]) -> Tenso
     return None if element_count(shape) else graph.filled(graph.scalar(0, dtype), shape)
 
 
-def take(graph: OutputGraph, op: transform.TakeOp) -> Tensor:
+def take(graph: OutputGraph, op: indexing.TakeOp) -> Tensor:
     """Gather; with batches, GatherND."""
     data, indices = graph.tensor(op.data), graph.tensor(op.indices)
     axis, batch, shape = op.normalized_axis, op.batch_dims.value.data, op.data.type.get_shape()
@@ -83,7 +83,7 @@ def _numbers_last(graph: OutputGraph, indices: Tensor, rank: int) -> Tensor:
     return graph.transpose(as_i64(graph, indices, 2**62), [*range(1, rank), 0])
 
 
-def gather_nd(graph: OutputGraph, op: transform.GatherNDOp) -> Tensor:
+def gather_nd(graph: OutputGraph, op: indexing.GatherNDOp) -> Tensor:
     """GatherND, whose indices have the numbers of an element last."""
     data, shape, batch = graph.tensor(op.data), graph.shape(op.data), op.batch_dims.value.data
     count, *_ = graph.shape(op.indices, "indices")
@@ -258,6 +258,6 @@ INDEXING_EMITTERS: EmitterTable = {
     reorder.ReverseSequenceOp: reverse_sequence,
     reorder.SequenceMaskOp: sequence_mask,
     reorder.SlidingWindowOp: sliding_window,
-    transform.GatherNDOp: gather_nd,
-    transform.TakeOp: take,
+    indexing.GatherNDOp: gather_nd,
+    indexing.TakeOp: take,
 }

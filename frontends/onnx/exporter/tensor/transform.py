@@ -4,7 +4,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import space
 from xrelay.dialects.shapes import is_tensor_type, normalize_axes, normalize_axis, tuple_fields
 from xrelay.dialects.tensor import creation, like, reorder, reshape, transform
 from xrelay.frontends.onnx.errors import NotExpressible
@@ -245,7 +245,7 @@ def reverse(graph: OutputGraph, op: reorder.ReverseOp) -> Tensor:
     return graph.node("Slice", graph.tensor(op.data), *map(graph.integers, numbers))
 
 
-def fifo_buffer(graph: OutputGraph, op: rearrange.FifoBufferOp) -> Tensor:
+def fifo_buffer(graph: OutputGraph, op: space.FifoBufferOp) -> Tensor:
     """The last elements of the buffer and the data together."""
     axis = op.normalized_axis
     length = graph.shape(op.buffer, "buffer")[axis]
@@ -275,7 +275,7 @@ SHAPE_EMITTERS: EmitterTable = {
     like.ReshapeLikeOp: reshaped,
     like.ShapeOfOp: shape_of,
     like.SliceLikeOp: slice_like,
-    rearrange.FifoBufferOp: fifo_buffer,
+    space.FifoBufferOp: fifo_buffer,
     reorder.MeshgridOp: meshgrid,
     reorder.ReverseOp: reverse,
     reorder.TriluOp: trilu,

@@ -10,17 +10,16 @@ from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.image.sampling import GridSampleOp
 from xrelay.dialects.nn.dense import BatchMatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp
 from xrelay.dialects.tensor.binary import AddOp, LessEqualOp, LogicalAndOp, MultiplyOp, SubtractOp
-from xrelay.dialects.tensor.indexing import ScatterNDOp, ScatterOp
+from xrelay.dialects.tensor.indexing import ScatterNDOp, ScatterOp, TakeOp
 from xrelay.dialects.tensor.reorder import ReverseOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
     ConcatenateOp,
-    PadOp,
     StridedSliceOp,
-    TakeOp,
     TransposeOp,
 )
 from xrelay.dialects.tensor.unary import CastOp

@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import window_output
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import (
     AvgPool1DOp,
     AvgPool2DOp,
@@ -19,7 +20,6 @@ from xrelay.dialects.pool.pool import (
 )
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp
-from xrelay.dialects.tensor.transform import PadOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import Window, kernel_shape
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node

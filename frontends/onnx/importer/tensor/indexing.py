@@ -12,19 +12,19 @@ from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_float, normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
 from xrelay.dialects.tensor.creation import OneHotOp
-from xrelay.dialects.tensor.indexing import GatherOp, ScatterAddOp, ScatterNDOp, ScatterOp
+from xrelay.dialects.tensor.indexing import (
+    GatherNDOp,
+    GatherOp,
+    ScatterAddOp,
+    ScatterNDOp,
+    ScatterOp,
+    TakeOp,
+)
 from xrelay.dialects.tensor.reduce import ArgmaxOp
 from xrelay.dialects.tensor.reorder import ReverseOp, ReverseSequenceOp, TriluOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.sort import CumprodOp, CumsumOp, TopkOp
-from xrelay.dialects.tensor.transform import (
-    ConcatenateOp,
-    GatherNDOp,
-    SplitOp,
-    TakeOp,
-    TransposeOp,
-    WhereOp,
-)
+from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import as_matrix, reshaped

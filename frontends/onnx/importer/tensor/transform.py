@@ -6,15 +6,15 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axes, normalize_axis
+from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.transform import (
     BroadcastToOp,
     ConcatenateOp,
-    PadOp,
     SplitOp,
     StridedSliceOp,
-    TakeOp,
     TileOp,
     TransposeOp,
 )
