@@ -164,7 +164,7 @@ def contract_cases(backend: Backend) -> Iterator[ContractCase]:
     """
     The cases that a backend takes: those of which it supports all operators.
 
-    Raises BackendError for what is no backend.
+    Raises BackendError for an object that is not a backend.
     """
     if not isinstance(cast(object, backend), Backend):
         raise BackendError(f"the backend is {shown(backend)}, expected a Backend")

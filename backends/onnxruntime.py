@@ -22,7 +22,7 @@ from xrelay.backends.regions import static_tensors
 from xrelay.dialects.core.values import CompositeOp, ConstantOp
 
 SMALL = 64
-"""Constants of up to so many elements, shapes for example, stay constants when the engine is asked."""
+"""Constants of at most this many elements, such as shapes, stay constants when the engine is asked."""
 
 
 class OnnxRuntimeBackend(OnnxEngine):

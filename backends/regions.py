@@ -45,7 +45,7 @@ def leaf_tensors(type_: Attribute) -> Iterator[RegionTensor]:
     """
     The tensors in a type, tuples flattened from the left.
 
-    Raises BackendError for unknown dimensions and for what is no tensor.
+    Raises BackendError for unknown dimensions and for values that are not tensors.
     """
     if isinstance(type_, TupleType):
         for field in type_.types.data:
@@ -125,10 +125,10 @@ def compile_region(
     """
     A region made ready to run by a backend; the object files of some are loaded.
 
-    Raises what the backend raises, and BackendError for what is no region or no result.
+    Raises what the backend raises, and BackendError when the region or its result is malformed.
     """
     for type_ in (*function.function_type.inputs, *function.function_type.outputs):
-        tuple(leaf_tensors(type_))  # Refuses what is no tensor of known shape.
+        tuple(leaf_tensors(type_))  # Refuses all but tensors of known shape.
     made = backend.compile(function, options)
     if isinstance(made, ObjectFile):
         return object_function(made.content, made.symbol)

@@ -145,7 +145,7 @@ class SimulatedBackend(NumpyBackend):
 
 
 MOST_OPERANDS = 3
-"""Of operators in chains, beside the first: `where` has so many."""
+"""The most operands of an operator in a chain: `where` has as many."""
 
 
 def chain(operators: Sequence[str]) -> Pattern:

@@ -147,7 +147,7 @@ class BlockRewriter:
     # -- operands -----------------------------------------------------------------------------
 
     def _emit(self, new: Operation, op: Operation) -> SSAValue:
-        """Inserts an operation before `op`, which it stands for in messages."""
+        """Inserts an operation before `op`; messages about it name `op`."""
         new.location = op.location
         Rewriter.insert_op(new, InsertPoint.before(op))
         return new.results[0]

@@ -60,7 +60,7 @@ from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
 
 REPEATED_BYTES = 1 << 28
-"""Constants of one number, of which a single element is kept, count as operands of up to this size."""
+"""Constants that repeat one number are stored as one; as operands they may be up to this large."""
 MOST_BYTES = 1 << 31
 """Larger results are left to the running program, whatever they are computed from."""
 

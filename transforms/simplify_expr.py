@@ -384,7 +384,7 @@ def whole_range(op: ClipOp, emit: Emitter) -> SSAValue | None:
         return None
     dtype = dtype_of(op.data.type.element_type)
     low, high = _whole_bounds(op)
-    # The largest 64-bit numbers are no floating-point bounds: those would round out of range.
+    # The largest 64-bit integers cannot be bounds: as floating point they round out of range.
     if dtype.itemsize > 4:
         return None
     return op.data if low <= lowest(dtype) and high >= highest(dtype) else None

@@ -171,7 +171,9 @@ class _Creator:
     def join(self, op: Operation) -> None:
         values = list(outside_operands(op))
         if isinstance(op, ApplyOp):
-            values = values[1:]  # The function that it calls is no value of the region.
+            values = values[
+                1:
+            ]  # The first operand is the function that it calls, not a value of the region.
         parts = [self.open_region(value) for value in values]
         first = next((part for part in parts if part is not None), None)
         if first is None:

@@ -179,7 +179,7 @@ def _place(region: CompilerRegion, of: Mapping[Operation, CompilerRegion]) -> Pa
 def _check_captures(
     op: Operation, region: CompilerRegion, of: Mapping[Operation, CompilerRegion]
 ) -> None:
-    """Refuses control flow in a region of which a branch uses a value from outside."""
+    """Refuses control flow in a region when one of its branches uses a value from outside."""
     if op.has_trait(IsolatedFromAbove):
         return
     for inner in (inner for part in op.regions for inner in walk(part)):

@@ -93,7 +93,7 @@ ElementAt: TypeAlias = Callable[[tuple[Index, ...], Index, int], SSAValue]
 
 
 ACCUMULATORS = 4
-"""Vectors of partial results: so many additions can be under way at once."""
+"""Vectors of partial results, which is how many additions can be under way at once."""
 
 
 def reduce_elements(

@@ -201,7 +201,7 @@ class Lowering:
 
 
 def why_no_code(op: type[Operation]) -> str | None:
-    """Why there are no kernels for an operator, None where nothing is known of it."""
+    """Why there are no kernels for an operator; None for operators that no table names."""
     if op in REWRITTEN:
         return f"replaced by {REWRITTEN[op]}"
     return INTERPRETER_ONLY.get(op)

@@ -64,7 +64,7 @@ class _Matrix:
         return self._number(self.indices, element, columns - 1)
 
     def value(self, element: Index, i: Index, j: Index) -> SSAValue:
-        """An element of a block, as it is computed with."""
+        """An element of a block, in the type that is computed in."""
         b = self.b
         block = b.add(b.mul(element, self.height), i)
         place = b.add(b.mul(block, self.width), j)

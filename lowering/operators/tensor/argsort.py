@@ -61,7 +61,7 @@ def precedes(b: KernelBuilder, x: SSAValue, y: SSAValue, key: Element, relation:
 
 
 class Sorter:
-    """Sorts rows of at most `capacity` elements, of which every thread has one at a time."""
+    """Sorts rows of at most `capacity` elements; every thread sorts one row at a time."""
 
     def __init__(self, ctx: KernelContext, capacity: int, kind: Element):
         self.b, self.capacity = ctx.b, capacity

@@ -145,7 +145,7 @@ def _slice_step(
 def from_the_end(
     b: KernelBuilder, raw: SSAValue, kind: Element, length: int
 ) -> tuple[Index, SSAValue]:
-    """An index of which negative ones count from the end, and whether it is in range."""
+    """The place that an index names, negative ones counting from the end, and whether it exists."""
     value = saturated_index(b, raw, kind)
     negative = b.compare_integers(value, "slt", b.index(0))
     place = b.select(negative, b.index(b.add(value, length)), value)

@@ -42,7 +42,7 @@ place in the row of the joined tensor, how many.
 """
 
 Column: TypeAlias = Callable[[Index], Index]
-"""Gives the value for a piece, by the number of that."""
+"""From the number of a piece to its entry in a column of the table."""
 
 
 def has_many_fields(op: Operation) -> bool:

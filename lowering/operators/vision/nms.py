@@ -40,7 +40,7 @@ def narrowed(b: KernelBuilder, index: Index) -> SSAValue:
 
 
 def corners(b: KernelBuilder, numbers: Sequence[SSAValue], kind: Element) -> Corners:
-    """A box of which opposite corners are given."""
+    """The box that has two opposite corners."""
     left, top, right, bottom = numbers
     return (
         minimum(b, left, right, kind),

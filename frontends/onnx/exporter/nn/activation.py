@@ -60,7 +60,7 @@ def softmax(op_type: str) -> Emitter:
     return emit
 
 
-ACTIVATION_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     norm.FastSoftmaxOp: softmax("Softmax"),
     norm.LogSoftmaxOp: softmax("LogSoftmax"),
     norm.PReluOp: prelu,

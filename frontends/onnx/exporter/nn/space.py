@@ -144,7 +144,16 @@ def space_to_batch(graph: OutputGraph, op: space.SpaceToBatchNDOp) -> Tensor:
     return graph.reshape(graph.transpose(data, axes), graph.result_shape(op))
 
 
-BLOCK_EMITTERS: EmitterTable = {
+def fifo_buffer(graph: OutputGraph, op: space.FifoBufferOp) -> Tensor:
+    """The last elements of the buffer and the data together."""
+    axis = op.normalized_axis
+    length = graph.shape(op.buffer, "buffer")[axis]
+    both = graph.node("Concat", graph.tensor(op.buffer), graph.tensor(op.data), axis=axis)
+    pushed = graph.shape(op.data)[axis]
+    return graph.slice(both, [pushed], [pushed + length], [axis])
+
+
+EMITTERS: EmitterTable = {
     dilate.DilateOp: dilated,
     space.BatchToSpaceNDOp: batch_to_space,
     space.DepthToSpaceOp: sub_pixels(_depth_to_space),
@@ -152,4 +161,5 @@ BLOCK_EMITTERS: EmitterTable = {
     space.SpaceToBatchNDOp: space_to_batch,
     space.SpaceToDepthOp: sub_pixels(_space_to_depth),
     space.PadOp: pad,
+    space.FifoBufferOp: fifo_buffer,
 }

@@ -288,7 +288,7 @@ def _cubic(x: Array, a: float) -> Array:
     return np.where(x <= 1, near, np.where(x < 2, far, 0))
 
 
-RESIZE_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "Resize": {10: resize_by_scales, 11: resize},
     "Upsample": {7: upsample_by_attribute, 9: resize_by_scales},
 }
