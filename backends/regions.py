@@ -88,7 +88,7 @@ def operator_name(op: Operation) -> str:
     return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
 
 
-def described(function: func.FuncOp) -> str:
+def region_text(function: func.FuncOp) -> str:
     """A region in messages: its name and its operators, the first ones of many."""
     names = [operator_name(op) for op in region_operators(function)]
     listed = ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")

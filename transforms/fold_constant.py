@@ -38,7 +38,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -119,7 +119,9 @@ class FoldOperator(RewritePattern):
             return
         excess = self.limits.bytes_excess(needed)
         if excess is not None:
-            raise PassFailedException(f"{described(op)}: the constant that it gives has {excess}")
+            raise PassFailedException(
+                f"{operation_text(op)}: the constant that it gives has {excess}"
+            )
         (result,) = self.interpreter.run_op(op, tuple(values))
         if byte_size(result) > limit:
             return

@@ -26,7 +26,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.dependencies import block_of, encloses
-from xrelay.analysis.facts.names import described, module_symbols, sanitized, unused_name
+from xrelay.analysis.facts.names import module_symbols, operation_text, sanitized, unused_name
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -39,9 +39,9 @@ def check_closed(op: ClosureOp) -> None:
     for inner in walk(op.body):
         for value in inner.operands:
             if not encloses(op.block, block_of(value)):
-                what = described(value.op) if isinstance(value, OpResult) else "a parameter"
+                what = operation_text(value.op) if isinstance(value, OpResult) else "a parameter"
                 raise DiagnosticException(
-                    f"{described(inner)} in a function for compiler '{compiler_of(op)}' uses {what} "
+                    f"{operation_text(inner)} in a function for compiler '{compiler_of(op)}' uses {what} "
                     "from outside of the function"
                 )
 

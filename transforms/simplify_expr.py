@@ -23,8 +23,8 @@ The bodies of `relay.fused` and `relay.composite` and functions for other compil
 The pass rewrites until no rule applies. Each rewrite removes an operation or moves a constant towards
 the results, so that the work is linear in the program for chains of bounded length.
 
-Source: Relay's SimplifyExpr. Rules for operators that the dialect does not have (`full_like`,
-`reshape_like`, `dequantize`, …) are missing.
+Source: Relay's SimplifyExpr, without its rules for `full_like`, `reshape_like`, `dequantize` and the other
+operators that RULES does not name.
 """
 
 from collections.abc import Sequence

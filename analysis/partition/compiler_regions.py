@@ -27,7 +27,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.dependencies import Dependencies, keeps_place
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.functional import ApplyOp
 
@@ -148,7 +148,7 @@ class _Creator:
                 assert isinstance(value, OpResult)
                 raise self.error(
                     op,
-                    f"uses {described(value.op)} of {self.text(part)}, which no compiler_end leaves",
+                    f"uses {operation_text(value.op)} of {self.text(part)}, which no compiler_end leaves",
                 )
 
     def end(self, op: CompilerEndOp) -> None:
@@ -209,7 +209,7 @@ class _Creator:
         return str(CompilerRegion(part.id, part.compiler, self.function.sym_name.data))
 
     def error(self, op: Operation, message: str) -> DiagnosticException:
-        return DiagnosticException(f"{described(op)} {message}")
+        return DiagnosticException(f"{operation_text(op)} {message}")
 
     def finished(self) -> CompilerRegionSet:
         """The regions, without inputs that are outputs of the same region."""

@@ -20,7 +20,7 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.dependencies import Dependencies, block_of, encloses, keeps_place
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compiler_regions import CompilerRegion, compiler_regions, source_of
 from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
@@ -97,8 +97,8 @@ class _Walk:
                 path.append((other, iter(self.dependencies.direct(other))))
             elif self.state[other] == 1 or self.is_pending(op, other):
                 raise DiagnosticException(
-                    f"{described(other)} in @{self.partition.function.sym_name.data} needs its own "
-                    "results, through " + ", ".join(described(each) for each, _ in path[::-1])
+                    f"{operation_text(other)} in @{self.partition.function.sym_name.data} needs its own "
+                    "results, through " + ", ".join(operation_text(each) for each, _ in path[::-1])
                 )
 
     def outputs(self, op: Operation) -> list[Operation]:
@@ -126,7 +126,7 @@ class _Walk:
         elif self.computed.get(partitioned) or not partitioned.region.outputs:
             if keeps_place(op):
                 raise DiagnosticException(
-                    f"{described(op)} of {partitioned.region} has effects that come after the "
+                    f"{operation_text(op)} of {partitioned.region} has effects that come after the "
                     "outputs of the region"
                 )
             self.partition.dead.append(op)
@@ -160,17 +160,17 @@ def _place(region: CompilerRegion, of: Mapping[Operation, CompilerRegion]) -> Pa
             continue
         if not encloses(block, op.parent):
             raise DiagnosticException(
-                f"{described(op)} of {region} is in a block that neither contains nor is within "
+                f"{operation_text(op)} of {region} is in a block that neither contains nor is within "
                 "the other blocks of the region"
             )
         if keeps_place(op):
             raise DiagnosticException(
-                f"{described(op)} of {region} has effects and is in a branch, outside of which "
+                f"{operation_text(op)} of {region} has effects and is in a branch, outside of which "
                 "other operations of the region are"
             )
         if isinstance(op, CompilerBeginOp) and not encloses(block_of(source_of(op.data)), block):
             raise DiagnosticException(
-                f"{described(op)} of {region} takes a value of a branch, outside of which other "
+                f"{operation_text(op)} of {region} takes a value of a branch, outside of which other "
                 "operations of the region are"
             )
     return PartitionedRegion(region, block)
@@ -188,9 +188,9 @@ def _check_captures(
             if isinstance(owner, Operation) and of.get(owner) is region:
                 continue
             if not any(encloses(b, block_of(value)) for part in op.regions for b in part.blocks):
-                what = described(owner) if isinstance(owner, Operation) else "a parameter"
+                what = operation_text(owner) if isinstance(owner, Operation) else "a parameter"
                 raise DiagnosticException(
-                    f"{described(inner)} within {described(op)} of {region} uses {what} from "
+                    f"{operation_text(inner)} within {operation_text(op)} of {region} uses {what} from "
                     "outside, which has to enter by compiler_begin"
                 )
 

@@ -33,7 +33,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.dependencies import Dependencies, block_of, encloses, keeps_place
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.partition.compiler_regions import (
     CompilerRegion,
     CompilerRegionSet,
@@ -139,7 +139,7 @@ class _Merger:
         order = dependencies.visited()
         for op in order:
             if op not in self.nodes:
-                self.nodes[op] = _Node(described(op))
+                self.nodes[op] = _Node(operation_text(op))
         needs: dict[_Node, dict[_Node, None]] = {node: {} for node in self.nodes.values()}
         for region in self.regions.regions:
             node = self.nodes[region.ops[0]]
@@ -256,13 +256,15 @@ class _Merger:
         regions = list(_regions(node))
         for op in (op for region in regions for op in region.ops):
             if keeps_place(op):
-                return f"one is in a branch, and {described(op)} has effects"
+                return f"one is in a branch, and {operation_text(op)} has effects"
         for begin in (begin for region in regions for begin in region.inputs):
             source = source_of(begin.data)
             if isinstance(source, OpResult) and _found(self.nodes[source.op]) is node:
                 continue
             if not encloses(block_of(source), other.home):
-                return f"one is in a branch, where the operand of {described(begin)} is computed"
+                return (
+                    f"one is in a branch, where the operand of {operation_text(begin)} is computed"
+                )
         return ""
 
 
