@@ -141,6 +141,11 @@ class KernelContext:
             self.materialize((value, number))
         return self.ev.buffers[value, number]
 
+    def scalar(self, value: SSAValue) -> SSAValue:
+        """The one element of a tensor operand."""
+        buffer = self.in_memory(value)
+        return self.b.load(buffer.pointer, 0, buffer.element, 1)
+
     def materialize(self, leaf: Leaf) -> Buffer:
         """Computes a tensor into scratch memory, where later demands find it."""
         shape = leaf_shape(leaf)

@@ -6,12 +6,11 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.packing import blocks
@@ -25,9 +24,6 @@ from xrelay.lowering.math.arithmetic import (
 )
 
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
-
-
-INDEX = element(i64)
 
 
 @dataclass(frozen=True)

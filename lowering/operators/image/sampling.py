@@ -6,7 +6,7 @@ from xrelay.dialects.image import sampling
 from xrelay.dialects.image.resize import CUBIC, LINEAR, NEAREST
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import (
     Demand,
     EachLane,
@@ -20,16 +20,7 @@ from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import (
-    INDEX,
-    REAL,
-    Tap,
-    blended,
-    clamped,
-    floor,
-    raw_taps,
-    taps,
-)
+from xrelay.lowering.math.interpolation import REAL, Tap, blended, clamped, floor, raw_taps, taps
 from xrelay.lowering.math.lanes import Lanes
 
 METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}

@@ -17,14 +17,12 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
-from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.nn.upsampling import keeps_rows
 from xrelay.lowering.operators.tensor.transform import join_fields
 from xrelay.lowering.operators.tensor.unary import nearest
-
-Coords = tuple[Index, ...]
 
 
 def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

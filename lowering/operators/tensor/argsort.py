@@ -12,12 +12,11 @@ from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import INDEX
 
 
 def key_element(kind: Element) -> Element:

@@ -1,6 +1,5 @@
 """Kernel code of filled tensors, sequences of numbers and one-hot tensors."""
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from xrelay.dialects.tensor.creation import (
@@ -12,7 +11,7 @@ from xrelay.dialects.tensor.creation import (
     ZerosLikeOp,
     ZerosOp,
 )
-from xrelay.lowering.emit.elements import element, wide
+from xrelay.lowering.emit.elements import INDEX, wide
 from xrelay.lowering.emit.evaluate import (
     Demand,
     EachLane,
@@ -27,8 +26,6 @@ from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.reorder import saturated_index
-
-INDEX = element(i64)
 
 
 def _arange(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

@@ -25,14 +25,13 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.hoist import before_loops
-from xrelay.lowering.emit.position import Position, at, linear
+from xrelay.lowering.emit.position import Coords, Position, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.reorder import saturated_index
 from xrelay.lowering.operators.tensor.transform import field_shapes
 
-Coords = tuple[Index, ...]
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
 
 COMBINE: dict[str, Combine] = {"add": add, "mul": multiply, "min": minimum, "max": maximum}

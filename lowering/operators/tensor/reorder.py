@@ -1,12 +1,12 @@
 """Kernel code of the operators whose elements come from other places of one tensor."""
 
-from xdsl.dialects.builtin import f64, i64
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import reorder
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.evaluate import (
     Demand,
     EachLane,
@@ -18,15 +18,12 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.format import row_major
-from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.binary import integer_division
 from xrelay.lowering.operators.tensor.unary import nearest
 
-Coords = tuple[Index, ...]
-
-INDEX = element(i64)
 REAL = element(f64)
 
 

@@ -20,11 +20,9 @@ from xrelay.lowering.emit.evaluate import (
     leaf_shape,
     shape_of,
 )
-from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.core.values import source_leaves
-
-Coords = tuple[Index, ...]
 
 
 def _transpose(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

@@ -12,26 +12,19 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.vision import nms as vision
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import maximum, minimum
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import INDEX
 from xrelay.lowering.operators.tensor.argsort import Sorter, score_key
 
 COUNT = element(i32)
 
 Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
 """Left, top, right and bottom of a box, whichever corners it was given by."""
-
-
-def single(ctx: KernelContext, value: SSAValue) -> SSAValue:
-    """The one element of a tensor."""
-    buffer = ctx.in_memory(value)
-    return ctx.b.load(buffer.pointer, 0, buffer.element, 1)
 
 
 def narrowed(b: KernelBuilder, index: Index) -> SSAValue:
@@ -104,7 +97,7 @@ def _get_valid_counts(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, vision.GetValidCountsOp)
     b, shape = ctx.b, shape_of(op.data)
     batch, count, length = shape
-    rows, threshold = Rows(ctx, op.data), single(ctx, op.score_threshold)
+    rows, threshold = Rows(ctx, op.data), ctx.scalar(op.score_threshold)
     kind = rows.computed
     threshold = convert(b, threshold, rows.kind, kind)
     score, identity = op.score_index.value.data, op.id_index.value.data
@@ -144,7 +137,7 @@ class _Suppression:
         self.rows = Rows(ctx, op.data)
         self.kind = self.rows.computed
         self.valid = ctx.in_memory(op.valid_count)
-        most, threshold = single(ctx, op.max_output_size), single(ctx, op.iou_threshold)
+        most, threshold = ctx.scalar(op.max_output_size), ctx.scalar(op.iou_threshold)
         self.most = convert(self.b, most, element_of(op.max_output_size), INDEX)
         self.threshold = convert(self.b, threshold, element_of(op.iou_threshold), self.kind)
         zero = self.b.constant(self.kind.compute, 0.0)
@@ -321,8 +314,8 @@ class _ClassSuppression:
         batch, classes, count = self.shape
         self.boxes, self.scores = Rows(ctx, op.boxes), ctx.in_memory(op.scores)
         self.kind = self.boxes.computed
-        self.threshold, self.least = single(ctx, op.iou_threshold), single(ctx, op.score_threshold)
-        stated = single(ctx, op.max_output_boxes_per_class)
+        self.threshold, self.least = ctx.scalar(op.iou_threshold), ctx.scalar(op.score_threshold)
+        stated = ctx.scalar(op.max_output_boxes_per_class)
         self.most = convert(self.b, stated, element_of(op.max_output_boxes_per_class), INDEX)
         self.sorter = Sorter(ctx, count, self.kind)
         self.found = ctx.scratch(INDEX, row_major((max(batch * classes * count, 1),)))
