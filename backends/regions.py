@@ -9,13 +9,7 @@ from xdsl.dialects.builtin import TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.partition.compilers import No
-from xrelay.backends.base import (
-    Backend,
-    BackendError,
-    CompiledRegion,
-    ObjectFile,
-    RegionOptions,
-)
+from xrelay.backends.base import Backend, BackendError, CompiledRegion, ObjectFile, RegionOptions
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_tensor_type

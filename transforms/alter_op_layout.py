@@ -53,13 +53,7 @@ from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
 from xrelay.dialects.shapes import int_array, is_tensor_type, string
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    FloorDivideOp,
-    FloorModOp,
-    ModOp,
-)
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, FloorDivideOp, FloorModOp, ModOp
 from xrelay.dialects.tensor.layout import (
     IMAGE,
     Layout,

@@ -29,11 +29,7 @@ from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    RewritePattern,
-)
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
@@ -46,12 +42,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
-from xrelay.dialects.core.values import (
-    BlobAttr,
-    ConstantOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.values import BlobAttr, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp

@@ -28,13 +28,17 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
-from xdsl.rewriter import Rewriter
 
-from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
+from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, type_params_of
-from xrelay.transforms.rules.inlining import closure_of, compiler_of, inline_call
+from xrelay.transforms.rules.inlining import (
+    closure_of,
+    compiler_of,
+    erase_unused_functions,
+    inline_call,
+)
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,6 @@ class InlinePass(RelayPass):
                 graph.functions[name].body
             )
         used_before = {use for uses in graph.uses.values() for use in uses}
-        used: set[str] = set()
-        for each in op.body.block.ops:
-            used.update(symbols_used(each))
-        for name, function in inlinable.items():
-            if name in used_before and name not in used:
-                Rewriter.erase_op(function)
+        erase_unused_functions(
+            op, {name: function for name, function in inlinable.items() if name in used_before}
+        )

@@ -44,12 +44,7 @@ from xrelay.dialects.nn.loss import (
 )
 from xrelay.dialects.nn.norm import L2NormalizeOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
-from xrelay.dialects.tensor.binary import (
-    DivideOp,
-    EqualOp,
-    MaximumOp,
-    MultiplyOp,
-)
+from xrelay.dialects.tensor.binary import DivideOp, EqualOp, MaximumOp, MultiplyOp
 from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp

@@ -14,14 +14,7 @@ from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.packing import blocks
-from xrelay.lowering.math.arithmetic import (
-    add,
-    highest,
-    lowest,
-    maximum,
-    minimum,
-    multiply,
-)
+from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum, minimum, multiply
 
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
 

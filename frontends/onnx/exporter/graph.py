@@ -23,13 +23,7 @@ from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
-from xrelay.frontends.onnx.tensors import (
-    Array,
-    array_of,
-    data_type_of,
-    is_element_type,
-    numpy_type,
-)
+from xrelay.frontends.onnx.tensors import Array, array_of, data_type_of, is_element_type, numpy_type
 
 OPSET = 21
 """

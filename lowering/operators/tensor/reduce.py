@@ -31,10 +31,7 @@ from xrelay.lowering.loops.reductions import (
     reduce_elements,
     sum_kind,
 )
-from xrelay.lowering.math.arithmetic import (
-    multiply,
-    subtract,
-)
+from xrelay.lowering.math.arithmetic import multiply, subtract
 from xrelay.lowering.math.convert import convert
 
 

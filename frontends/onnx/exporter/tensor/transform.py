@@ -4,13 +4,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import transform
-from xrelay.frontends.onnx.exporter.graph import (
-    BOOL,
-    EmitterTable,
-    Exported,
-    OutputGraph,
-    Tensor,
-)
+from xrelay.frontends.onnx.exporter.graph import BOOL, EmitterTable, Exported, OutputGraph, Tensor
 
 
 def broadcast_to(graph: OutputGraph, op: transform.BroadcastToOp) -> Tensor:

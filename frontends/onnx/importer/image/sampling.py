@@ -8,10 +8,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.image.sampling import GridSampleOp
 from xrelay.dialects.nn.dense import BatchMatmulOp
 from xrelay.dialects.tensor.indexing import ScatterNDOp
-from xrelay.dialects.tensor.transform import (
-    StridedSliceOp,
-    TransposeOp,
-)
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.conv.windows import Window
 from xrelay.frontends.onnx.importer.emitting import reshaped

@@ -5,14 +5,7 @@ from math import pi, sqrt
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import normalize_axis
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    GreaterOp,
-    LessOp,
-    MultiplyOp,
-    SubtractOp,
-)
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, GreaterOp, LessOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.creation import OneHotOp
 from xrelay.dialects.tensor.reduce import ArgmaxOp
 from xrelay.dialects.tensor.transform import WhereOp

@@ -23,11 +23,7 @@ from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import (
-    ConverterTable,
-    Node,
-    require_table,
-)
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
 
 
 def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SSAValue:

@@ -6,14 +6,7 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    EqualOp,
-    MultiplyOp,
-    PowerOp,
-    SubtractOp,
-)
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, EqualOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.tensor.bits import IsFiniteOp
 from xrelay.dialects.tensor.reduce import (
     AllOp,

@@ -52,11 +52,7 @@ from xrelay.dialects.tensor.unary import (
 )
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.tensors import (
-    ElementType,
-    element_type_named,
-    element_type_of,
-)
+from xrelay.frontends.onnx.tensors import ElementType, element_type_named, element_type_of
 
 _FLOAT_MAX = 3.4028234663852886e38
 """The largest finite f32."""
