@@ -166,7 +166,7 @@ def cache_place(
 
 
 def _model_digest(path: Path) -> str | None:
-    """The digest of a model's file; None for what is no such file, which the compiler refuses."""
+    """The digest of a model's file; None for anything else, which the compiler refuses later."""
     try:
         with open_regular(path) as file:
             size = size_of(file)

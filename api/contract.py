@@ -31,9 +31,9 @@ from xrelay.backends.region_builder import RegionBuilder
 from xrelay.backends.regions import (
     arrays_in,
     compile_region,
-    described,
     nested,
     region_outputs,
+    region_text,
 )
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
@@ -89,7 +89,7 @@ def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
         region = compile_region(backend, function, RegionOptions(threads))
     except Exception as error:
         raise ContractBroken(
-            f"{case.name}: {described(function)} does not compile: {error}"
+            f"{case.name}: {region_text(function)} does not compile: {error}"
         ) from error
 
     def run(given: Sequence[Array]) -> list[Array]:
@@ -117,7 +117,9 @@ def _run(
     try:
         returned = region(given, outputs)
     except Exception as error:
-        raise ContractBroken(f"{case.name}: {described(function)} does not run: {error}") from error
+        raise ContractBroken(
+            f"{case.name}: {region_text(function)} does not run: {error}"
+        ) from error
     for i, (before, after) in enumerate(zip(inputs, given, strict=True)):
         if before.tobytes() != after.tobytes():
             raise ContractBroken(f"{case.name}: input {i} is changed")
@@ -164,7 +166,7 @@ def contract_cases(backend: Backend) -> Iterator[ContractCase]:
     """
     The cases that a backend takes: those of which it supports all operators.
 
-    Raises BackendError for what is no backend.
+    Raises BackendError for an object that is not a backend.
     """
     if not isinstance(cast(object, backend), Backend):
         raise BackendError(f"the backend is {shown(backend)}, expected a Backend")

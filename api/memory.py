@@ -1,7 +1,7 @@
 """How much memory a program takes: checked where it is known, before any is allocated."""
 
+from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.program.control_flow import described
 from xrelay.lowering.program.program import Program
 from xrelay.options import CompileError
 
@@ -25,5 +25,5 @@ def largest_share(program: Program) -> str:
     if largest is None or not largest.size:
         return ""
     op = program.steps[largest.first].op
-    name = program.steps[largest.first].name if op is None else described(op)
+    name = program.steps[largest.first].name if op is None else operation_text(op)
     return f"; the largest part of it, {largest.size} bytes, is made for {name}"

@@ -55,7 +55,7 @@ def _in_order(inputs: object, count: int, expected: str) -> Sequence[Any]:
     """
     Inputs in order, of which one array may stand for itself.
 
-    Raises ModelError for another number of them, and for what is no list.
+    Raises ModelError when there are more or fewer, and when it is not given a list.
     """
     if isinstance(inputs, np.ndarray):
         given: Sequence[Any] = [cast(Array, inputs)]
@@ -105,7 +105,7 @@ class XRelayBackend(Backend):
         The outputs of a single node, run as a model. `opset_version=` says of which operator set
         it is; other options are those of `xrelay.compile`.
 
-        Raises ModelError for what is no node, or no input of it, beside what `prepare` and `run` raise.
+        Raises ModelError when `node` or its inputs are of a wrong kind, and what `prepare` and `run` raise.
         """
         del outputs_info
         if not isinstance(cast(object, node), NodeProto):

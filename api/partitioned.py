@@ -23,12 +23,12 @@ from xdsl.passes import ModulePass
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
-from xrelay.analysis.facts.names import described as described_op
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
-from xrelay.backends.regions import compile_region, described
+from xrelay.backends.regions import compile_region, region_text
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
@@ -149,7 +149,7 @@ def check_references(module: ModuleOp) -> None:
         op = next(references(function), None) if name in needed else None
         if op is not None:
             raise CompileError(
-                f"function '{name}': the reference of {described_op(op)} is seen by several blocks or "
+                f"function '{name}': the reference of {operation_text(op)} is seen by several blocks or "
                 "functions, and backends share values only: pass the value itself in and out"
             )
 
@@ -269,7 +269,7 @@ class PartitionedCompiler:
         for result in op.results:
             self.places[result] = self.new_slots(result.type)
         writes = tuple(slot for result in op.results for slot in self.places[result])
-        step = RegionStep(name, compiler, described(function), _unset, reads, writes)
+        step = RegionStep(name, compiler, region_text(function), _unset, reads, writes)
         self.steps.append(step)
         if compiler == DEFAULT:
             step.run = self.native_region(function)

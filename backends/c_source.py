@@ -27,15 +27,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
-from xrelay.backends.base import (
-    Backend,
-    BackendError,
-    No,
-    ObjectFile,
-    RegionOptions,
-    Support,
-    Yes,
-)
+from xrelay.backends.base import Backend, BackendError, No, ObjectFile, RegionOptions, Support, Yes
 from xrelay.backends.regions import region_outputs
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core

@@ -32,7 +32,7 @@ class CheckedBackend(Backend):
     """Another backend, with checks of what its methods do. `compile` is not checked here."""
 
     def __init__(self, inner: Backend):
-        """Raises BackendError for a name that is none."""
+        """Raises BackendError for a name that no backend may have."""
         super().__init__()
         name: object = getattr(inner, "name", None)
         if not isinstance(name, str) or name == DEFAULT or not re.fullmatch(r"[\w-]+", name):

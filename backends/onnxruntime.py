@@ -9,20 +9,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xrelay.backends.base import (
-    Array,
-    CompiledRegion,
-    No,
-    RegionOptions,
-    Support,
-    Yes,
-)
+from xrelay.backends.base import Array, CompiledRegion, No, RegionOptions, Support, Yes
 from xrelay.backends.onnx_engine import OnnxEngine
 from xrelay.backends.regions import static_tensors
 from xrelay.dialects.core.values import CompositeOp, ConstantOp
 
 SMALL = 64
-"""Constants of up to so many elements, shapes for example, stay constants when the engine is asked."""
+"""Constants of at most this many elements, such as shapes, stay constants when the engine is asked."""
 
 
 class OnnxRuntimeBackend(OnnxEngine):

@@ -9,14 +9,7 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
-from xrelay.backends.base import (
-    Array,
-    CompiledRegion,
-    No,
-    RegionOptions,
-    Support,
-    Yes,
-)
+from xrelay.backends.base import Array, CompiledRegion, No, RegionOptions, Support, Yes
 from xrelay.backends.onnx_engine import OnnxEngine
 from xrelay.backends.regions import static_tensors
 from xrelay.dialects.tensor.reduce import MeanOp

@@ -9,13 +9,7 @@ from xdsl.dialects.builtin import TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.partition.compilers import No
-from xrelay.backends.base import (
-    Backend,
-    BackendError,
-    CompiledRegion,
-    ObjectFile,
-    RegionOptions,
-)
+from xrelay.backends.base import Backend, BackendError, CompiledRegion, ObjectFile, RegionOptions
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_tensor_type, types_within
@@ -45,7 +39,7 @@ def leaf_tensors(type_: Attribute) -> Iterator[RegionTensor]:
     """
     The tensors in a type, tuples flattened from the left.
 
-    Raises BackendError for unknown dimensions and for what is no tensor.
+    Raises BackendError for unknown dimensions and for values that are not tensors.
     """
     for leaf in types_within(type_):
         if not is_tensor_type(leaf):
@@ -87,7 +81,7 @@ def operator_name(op: Operation) -> str:
     return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
 
 
-def described(function: func.FuncOp) -> str:
+def region_text(function: func.FuncOp) -> str:
     """A region in messages: its name and its operators, the first ones of many."""
     names = [operator_name(op) for op in region_operators(function)]
     listed = ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
@@ -124,10 +118,10 @@ def compile_region(
     """
     A region made ready to run by a backend; the object files of some are loaded.
 
-    Raises what the backend raises, and BackendError for what is no region or no result.
+    Raises what the backend raises, and BackendError when the region or its result is malformed.
     """
     for type_ in (*function.function_type.inputs, *function.function_type.outputs):
-        tuple(leaf_tensors(type_))  # Refuses what is no tensor of known shape.
+        tuple(leaf_tensors(type_))  # Refuses all but tensors of known shape.
     made = backend.compile(function, options)
     if isinstance(made, ObjectFile):
         return object_function(made.content, made.symbol)

@@ -32,12 +32,7 @@ from xdsl.ir import Attribute, Operation
 from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.analysis.patterns.language import Pattern, is_op, one_of, wildcard
 from xrelay.analysis.patterns.matching import Match
-from xrelay.backends.base import (
-    BackendError,
-    CompositePattern,
-    No,
-    Support,
-)
+from xrelay.backends.base import BackendError, CompositePattern, No, Support
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.regions import (
     operator_name,
@@ -145,7 +140,7 @@ class SimulatedBackend(NumpyBackend):
 
 
 MOST_OPERANDS = 3
-"""Of operators in chains, beside the first: `where` has so many."""
+"""The most operands of an operator in a chain: `where` has as many."""
 
 
 def chain(operators: Sequence[str]) -> Pattern:

@@ -25,7 +25,7 @@ from xrelay.dialects.nn.dense import DENSE_OPS
 from xrelay.dialects.nn.dilate import DILATE_OPS
 from xrelay.dialects.nn.loss import LOSS_OPS
 from xrelay.dialects.nn.norm import NORM_OPS
-from xrelay.dialects.nn.space import REARRANGE_OPS
+from xrelay.dialects.nn.space import SPACE_OPS
 from xrelay.dialects.nn.upsampling import UPSAMPLING_OPS
 from xrelay.dialects.pool.adaptive import ADAPTIVE_POOL_OPS
 from xrelay.dialects.pool.gradient import POOL_GRADIENT_OPS
@@ -78,7 +78,7 @@ Relay = Dialect(
         *LAYOUT_OPS,
         *POOL_OPS,
         *NORM_OPS,
-        *REARRANGE_OPS,
+        *SPACE_OPS,
         *SPARSE_OPS,
         *WINOGRAD_OPS,
         *LOSS_OPS,

@@ -51,7 +51,7 @@ from xrelay.interpreters.nn.dense import DenseFunctions
 from xrelay.interpreters.nn.dilate import DilateFunctions
 from xrelay.interpreters.nn.loss import LossFunctions
 from xrelay.interpreters.nn.norm import NormFunctions
-from xrelay.interpreters.nn.space import RearrangeFunctions
+from xrelay.interpreters.nn.space import SpaceFunctions
 from xrelay.interpreters.nn.upsampling import UpsamplingFunctions
 from xrelay.interpreters.pool.adaptive import AdaptivePoolFunctions
 from xrelay.interpreters.pool.gradient import PoolGradientFunctions
@@ -105,7 +105,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     QnnArithmeticFunctions,
     QnnProductFunctions,
     RandomFunctions,
-    RearrangeFunctions,
+    SpaceFunctions,
     SparseFunctions,
     WinogradFunctions,
     LossFunctions,

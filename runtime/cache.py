@@ -181,7 +181,7 @@ def object_cache() -> ObjectCache | None:
     The cache that the environment asks for: in the folder `XRELAY_CACHE_DIR`, by default that of
     the system for caches, with at most `XRELAY_CACHE_SIZE` bytes ("500M", "4G"); none for 0.
 
-    Raises ModelError for a size that is none.
+    Raises ModelError for text that is not a size.
     """
     limit = _limit(os.environ.get(SIZE_VARIABLE, ""))
     if limit == 0:

@@ -1,4 +1,4 @@
-"""Functions of object files that are no models of xrelay's."""
+"""Functions of object files that are not saved models."""
 
 import ctypes
 from collections.abc import Callable, Sequence

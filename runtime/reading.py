@@ -106,7 +106,7 @@ def _opened(path: str | Path, flags: int, *, pipes: bool) -> BinaryIO:
 
 
 def _check_kind(status: os.stat_result, path: str | Path, *, pipes: bool) -> None:
-    """Raises OSError for what is no regular file, and no pipe where `pipes` may be."""
+    """Raises OSError for anything but a regular file, or a pipe where `pipes` allows them."""
     kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFDIR:
         raise OSError(EISDIR, os.strerror(EISDIR), str(path))

@@ -156,7 +156,7 @@ def _damage(reason: str) -> ModelError:
 
 
 def _checked(what: str, value: object, type_: type[_T]) -> _T:
-    """A value of just this type: `true` is no number."""
+    """A value of exactly this type: `true` does not count as a number."""
     if type(value) is not type_:
         raise _damage(f"{what} is {value!r:.100}, expected a JSON {_JSON_NAMES[type_]}")
     return cast(_T, value)
@@ -230,7 +230,7 @@ def _step(data: object) -> StepSpec:
     name, flops, size, implementation, nodes = values
     return StepSpec(
         _checked("the name of a step", name, str),
-        # Operations of one step are no addresses: there may be more of them.
+        # These count operations, not addresses, so they may be larger.
         _number("the operations of a step", flops, high=2**63),
         _number("the bytes of a step", size, high=2**63),
         _checked("the implementation of a step", implementation, str),

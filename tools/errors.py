@@ -98,6 +98,6 @@ def shortened(message: str) -> str:
 
 def _drop_output() -> None:
     """Sends nowhere what standard output does not take: Python writes what is buffered at its end."""
-    # A stream within Python is no file.
+    # A stream that Python code put in its place has no file descriptor.
     with open(os.devnull, "wb") as nowhere, suppress(UnsupportedOperation):
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -99,7 +99,7 @@ def find(
     """
     The operation that `name` stands for: a number (#7, of the first block that has it, and operators
     at all), the name of a value, or that of an ONNX node, of which it is the last operation. With a
-    function in front (@main:#7) it is one of that function. `operators` could have been meant too.
+    function in front (@main:#7) it is one of that function. Messages about unknown names suggest `operators` as well.
     """
     function, _, local = name.rpartition(":") if name.startswith("@") else ("", "", name)
     if function:

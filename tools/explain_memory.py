@@ -66,7 +66,7 @@ def kind(buffer: PlacedBuffer) -> str:
     return next((each for each in ("part", "in place") if each in relations), "own")
 
 
-def described(format: Format) -> str:
+def format_text(format: Format) -> str:
     """The spaces between the elements of a tensor."""
     if format.halo != NO_HALO:
         return f"halo {', '.join(map(str, format.halo))}"
@@ -114,7 +114,7 @@ def _print_buffers(console: Console, program: Program, limit: int | None) -> Non
             if how == "part":
                 how = f"part, {tensor.offset:,} bytes in"
             written = _step(program.steps, tensor.step)
-            table.add_row(*labels, str(tensor.type), described(tensor.format), how, written)
+            table.add_row(*labels, str(tensor.type), format_text(tensor.format), how, written)
             labels = ["", "", ""]
     console.print(table)
     if limit is not None and len(buffers) > limit:

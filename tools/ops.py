@@ -89,7 +89,7 @@ def show_operators(args: argparse.Namespace) -> int:
 
 def named_rows(rows: Sequence[OperatorRow], patterns: Sequence[str]) -> list[OperatorRow]:
     """
-    The operators of which some pattern (`nn.conv2d`, `dyn.*`) is the name; all when there are none.
+    The operators whose name one of the patterns (`nn.conv2d`, `dyn.*`) matches; all without patterns.
 
     Raises CommandFailed for patterns that are the name of none.
     """

@@ -10,7 +10,7 @@ from xrelay.options import Progress
 
 @contextmanager
 def stage_progress() -> Generator[Progress]:
-    """A function that shows the stage it is told. Shows nothing when stderr is no terminal."""
+    """A function that shows the stage it is told. Shows nothing when stderr is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda stage: None

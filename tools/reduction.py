@@ -29,7 +29,7 @@ from xrelay.tools.semantics import ChangedResult, SemanticsCheck
 from xrelay.transforms.rules.copying import copied
 
 MOST_TRIALS = 400
-"""After so many smaller programs the smallest one so far is good enough."""
+"""After trying this many smaller programs, the smallest one so far is good enough."""
 
 
 def is_changed(module: ModuleOp, step: ModulePass, ctx: Context) -> bool:

@@ -88,7 +88,7 @@ def leaves(value: Any) -> Iterator[Array]:
     """
     The arrays in a result, from the left.
 
-    Raises InterpretationError for what is none: references, functions, data types.
+    Raises InterpretationError for values that are not arrays: references, functions, data types.
     """
     if isinstance(value, tuple):
         for each in value:  # pyright: ignore[reportUnknownVariableType] a tuple of anything
@@ -109,7 +109,7 @@ class _Values(Interpreter.Listener):
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         arrays: list[Array] = []
         for value in results:
-            with suppress(InterpretationError):  # What is no array is not compared.
+            with suppress(InterpretationError):  # Only arrays are compared.
                 arrays.extend(leaves(value))
         self.computed.append((op, arrays))
 
@@ -124,7 +124,7 @@ def is_same(found: Array, expected: Array) -> bool:
 SAMPLED = 64
 """Elements by which arrays are told apart before all of them are compared."""
 MOST_COMPARED = 16
-"""With so many arrays whose samples are the same, one is compared as a whole."""
+"""After this many arrays with equal samples, one is compared as a whole."""
 
 
 class KnownValues:

@@ -5,12 +5,7 @@ import argparse
 from rich.markup import escape
 
 from xrelay.backends.discovery import find_backend
-from xrelay.contract import (
-    ContractBroken,
-    check,
-    contract_cases,
-    patterns_without_example,
-)
+from xrelay.contract import ContractBroken, check, contract_cases, patterns_without_example
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import table_console

@@ -50,15 +50,10 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp
 from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalPool2DOp, Pool2DOp
 from xrelay.dialects.shapes import int_array, is_tensor_type, string
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    FloorDivideOp,
-    FloorModOp,
-    ModOp,
-)
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, FloorDivideOp, FloorModOp, ModOp
 from xrelay.dialects.tensor.layout import (
     IMAGE,
     Layout,
@@ -68,7 +63,7 @@ from xrelay.dialects.tensor.layout import (
 )
 from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.interpreters.arrays import constant_op
 from xrelay.interpreters.tensor.layout import change_layout
 from xrelay.transforms.rules.rewriting import known_array
@@ -146,7 +141,7 @@ class BlockRewriter:
     # -- operands -----------------------------------------------------------------------------
 
     def _emit(self, new: Operation, op: Operation) -> SSAValue:
-        """Inserts an operation before `op`, which it stands for in messages."""
+        """Inserts an operation before `op`; messages about it name `op`."""
         new.location = op.location
         Rewriter.insert_op(new, InsertPoint.before(op))
         return new.results[0]

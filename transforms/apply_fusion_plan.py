@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.scopes import has_flag
 from xrelay.analysis.fusion.file import groups_of_data, linked_params
 from xrelay.analysis.fusion.plan import FusionPlan, fusion_blocks
@@ -113,7 +113,7 @@ def _marked_groups(module: ModuleOp) -> list[tuple[Block, list[GroupMembers]]]:
         for group, ops in copies.items():
             if group not in members:
                 raise PassFailedException(
-                    f"'{COPIES}' of {described(ops[0])} names the group {group}, which no operation "
+                    f"'{COPIES}' of {operation_text(ops[0])} names the group {group}, which no operation "
                     f"of the block has as its '{GROUP}'"
                 )
         result.append(
@@ -127,6 +127,6 @@ def _copied_into(op: Operation) -> tuple[Attribute, ...]:
     groups = op.attributes.get(COPIES, ArrayAttr[Attribute](()))
     if not isinstance(groups, ArrayAttr):
         raise PassFailedException(
-            f"'{COPIES}' of {described(op)} is {groups}, expected an array of groups"
+            f"'{COPIES}' of {operation_text(op)} is {groups}, expected an array of groups"
         )
     return cast(ArrayAttr[Attribute], groups).data

@@ -83,7 +83,7 @@ def _is_number(value: SSAValue) -> bool:
 
 
 def right_as_it_lies(op: MatmulOp | BatchMatmulOp, emit: Emitter) -> SSAValue | None:
-    """A product with a matrix whose rows a transpose takes apart ──► with the one that has them"""
+    """A product with a transposed matrix ──► the product with the matrix before the transpose"""
     if op.transpose_b.value.data:
         return None
     value: SSAValue = op.tensor_b

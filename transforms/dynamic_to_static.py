@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn.base import DynamicOp
@@ -66,7 +66,7 @@ class ShapeResolution(TypeInference):
         try:
             static = op.specialised(op.kept, known)
         except VerifyException as error:
-            raise PassFailedException(f"{described(op)}: {error}") from error
+            raise PassFailedException(f"{operation_text(op)}: {error}") from error
         static.location = op.location
         sources = tuple(dict.fromkeys(op.operands))
         rewriter.replace(op, static)

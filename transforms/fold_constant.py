@@ -30,16 +30,12 @@ from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.pattern_rewriter import (
-    GreedyRewritePatternApplier,
-    PatternRewriter,
-    RewritePattern,
-)
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -47,12 +43,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
-from xrelay.dialects.core.values import (
-    BlobAttr,
-    ConstantOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.values import BlobAttr, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
@@ -61,7 +52,7 @@ from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
 
 REPEATED_BYTES = 1 << 28
-"""Constants of one number, of which a single element is kept, count as operands of up to this size."""
+"""Constants that repeat one number are stored as one; as operands they may be up to this large."""
 MOST_BYTES = 1 << 31
 """Larger results are left to the running program, whatever they are computed from."""
 
@@ -125,7 +116,9 @@ class FoldOperator(RewritePattern):
             return
         excess = self.limits.bytes_excess(needed)
         if excess is not None:
-            raise PassFailedException(f"{described(op)}: the constant that it gives has {excess}")
+            raise PassFailedException(
+                f"{operation_text(op)}: the constant that it gives has {excess}"
+            )
         (result,) = self.interpreter.run_op(op, tuple(values))
         if byte_size(result) > limit:
             return

@@ -27,9 +27,9 @@ from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.windows import expand_padding
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import boolean, int_array
-from xrelay.dialects.tensor.transform import PadOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.numerics import convert, lowest
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule, known_array

@@ -20,8 +20,10 @@ between may no longer do so; a NaN or an infinite input stays one unless the sca
 Leaves alone: infinite scales and NaN, integer arithmetic, types with unknown dimensions, the bodies of `relay.fused` and
 `relay.composite` and functions for other compilers.
 
-Source: Relay's FoldScaleAxis. Scales along the axes of non-constant weights fold as in Relay unless
-`constant-weights` is set.
+A weight or summand that is not constant is multiplied when the program runs; with `constant-weights`,
+the multiplication stays where it was.
+
+Source: Relay's FoldScaleAxis.
 """
 
 from dataclasses import dataclass

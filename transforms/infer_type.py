@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -169,7 +169,7 @@ class TypeInference:
                 try:
                     return (op.infer_type(),)
                 except VerifyException as error:
-                    raise PassFailedException(f"{described(op)}: {error}") from error
+                    raise PassFailedException(f"{operation_text(op)}: {error}") from error
             case CalledBodyOp():
                 return (op.yielded.type,)
             case ClosureOp():
@@ -206,7 +206,7 @@ class TypeInference:
             both = joined(result, type_)
             if both is None:
                 raise PassFailedException(
-                    f"{described(op)}: one body yields {result}, another {type_}"
+                    f"{operation_text(op)}: one body yields {result}, another {type_}"
                 )
             result = both
         return result
@@ -219,7 +219,7 @@ class TypeInference:
         type_ = refined(stated, found)
         if type_ is None:
             raise PassFailedException(
-                f"{described(op)}: result type is {stated}, but {says} {found}"
+                f"{operation_text(op)}: result type is {stated}, but {says} {found}"
             )
         if type_ == stated:
             return
@@ -239,5 +239,5 @@ class TypeInference:
                 user.operands[use.index] = cast_op.dest
             else:
                 raise PassFailedException(
-                    f"{described(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
+                    f"{operation_text(op)}: its type becomes {type_}, but {user.name} uses it as {stated}"
                 )

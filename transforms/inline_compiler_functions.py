@@ -16,20 +16,15 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
+from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.transforms.defuse_ops import inline_body
-from xrelay.transforms.rules.inlining import compiler_of, inline_call
+from xrelay.transforms.rules.inlining import compiler_of, erase_unused_functions, inline_call
 
 
 @dataclass(frozen=True)
@@ -84,9 +79,4 @@ class InlineCompilerFunctionsPass(RelayPass):
             PatternWalker(InlineCompilerFunction(chosen), apply_recursively=False).rewrite_region(
                 graph.functions[name].body
             )
-        used: set[str] = set()
-        for each in op.body.block.ops:
-            used.update(symbols_used(each))
-        for name, function in chosen.items():
-            if name not in used:
-                Rewriter.erase_op(function)
+        erase_unused_functions(op, chosen)

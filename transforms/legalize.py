@@ -44,15 +44,11 @@ from xrelay.dialects.nn.loss import (
 )
 from xrelay.dialects.nn.norm import L2NormalizeOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
-from xrelay.dialects.tensor.binary import (
-    DivideOp,
-    EqualOp,
-    MaximumOp,
-    MultiplyOp,
-)
+from xrelay.dialects.tensor.binary import DivideOp, EqualOp, MaximumOp, MultiplyOp
+from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
-from xrelay.dialects.tensor.transform import GatherNDOp, TakeOp, TransposeOp, WhereOp
+from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import LogOp, NegativeOp, SqrtOp
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.rules.legalize_bits import BITS_RULES

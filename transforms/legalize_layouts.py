@@ -113,7 +113,7 @@ def _pool(op: Pool2DOp | GlobalPool2DOp, emit: Emitter) -> SSAValue | None:
 
 
 def merged(op: LayoutTransformOp, emit: Emitter) -> SSAValue | None:
-    """Two transforms, of which the first adds no padding, are one or none."""
+    """Two transforms become one, or none, when the first adds no padding."""
     first = op.data.owner
     if not isinstance(first, LayoutTransformOp):
         return None

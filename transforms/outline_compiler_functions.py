@@ -17,15 +17,11 @@ from dataclasses import dataclass, field
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import OpResult
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    RewritePattern,
-    op_type_rewrite_pattern,
-)
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.facts.names import described, module_symbols, sanitized, unused_name
+from xrelay.analysis.facts.names import module_symbols, operation_text, sanitized, unused_name
 from xrelay.analysis.facts.nesting import Nesting, block_of
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.walking import walk
@@ -40,9 +36,9 @@ def check_closed(op: ClosureOp) -> None:
     for inner in walk(op.body):
         for value in inner.operands:
             if block_of(value) not in inside:
-                what = described(value.op) if isinstance(value, OpResult) else "a parameter"
+                what = operation_text(value.op) if isinstance(value, OpResult) else "a parameter"
                 raise DiagnosticException(
-                    f"{described(inner)} in a function for compiler '{compiler_of(op)}' uses {what} "
+                    f"{operation_text(inner)} in a function for compiler '{compiler_of(op)}' uses {what} "
                     "from outside of the function"
                 )
 

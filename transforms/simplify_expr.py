@@ -23,8 +23,8 @@ The bodies of `relay.fused` and `relay.composite` and functions for other compil
 The pass rewrites until no rule applies. Each rewrite removes an operation or moves a constant towards
 the results, so that the work is linear in the program for chains of bounded length.
 
-Source: Relay's SimplifyExpr. Rules for operators that the dialect does not have (`full_like`,
-`reshape_like`, `dequantize`, …) are missing.
+Source: Relay's SimplifyExpr, without its rules for `full_like`, `reshape_like`, `dequantize` and the other
+operators that RULES does not name.
 """
 
 from collections.abc import Sequence
@@ -57,8 +57,9 @@ from xrelay.dialects.tensor.creation import (
     ZerosLikeOp,
     ZerosOp,
 )
+from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.dialects.tensor.transform import StridedSliceOp, TakeOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
 from xrelay.interpreters.arrays import Array, DType, dtype_of, held_elements
 from xrelay.interpreters.numerics import highest, is_float, lowest
@@ -383,7 +384,7 @@ def whole_range(op: ClipOp, emit: Emitter) -> SSAValue | None:
         return None
     dtype = dtype_of(op.data.type.element_type)
     low, high = _whole_bounds(op)
-    # The largest 64-bit numbers are no floating-point bounds: those would round out of range.
+    # The largest 64-bit integers cannot be bounds: as floating point they round out of range.
     if dtype.itemsize > 4:
         return None
     return op.data if low <= lowest(dtype) and high >= highest(dtype) else None

@@ -29,12 +29,13 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp, element_bytes
 from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.layout import IMAGE, LayoutTransformOp, block_count, blocked_image
 from xrelay.dialects.tensor.reduce import MeanOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp, WhereOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, WhereOp
 from xrelay.dialects.tensor.unary import UNARY_OPS
 
 MOVED_BYTE = 4.0

@@ -46,7 +46,7 @@ class CallGraph:
     uses: dict[str, tuple[str, ...]]
     """For each function the functions that it uses, in the order of the first use."""
     used_elsewhere: frozenset[str]
-    """What operations of the module that are no functions use."""
+    """What is used by those operations of the module that are not functions."""
 
     @classmethod
     def of_module(cls, module: ModuleOp) -> "CallGraph":

@@ -25,7 +25,7 @@ from xdsl.ir.post_order import PostOrderIterator
 from xdsl.parser import ForwardDeclaredValue
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 
@@ -42,7 +42,7 @@ class DominanceError(VerifyException):
         value = operation.operands[index]
         name = f"%{value.name_hint}" if value.name_hint else "a value"
         super().__init__(
-            f"{described(operation)}{_function(operation)}: operand {index}, {name}{_source(value)}, "
+            f"{operation_text(operation)}{_function(operation)}: operand {index}, {name}{_source(value)}, "
             "is used before it is defined"
         )
         self.operation = operation

@@ -30,7 +30,7 @@ def module_symbols(module: ModuleOp) -> set[str]:
     return {name.data for name in found if isinstance(name, StringAttr)}
 
 
-def described(op: Operation) -> str:
+def operation_text(op: Operation) -> str:
     """An operation in messages: its name, that of its result, and the place that it comes from."""
     hint = next((result.name_hint for result in op.results if result.name_hint), None)
     place = "" if isinstance(op.location, UnknownLoc) else f" at {op.location}"

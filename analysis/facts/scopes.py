@@ -27,7 +27,7 @@ def has_flag(op: Operation, names: Sequence[str]) -> bool:
 
 def keeps_body(op: Operation) -> bool:
     """
-    Whether simplifications leave the body of `op` as it is: that of `relay.fused`, of
+    Whether simplifications leave the body of `op` unchanged: that of `relay.fused`, of
     `relay.composite`, which a backend knows by its shape, and of functions that have one of the
     UNFUSED_FUNCTIONS attributes.
     """
@@ -51,7 +51,7 @@ class Within:
     def __init__(self, condition: Callable[[Operation], bool]):
         self.condition = condition
         self.known: dict[Block, bool] = {}
-        """The blocks of which the answer is known."""
+        """The blocks whose answer is known."""
 
     def __call__(self, node: Operation | Block) -> bool:
         passed: list[Block] = []

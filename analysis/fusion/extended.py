@@ -51,7 +51,7 @@ So many reductions may share a group: what comes before a reduction is computed 
 follows, and two are enough for softmax and for normalisations.
 """
 SMALL = 64
-"""Computing with tensors of at most so many elements costs less than keeping the result."""
+"""Computing tensors of at most this many elements again costs less than keeping the result."""
 
 
 class Join(NamedTuple):

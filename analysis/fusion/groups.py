@@ -128,7 +128,7 @@ class Partition:
             tuple(dict.fromkeys(edge.consumer.index for edge in node.edges)) for node in nodes
         ]
         self.lengths = self.path_lengths()
-        """At least so many nodes lie between each node and its dominator."""
+        """A lower bound of the number of nodes between each node and its dominator."""
 
     def path_lengths(self) -> list[int]:
         """The length of the longest chain of post-dominators from a user to the dominator."""

@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, OpResult
 from xdsl.traits import IsTerminator, is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.graph import ELEMWISE, OUT_EWISE_FUSABLE, FusionNode, forward_graph
 from xrelay.analysis.fusion.plan import (
@@ -58,7 +58,7 @@ def plan_of_groups(
     made: list[FusionGroup] = []
     for number, (members, copies) in enumerate(groups):
         outputs = tuple(op for op in members if not _stays_inside(op, {number}, homes))
-        where = f"the group that ends in {described(members[-1])}"
+        where = f"the group that ends in {operation_text(members[-1])}"
         kinds = [nodes[op].kind for op in members if not isinstance(op, ConstantOp)]
         anchors = [op for op in members if nodes[op].kind is OUT_EWISE_FUSABLE]
         group = FusionGroup(
@@ -83,9 +83,9 @@ def plan_of_groups(
     groups_in_order(plan)
     for group in made:
         if len(group.outputs) > 1 and not multi_output:
-            names = ", ".join(described(op) for op in group.outputs[:4])
+            names = ", ".join(operation_text(op) for op in group.outputs[:4])
             raise PassFailedException(
-                f"the group that ends in {described(group.root)} has {len(group.outputs)} operations "
+                f"the group that ends in {operation_text(group.root)} has {len(group.outputs)} operations "
                 f"that others use ({names}), expected one (or the option multi-output=true)"
             )
     return plan
@@ -97,10 +97,12 @@ def _checked(
     """The group in program order, without duplicates, if its operations may be in one."""
     for op in (*group.members, *group.copies):
         if op.parent is not block:
-            raise PassFailedException(f"{described(op)} stands in another block than its group")
+            raise PassFailedException(
+                f"{operation_text(op)} stands in another block than its group"
+            )
         if not (may_fuse(op) or isinstance(op, ConstantOp | TupleOp | TupleGetItemOp)):
             raise PassFailedException(
-                f"{described(op)} cannot be fused: expected an operator with a kernel, one result "
+                f"{operation_text(op)} cannot be fused: expected an operator with a kernel, one result "
                 "and no side effects, a constant, a tuple or a projection"
             )
     return GroupMembers(
@@ -120,9 +122,9 @@ def _homes(
     for number, group in enumerate(groups):
         for op in group.members:
             if group_of.setdefault(op, number) != number:
-                ends = (described(groups[each].members[-1]) for each in (group_of[op], number))
+                ends = (operation_text(groups[each].members[-1]) for each in (group_of[op], number))
                 raise PassFailedException(
-                    f"{described(op)} is in the groups that end in {' and in '.join(ends)}, expected "
+                    f"{operation_text(op)} is in the groups that end in {' and in '.join(ends)}, expected "
                     "one at most"
                 )
         for op in group.copies:
@@ -134,8 +136,8 @@ def _homes(
             continue
         if op in group_of:
             raise PassFailedException(
-                f"{described(op)} is copied, and in the group that ends in "
-                f"{described(groups[group_of[op]].members[-1])}: expected an operation that is in "
+                f"{operation_text(op)} is copied, and in the group that ends in "
+                f"{operation_text(groups[group_of[op]].members[-1])}: expected an operation that is in "
                 "no group (name it as a copy there, too)"
             )
         used: set[int | None] = set()
@@ -143,8 +145,8 @@ def _homes(
             used |= homes.get(use.operation, {None})
         for number in sorted(holders[op] - used):
             raise PassFailedException(
-                f"the group that ends in {described(groups[number].members[-1])} has a copy of "
-                f"{described(op)} and does not use it"
+                f"the group that ends in {operation_text(groups[number].members[-1])} has a copy of "
+                f"{operation_text(op)} and does not use it"
             )
         homes[op] = {*holders[op], *(() if _stays_inside(op, holders[op], homes) else (None,))}
     return homes
@@ -200,7 +202,7 @@ def groups_in_order(plan: FusionPlan) -> list[FusionGroup]:
     if len(order) < len(plan.groups):
         stuck = next(g for g in plan.groups if len(g.members) > 1 and waits_for[id(g)] > 0)
         raise PassFailedException(
-            f"a value leaves the group that ends in {described(stuck.root)} and comes back to it"
+            f"a value leaves the group that ends in {operation_text(stuck.root)} and comes back to it"
             " or to a group that it needs, expected groups that can be computed one after another"
         )
     return order

@@ -45,7 +45,7 @@ from xrelay.dialects.core.values import (
 )
 
 NON_CALL_OPS = (TupleOp, TupleGetItemOp, RefCreateOp, RefReadOp, RefWriteOp)
-"""What Relay has as expressions that are no calls."""
+"""Operations that are expressions in Relay, but not calls."""
 
 
 @dataclass(frozen=True)

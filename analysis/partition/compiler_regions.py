@@ -31,7 +31,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.nesting import Nesting
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.functional import ApplyOp, LetOp
@@ -176,7 +176,7 @@ class _Creator:
                 assert isinstance(value, OpResult)
                 raise self.error(
                     op,
-                    f"uses {described(value.op)} of {self.text(part)}, which no compiler_end leaves",
+                    f"uses {operation_text(value.op)} of {self.text(part)}, which no compiler_end leaves",
                 )
 
     def end(self, op: CompilerEndOp) -> None:
@@ -199,7 +199,9 @@ class _Creator:
     def join(self, op: Operation) -> None:
         values = list(outside_operands(op))
         if isinstance(op, ApplyOp):
-            values = values[1:]  # The function that it calls is no value of the region.
+            values = values[
+                1:
+            ]  # The first operand is the function that it calls, not a value of the region.
         parts = [self.open_region(value) for value in values]
         first = next((part for part in parts if part is not None), None)
         if first is None:
@@ -235,7 +237,7 @@ class _Creator:
         return str(CompilerRegion(part.id, part.compiler, self.function.sym_name.data))
 
     def error(self, op: Operation, message: str) -> DiagnosticException:
-        return DiagnosticException(f"{described(op)} {message}")
+        return DiagnosticException(f"{operation_text(op)} {message}")
 
     def finished(self) -> CompilerRegionSet:
         """The regions, without inputs that are outputs of the same region."""

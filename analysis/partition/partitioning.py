@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.nesting import Nesting, block_of
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compiler_regions import (
@@ -104,8 +104,8 @@ class _Walk:
                 path.append((other, iter(self.dependencies.direct(other))))
             elif self.state[other] == 1 or self.is_pending(op, other):
                 raise DiagnosticException(
-                    f"{described(other)} in @{self.partition.function.sym_name.data} needs its own "
-                    "results, through " + ", ".join(described(each) for each, _ in path[::-1])
+                    f"{operation_text(other)} in @{self.partition.function.sym_name.data} needs its own "
+                    "results, through " + ", ".join(operation_text(each) for each, _ in path[::-1])
                 )
 
     def outputs(self, op: Operation) -> list[Operation]:
@@ -133,7 +133,7 @@ class _Walk:
         elif self.computed.get(partitioned) or not partitioned.region.outputs:
             if self.dependencies.effects.keeps_place(op):
                 raise DiagnosticException(
-                    f"{described(op)} of {partitioned.region} has effects that come after the "
+                    f"{operation_text(op)} of {partitioned.region} has effects that come after the "
                     "outputs of the region"
                 )
             self.partition.dead.append(op)
@@ -169,12 +169,12 @@ def _check_place(
         assert op.parent is not None
         if not nesting.encloses(home, op.parent):
             raise DiagnosticException(
-                f"{described(op)} of {region} is in a block that neither contains nor is within "
+                f"{operation_text(op)} of {region} is in a block that neither contains nor is within "
                 "the other blocks of the region"
             )
         if found.dependencies.effects.keeps_place(op):
             raise DiagnosticException(
-                f"{described(op)} of {region} has effects and is in a branch, outside of which "
+                f"{operation_text(op)} of {region} has effects and is in a branch, outside of which "
                 "other operations of the region are"
             )
         if not isinstance(op, CompilerBeginOp):
@@ -183,7 +183,7 @@ def _check_place(
         maker = found.of.get(source.owner) if isinstance(source, OpResult) else None
         if not nesting.encloses(block_of(source) if maker is None else homes[maker], home):
             raise DiagnosticException(
-                f"{described(op)} of {region} takes a value of a branch, outside of which other "
+                f"{operation_text(op)} of {region} takes a value of a branch, outside of which other "
                 "operations of the region are"
             )
 
@@ -191,7 +191,7 @@ def _check_place(
 def _check_captures(
     op: Operation, region: CompilerRegion, of: Mapping[Operation, CompilerRegion], nesting: Nesting
 ) -> None:
-    """Refuses control flow in a region of which a branch uses a value from outside."""
+    """Refuses control flow in a region when one of its branches uses a value from outside."""
     if op.has_trait(IsolatedFromAbove):
         return
     for inner in (inner for part in op.regions for inner in walk(part)):
@@ -201,9 +201,9 @@ def _check_captures(
                 continue
             block = block_of(value)
             if not any(nesting.encloses(b, block) for part in op.regions for b in part.blocks):
-                what = described(owner) if isinstance(owner, Operation) else "a parameter"
+                what = operation_text(owner) if isinstance(owner, Operation) else "a parameter"
                 raise DiagnosticException(
-                    f"{described(inner)} within {described(op)} of {region} uses {what} from "
+                    f"{operation_text(inner)} within {operation_text(op)} of {region} uses {what} from "
                     "outside, which has to enter by compiler_begin"
                 )
 

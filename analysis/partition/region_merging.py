@@ -39,7 +39,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.effects import Effects
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.nesting import Nesting, block_of
 from xrelay.analysis.partition.compiler_regions import (
     CompilerRegion,
@@ -171,7 +171,7 @@ class _Merger:
         order = dependencies.visited()
         for op in order:
             if op not in self.nodes:
-                self.nodes[op] = _Node(described(op))
+                self.nodes[op] = _Node(operation_text(op))
         needs: dict[_Node, dict[_Node, None]] = {node: {} for node in self.nodes.values()}
         for region in self.regions.regions:
             node = self.nodes[region.ops[0]]
@@ -318,13 +318,11 @@ class _Merger:
         if not self.nesting.encloses(other.home, node.home):
             return "they are in different blocks"
         if node.fixed is not None:
-            return f"one is in a branch, and {described(node.fixed)} has effects"
+            return f"one is in a branch, and {operation_text(node.fixed)} has effects"
         innermost = self.innermost_input(node)
         # All that reaches a region comes from the block where it is computed, one around that, or one within.
         if innermost is not None and -innermost.height > self.depth(other):
-            return (
-                f"one is in a branch, where the operand of {described(innermost.begin)} is computed"
-            )
+            return f"one is in a branch, where the operand of {operation_text(innermost.begin)} is computed"
         return ""
 
     def innermost_input(self, node: _Node) -> _Input | None:

@@ -46,7 +46,7 @@ from xrelay.dialects.traits import pattern_kind
 from xrelay.interpreters.arrays import dtype_of
 
 
-def described(value: SSAValue) -> str:
+def value_text(value: SSAValue) -> str:
     name = f"%{value.name_hint}" if value.name_hint else "a value"
     owner = value.owner
     return f"{name} ({owner.name})" if isinstance(owner, Operation) else f"{name} (a parameter)"
@@ -176,7 +176,7 @@ def restriction(pattern: RestrictedPattern, value: SSAValue) -> str:
             except Exception as error:
                 raise DiagnosticException(
                     f"the condition of {pattern} raises {type(error).__name__}: {error}, asked about "
-                    f"{described(value)}"
+                    f"{value_text(value)}"
                 ) from error
         case _:
             raise AssertionError(pattern)

@@ -32,7 +32,7 @@ class Pattern:
     """
     Describes values. Two patterns are the same only when they are one object.
 
-    A part that is no pattern raises DiagnosticException.
+    A part that is not a pattern raises DiagnosticException.
     """
 
     def __post_init__(self) -> None:

@@ -19,9 +19,9 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.analysis.facts.constants import number_of
 from xrelay.analysis.patterns.checks import (
     callee_attributes,
-    described,
     leaf_mismatch,
     restriction,
+    value_text,
 )
 from xrelay.analysis.patterns.language import (
     AltPattern,
@@ -314,7 +314,7 @@ class Matcher(Search):
             seen.add(current)
             if self.describes(pattern.parent, current):
                 if parent is not None and parent is not current:
-                    self.fail(pattern.parent, current, f"{described(parent)} is the parent")
+                    self.fail(pattern.parent, current, f"{value_text(parent)} is the parent")
                     return None
                 parent = current
                 continue

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.analysis.patterns.checks import described, same_value
+from xrelay.analysis.patterns.checks import same_value, value_text
 from xrelay.analysis.patterns.language import Pattern
 
 Ways: TypeAlias = Iterator[None]
@@ -36,7 +36,7 @@ class Mismatch:
         return owner if isinstance(owner, Operation) else None
 
     def __str__(self) -> str:
-        return f"{self.pattern} does not describe {described(self.value)}: {self.reason}"
+        return f"{self.pattern} does not describe {value_text(self.value)}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Search(ABC):
             if same_value(known, value):
                 yield
             else:
-                self.fail(pattern, value, f"it stands for {described(known)} already")
+                self.fail(pattern, value, f"it stands for {value_text(known)} already")
             return
         if pattern not in self.self_contained:
             for _ in self.ways(pattern, value):

@@ -27,6 +27,7 @@ from xrelay.dialects.dyn.base import (
     one_integer,
     type_of_result,
 )
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
 from xrelay.dialects.shapes import (
     boolean,
@@ -40,7 +41,6 @@ from xrelay.dialects.shapes import (
 from xrelay.dialects.tensor.creation import OneHotOp, one_hot_dtype
 from xrelay.dialects.tensor.indexing import SparseToDenseOp, require_sparse
 from xrelay.dialects.tensor.sort import TopkOp, top_type
-from xrelay.dialects.tensor.transform import PadOp
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 

@@ -359,11 +359,91 @@ class FifoBufferOp(RelayOp):
         return buffer
 
 
-REARRANGE_OPS = (
+@irdl_op_definition
+class PadOp(RelayOp):
+    """
+    `data` with `pad_width`[i] = [before, after] elements added to axis i: `pad_val` (a scalar,
+    converted to the dtype of `data` by the rules of `relay.cast`) in mode "constant", the nearest
+    element in mode "edge", a mirror image without the border in mode "reflect". A negative width
+    leaves out elements instead.
+
+    Source: Relay's `nn.pad`, ONNX's Pad.
+    """
+
+    name = "relay.nn.pad"
+
+    data = tensor_operand_def()
+    pad_val = tensor_operand_def()
+    pad_width = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
+    pad_mode = prop_def(StringAttr, default_value=string("constant"))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data `,` $pad_val attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        pad_val: Value,
+        pad_width: Sequence[tuple[int, int]],
+        *,
+        pad_mode: str = "constant",
+    ):
+        super().__init__(
+            [data, pad_val],
+            {
+                "pad_width": ArrayAttr([int_array(pair) for pair in pad_width]),
+                "pad_mode": string(pad_mode),
+            },
+        )
+
+    @property
+    def widths(self) -> tuple[tuple[int, ...], ...]:
+        """(before, after) for each axis."""
+        return tuple(pair.get_values() for pair in self.pad_width.data)
+
+    def infer_type(self) -> Attribute:
+        shape = self.data.type.get_shape()
+        widths = self.widths
+        if self.pad_mode.data not in ("constant", "edge", "reflect"):
+            raise VerifyException(
+                f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
+                '"constant", "edge" and "reflect"'
+            )
+        if self.pad_val.type.get_num_dims() != 0:
+            raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
+        if len(widths) != len(shape) or any(len(pair) != 2 for pair in widths):
+            raise VerifyException(
+                f"'pad_width' is {[list(pair) for pair in widths]}, expected two numbers for each "
+                f"of {len(shape)} axes"
+            )
+        for dim, pair in zip(shape, widths, strict=True):
+            if dim != DYNAMIC_INDEX and dim + sum(pair) < 0:
+                raise VerifyException(
+                    f"'pad_width' {list(pair)} leaves out more than an axis of length {dim} has"
+                )
+            limit = {"edge": 0, "reflect": 1}.get(self.pad_mode.data)
+            if limit is None or dim == DYNAMIC_INDEX or max(pair) <= 0:
+                continue
+            if dim <= limit - 1 or (limit and max(pair) >= dim) or dim == 0:
+                raise VerifyException(
+                    f"'pad_width' {list(pair)} is too wide for mode \"{self.pad_mode.data}\" on "
+                    f"an axis of length {dim}"
+                )
+        return with_shape(
+            self.data.type,
+            [
+                dim if dim == DYNAMIC_INDEX else dim + sum(pair)
+                for dim, pair in zip(shape, widths, strict=True)
+            ],
+        )
+
+
+SPACE_OPS = (
     BatchToSpaceNDOp,
     DepthToSpaceOp,
     FifoBufferOp,
     MirrorPadOp,
+    PadOp,
     SpaceToBatchNDOp,
     SpaceToDepthOp,
 )

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     TensorType,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -25,6 +26,7 @@ from xrelay.dialects.base import (
 )
 from xrelay.dialects.shapes import (
     broadcast_shapes,
+    dimension_product,
     element_count,
     int_array,
     integer,
@@ -369,12 +371,136 @@ def require_sparse(
         raise VerifyException(f"'default_value' is {default.type}, expected a scalar")
 
 
+@irdl_op_definition
+class TakeOp(RelayOp):
+    """
+    The slices of `data` along `axis` that integer `indices` name; of the flattened `data` when
+    `axis` is absent. The first `batch_dims` axes of both are matched. Indices out of range are
+    clamped in mode "clip", taken modulo the length in mode "wrap"; mode "fast" is treated as
+    "clip".
+
+    Source: Relay's `take`, ONNX's Gather.
+    """
+
+    name = "relay.take"
+
+    data = tensor_operand_def()
+    indices = tensor_operand_def()
+    batch_dims = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    axis = opt_prop_def(IntegerAttr.constr(i64))
+    mode = prop_def(StringAttr, default_value=string("clip"))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self,
+        data: Value,
+        indices: Value,
+        *,
+        axis: int | None = None,
+        batch_dims: int = 0,
+        mode: str = "clip",
+    ):
+        super().__init__(
+            [data, indices],
+            {
+                "axis": None if axis is None else integer(axis),
+                "batch_dims": integer(batch_dims),
+                "mode": string(mode),
+            },
+        )
+
+    @property
+    def normalized_axis(self) -> int | None:
+        """`axis`, counted from the front."""
+        if self.axis is None:
+            return None
+        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
+
+    def infer_type(self) -> Attribute:
+        data, indices = self.data.type, self.indices.type
+        if not is_integer_type(indices.element_type) or indices.element_type == i1:
+            raise VerifyException(f"'indices' is {indices}, expected integers")
+        if self.mode.data not in ("clip", "wrap", "fast"):
+            raise VerifyException(
+                f'\'mode\' is "{self.mode.data}", accepted are "clip", "wrap" and "fast"'
+            )
+        axis, batch = self.normalized_axis, self.batch_dims.value.data
+        shape, index_shape = list(data.get_shape()), list(indices.get_shape())
+        if axis is None:
+            if batch:
+                raise VerifyException(f"'batch_dims' is {batch}, but 'axis' is absent")
+            taken, result = dimension_product(shape), index_shape
+        else:
+            if not 0 <= batch <= min(axis, len(index_shape)):
+                raise VerifyException(
+                    f"'batch_dims' is {batch}, accepted range is [0, {min(axis, len(index_shape))}]"
+                )
+            if not all(map(same_dimension, shape[:batch], index_shape[:batch])):
+                raise VerifyException(
+                    f"the first {batch} dimensions of 'data' {shape_text(shape)} and 'indices' "
+                    f"{shape_text(index_shape)} differ"
+                )
+            taken, result = shape[axis], [*shape[:axis], *index_shape[batch:], *shape[axis + 1 :]]
+        if taken == 0 and element_count(result) > 0:
+            raise VerifyException("'indices' takes elements of an axis of length 0")
+        return with_shape(data, result)
+
+
+@irdl_op_definition
+class GatherNDOp(RelayOp):
+    """
+    result[y..., x...] = data[y[:batch_dims]..., indices[0, y...], ..., indices[M - 1, y...], x...]
+    for `indices` of shape [M, Y...]. Indices are clamped to the range of their axis.
+
+    Source: Relay's `gather_nd`.
+    """
+
+    name = "relay.gather_nd"
+
+    data = tensor_operand_def()
+    indices = tensor_operand_def()
+    batch_dims = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    index_rank = opt_prop_def(IntegerAttr.constr(i64))
+    result = tensor_result_def()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
+    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, data: Value, indices: Value, *, batch_dims: int = 0):
+        super().__init__([data, indices], {"batch_dims": integer(batch_dims)})
+
+    def infer_type(self) -> Attribute:
+        data, indices = self.data.type, self.indices.type
+        if not is_integer_type(indices.element_type) or indices.element_type == i1:
+            raise VerifyException(f"'indices' is {indices}, expected integers")
+        if not indices.get_shape():
+            raise VerifyException(f"'indices' is {indices}, expected at least rank 1")
+        count, *positions = indices.get_shape()
+        batch, shape = self.batch_dims.value.data, data.get_shape()
+        if count == DYNAMIC_INDEX:
+            raise VerifyException("the first dimension of 'indices' is unknown")
+        if batch < 0 or batch > len(positions) or count + batch > len(shape):
+            raise VerifyException(
+                f"'indices' {shape_text(indices.get_shape())} with 'batch_dims' {batch} names "
+                f"{count + batch} axes, 'data' has {len(shape)}"
+            )
+        if not all(map(same_dimension, shape[:batch], positions[:batch])):
+            raise VerifyException(f"the first {batch} dimensions of 'data' and 'indices' differ")
+        result = [*positions, *shape[count + batch :]]
+        if 0 in shape[: count + batch] and element_count(result) > 0:
+            raise VerifyException("'indices' takes elements of an axis of length 0")
+        return with_shape(data, result)
+
+
 INDEXING_OPS = (
     AdvIndexOp,
+    GatherNDOp,
     GatherOp,
     ScatterAddOp,
     ScatterNDOp,
     ScatterOp,
     SparseToDenseOp,
     StridedSetOp,
+    TakeOp,
 )

@@ -5,14 +5,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     DenseArrayBase,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     TensorType,
     TupleType,
-    i1,
     i64,
 )
 from xdsl.ir import Attribute
@@ -37,10 +34,8 @@ from xrelay.dialects.base import (
 from xrelay.dialects.shapes import (
     broadcast_shapes,
     dimension_product,
-    element_count,
     int_array,
     integer,
-    is_integer_type,
     joined_shape,
     normalize_axes,
     normalize_axis,
@@ -245,85 +240,6 @@ class StridedSliceOp(TransformOp):
         return with_shape(self.data.type, [taken.length for taken in self.slices])
 
 
-@irdl_op_definition
-class PadOp(RelayOp):
-    """
-    `data` with `pad_width`[i] = [before, after] elements added to axis i: `pad_val` (a scalar,
-    converted to the dtype of `data` by the rules of `relay.cast`) in mode "constant", the nearest
-    element in mode "edge", a mirror image without the border in mode "reflect". A negative width
-    leaves out elements instead.
-
-    Source: Relay's `nn.pad`, ONNX's Pad.
-    """
-
-    name = "relay.nn.pad"
-
-    data = tensor_operand_def()
-    pad_val = tensor_operand_def()
-    pad_width = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
-    pad_mode = prop_def(StringAttr, default_value=string("constant"))
-    result = tensor_result_def()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $pad_val attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        pad_val: Value,
-        pad_width: Sequence[tuple[int, int]],
-        *,
-        pad_mode: str = "constant",
-    ):
-        super().__init__(
-            [data, pad_val],
-            {
-                "pad_width": ArrayAttr([int_array(pair) for pair in pad_width]),
-                "pad_mode": string(pad_mode),
-            },
-        )
-
-    @property
-    def widths(self) -> tuple[tuple[int, ...], ...]:
-        """(before, after) for each axis."""
-        return tuple(pair.get_values() for pair in self.pad_width.data)
-
-    def infer_type(self) -> Attribute:
-        shape = self.data.type.get_shape()
-        widths = self.widths
-        if self.pad_mode.data not in ("constant", "edge", "reflect"):
-            raise VerifyException(
-                f"'pad_mode' is \"{self.pad_mode.data}\", accepted are "
-                '"constant", "edge" and "reflect"'
-            )
-        if self.pad_val.type.get_num_dims() != 0:
-            raise VerifyException(f"'pad_val' is {self.pad_val.type}, expected a scalar")
-        if len(widths) != len(shape) or any(len(pair) != 2 for pair in widths):
-            raise VerifyException(
-                f"'pad_width' is {[list(pair) for pair in widths]}, expected two numbers for each "
-                f"of {len(shape)} axes"
-            )
-        for dim, pair in zip(shape, widths, strict=True):
-            if dim != DYNAMIC_INDEX and dim + sum(pair) < 0:
-                raise VerifyException(
-                    f"'pad_width' {list(pair)} leaves out more than an axis of length {dim} has"
-                )
-            limit = {"edge": 0, "reflect": 1}.get(self.pad_mode.data)
-            if limit is None or dim == DYNAMIC_INDEX or max(pair) <= 0:
-                continue
-            if dim <= limit - 1 or (limit and max(pair) >= dim) or dim == 0:
-                raise VerifyException(
-                    f"'pad_width' {list(pair)} is too wide for mode \"{self.pad_mode.data}\" on "
-                    f"an axis of length {dim}"
-                )
-        return with_shape(
-            self.data.type,
-            [
-                dim if dim == DYNAMIC_INDEX else dim + sum(pair)
-                for dim, pair in zip(shape, widths, strict=True)
-            ],
-        )
-
-
 class TupleOperandOp(RelayOp, ABC):
     """Joins the fields of a tuple of tensors of one dtype."""
 
@@ -481,128 +397,6 @@ class SplitOp(RelayOp):
 
 
 @irdl_op_definition
-class TakeOp(RelayOp):
-    """
-    The slices of `data` along `axis` that integer `indices` name; of the flattened `data` when
-    `axis` is absent. The first `batch_dims` axes of both are matched. Indices out of range are
-    clamped in mode "clip", taken modulo the length in mode "wrap"; mode "fast" is treated as
-    "clip".
-
-    Source: Relay's `take`, ONNX's Gather.
-    """
-
-    name = "relay.take"
-
-    data = tensor_operand_def()
-    indices = tensor_operand_def()
-    batch_dims = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    axis = opt_prop_def(IntegerAttr.constr(i64))
-    mode = prop_def(StringAttr, default_value=string("clip"))
-    result = tensor_result_def()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        indices: Value,
-        *,
-        axis: int | None = None,
-        batch_dims: int = 0,
-        mode: str = "clip",
-    ):
-        super().__init__(
-            [data, indices],
-            {
-                "axis": None if axis is None else integer(axis),
-                "batch_dims": integer(batch_dims),
-                "mode": string(mode),
-            },
-        )
-
-    @property
-    def normalized_axis(self) -> int | None:
-        """`axis`, counted from the front."""
-        if self.axis is None:
-            return None
-        return normalize_axis(self.axis.value.data, self.data.type.get_num_dims())
-
-    def infer_type(self) -> Attribute:
-        data, indices = self.data.type, self.indices.type
-        if not is_integer_type(indices.element_type) or indices.element_type == i1:
-            raise VerifyException(f"'indices' is {indices}, expected integers")
-        if self.mode.data not in ("clip", "wrap", "fast"):
-            raise VerifyException(
-                f'\'mode\' is "{self.mode.data}", accepted are "clip", "wrap" and "fast"'
-            )
-        axis, batch = self.normalized_axis, self.batch_dims.value.data
-        shape, index_shape = list(data.get_shape()), list(indices.get_shape())
-        if axis is None:
-            if batch:
-                raise VerifyException(f"'batch_dims' is {batch}, but 'axis' is absent")
-            taken, result = dimension_product(shape), index_shape
-        else:
-            if not 0 <= batch <= min(axis, len(index_shape)):
-                raise VerifyException(
-                    f"'batch_dims' is {batch}, accepted range is [0, {min(axis, len(index_shape))}]"
-                )
-            if not all(map(same_dimension, shape[:batch], index_shape[:batch])):
-                raise VerifyException(
-                    f"the first {batch} dimensions of 'data' {shape_text(shape)} and 'indices' "
-                    f"{shape_text(index_shape)} differ"
-                )
-            taken, result = shape[axis], [*shape[:axis], *index_shape[batch:], *shape[axis + 1 :]]
-        if taken == 0 and element_count(result) > 0:
-            raise VerifyException("'indices' takes elements of an axis of length 0")
-        return with_shape(data, result)
-
-
-@irdl_op_definition
-class GatherNDOp(RelayOp):
-    """
-    result[y..., x...] = data[y[:batch_dims]..., indices[0, y...], ..., indices[M - 1, y...], x...]
-    for `indices` of shape [M, Y...]. Indices are clamped to the range of their axis.
-
-    Source: Relay's `gather_nd`.
-    """
-
-    name = "relay.gather_nd"
-
-    data = tensor_operand_def()
-    indices = tensor_operand_def()
-    batch_dims = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    index_rank = opt_prop_def(IntegerAttr.constr(i64))
-    result = tensor_result_def()
-    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, indices: Value, *, batch_dims: int = 0):
-        super().__init__([data, indices], {"batch_dims": integer(batch_dims)})
-
-    def infer_type(self) -> Attribute:
-        data, indices = self.data.type, self.indices.type
-        if not is_integer_type(indices.element_type) or indices.element_type == i1:
-            raise VerifyException(f"'indices' is {indices}, expected integers")
-        if not indices.get_shape():
-            raise VerifyException(f"'indices' is {indices}, expected at least rank 1")
-        count, *positions = indices.get_shape()
-        batch, shape = self.batch_dims.value.data, data.get_shape()
-        if count == DYNAMIC_INDEX:
-            raise VerifyException("the first dimension of 'indices' is unknown")
-        if batch < 0 or batch > len(positions) or count + batch > len(shape):
-            raise VerifyException(
-                f"'indices' {shape_text(indices.get_shape())} with 'batch_dims' {batch} names "
-                f"{count + batch} axes, 'data' has {len(shape)}"
-            )
-        if not all(map(same_dimension, shape[:batch], positions[:batch])):
-            raise VerifyException(f"the first {batch} dimensions of 'data' and 'indices' differ")
-        result = [*positions, *shape[count + batch :]]
-        if 0 in shape[: count + batch] and element_count(result) > 0:
-            raise VerifyException("'indices' takes elements of an axis of length 0")
-        return with_shape(data, result)
-
-
-@irdl_op_definition
 class WhereOp(RelayOp):
     """
     An element of `x` where `condition` is not 0 (true, or NaN), of `y` elsewhere; all three
@@ -638,13 +432,10 @@ class WhereOp(RelayOp):
 TRANSFORM_OPS = (
     BroadcastToOp,
     ConcatenateOp,
-    GatherNDOp,
-    PadOp,
     RepeatOp,
     SplitOp,
     StackOp,
     StridedSliceOp,
-    TakeOp,
     TileOp,
     TransposeOp,
     WhereOp,

@@ -8,7 +8,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.runtime.reading import LocationError, open_beside, size_of
 
 MAX_DIGITS = 19
-"""Files of more bytes than numbers of so many digits say do not exist."""
+"""No file is so large that its size has more digits than this."""
 
 
 def read_external(tensor: TensorProto, base_dir: Path | None, size: int) -> bytes:

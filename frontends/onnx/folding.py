@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import element_count, is_tensor_type
-from xrelay.dialects.tensor import binary, reshape, transform, unary
+from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.frontends.onnx.tensors import Array, as_type, is_element_type, numpy_type
 
@@ -105,7 +105,7 @@ def _evaluate(op: RelayOp, known: Known) -> Array | None:
                 positions = taken.start + taken.step * np.arange(taken.length)
                 x = np.take(x, positions, axis)
             return x
-        case transform.TakeOp(), [x, indices] if not op.batch_dims.value.data:
+        case indexing.TakeOp(), [x, indices] if not op.batch_dims.value.data:
             return _take(x, indices, op.normalized_axis, op.mode.data)
         case transform.WhereOp(), [condition, x, y]:
             return np.where(condition, x, y)

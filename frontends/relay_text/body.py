@@ -12,13 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import (
-    IntegerType,
-    StringAttr,
-    TensorType,
-    TupleType,
-    i1,
-)
+from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType, TupleType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import VerifyException
 

@@ -44,7 +44,7 @@ class Source:
 
 
 _BYTE_ORDER_MARK = "\ufeff"
-"""What some editors begin a file with; it is no part of the text."""
+"""The mark that some editors begin a file with; it is not part of the text."""
 
 _LINE_END = re.compile(r"\r\n?|\n")
 

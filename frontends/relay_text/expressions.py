@@ -271,7 +271,7 @@ class ExpressionParser:
         operands.append(Call(left.position, callee, [left, right], {}))
 
     def _atom_alone(self) -> Expr | None:
-        """A variable, a binding or a number, if nothing is done with it."""
+        """A variable, a binding or a number that stands alone: no call, field or operator follows."""
         cursor = self.cursor
         index = cursor.index
         kind = cursor.kinds[index]
@@ -341,7 +341,7 @@ class ExpressionParser:
                 return value
 
     def atom(self) -> Step[Expr]:
-        """An expression that is one thing, or in parentheses."""
+        """An expression without binary operators, unless in parentheses."""
         cursor = self.cursor
         kind, text, position = (
             cursor.kinds[cursor.index],

@@ -7,13 +7,7 @@ Source: what the type relations of Relay's operators assign to operands of unkno
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 

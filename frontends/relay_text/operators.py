@@ -23,14 +23,7 @@ from xrelay.frontends.relay_text.attributes import (
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
 from xrelay.frontends.relay_text.literals import int64
 from xrelay.frontends.relay_text.metadata import Metadata
-from xrelay.frontends.relay_text.syntax import (
-    Attrs,
-    AttrText,
-    AttrValue,
-    Call,
-    MetaRef,
-    NameRef,
-)
+from xrelay.frontends.relay_text.syntax import Attrs, AttrText, AttrValue, Call, MetaRef, NameRef
 from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import element_type_named
 

@@ -10,12 +10,7 @@ from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.expressions import ExpressionParser
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.steps import Step, run
-from xrelay.frontends.relay_text.syntax import (
-    Constructor,
-    Function,
-    Module,
-    TypeDefinition,
-)
+from xrelay.frontends.relay_text.syntax import Constructor, Function, Module, TypeDefinition
 from xrelay.frontends.relay_text.tokens import Kind
 from xrelay.frontends.relay_text.types import Type
 

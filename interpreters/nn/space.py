@@ -11,28 +11,49 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import space
 from xrelay.dialects.tensor.layout import IMAGE, Layout
-from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.numerics import rounded
+from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.numerics import convert, rounded
 from xrelay.interpreters.tensor.layout import change_layout
 
 
-def _images(op: rearrange.SubPixelOp, data: Array) -> Array:
+def _images(op: space.SubPixelOp, data: Array) -> Array:
     return change_layout(data, op.data_layout, Layout.parse(IMAGE, "layout"))
 
 
-def _as_stated(op: rearrange.SubPixelOp, result: Array) -> Array:
+def _as_stated(op: space.SubPixelOp, result: Array) -> Array:
     return change_layout(result, Layout.parse(IMAGE, "layout"), op.data_layout)
 
 
 @register_impls
-class RearrangeFunctions(InterpreterFunctions):
+class SpaceFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.space`."""
 
-    @impl(rearrange.MirrorPadOp)
+    @impl(space.PadOp)
+    def run_pad(
+        self, interpreter: Interpreter, op: space.PadOp, args: PythonValues
+    ) -> PythonValues:
+        data, value = args
+        result = data
+        for axis, (before, after) in enumerate(op.widths):
+            length: int = data.shape[axis]
+            added, last = (max(before, 0), max(after, 0)), length + before + after
+            kept = slice(max(-before, 0), max(-before, 0) + last)
+            if op.pad_mode.data == "constant":
+                widths = [added if d == axis else (0, 0) for d in range(data.ndim)]
+                fill = convert(value, data.dtype)
+                padded = np.pad(result, widths, constant_values=fill)
+                result = padded[(*[slice(None)] * axis, kept)]
+            elif any((before, after)):
+                mode = "edge" if op.pad_mode.data == "edge" else "reflect"
+                places = np.pad(counting(length), added, mode) if any(added) else counting(length)
+                result = result.take(places[kept], axis)
+        return (np.ascontiguousarray(result).reshape(result.shape),)
+
+    @impl(space.MirrorPadOp)
     def run_mirror_pad(
-        self, interpreter: Interpreter, op: rearrange.MirrorPadOp, args: PythonValues
+        self, interpreter: Interpreter, op: space.MirrorPadOp, args: PythonValues
     ) -> PythonValues:
         result: Array = args[0]
         mode = "reflect" if op.border else "symmetric"
@@ -42,9 +63,9 @@ class RearrangeFunctions(InterpreterFunctions):
                 result = result.take(np.pad(np.arange(length), pair, mode), axis)
         return (result,)
 
-    @impl(rearrange.DepthToSpaceOp)
+    @impl(space.DepthToSpaceOp)
     def run_depth_to_space(
-        self, interpreter: Interpreter, op: rearrange.DepthToSpaceOp, args: PythonValues
+        self, interpreter: Interpreter, op: space.DepthToSpaceOp, args: PythonValues
     ) -> PythonValues:
         data, size = _images(op, args[0]), op.block
         batch, channels, height, width = data.shape
@@ -58,9 +79,9 @@ class RearrangeFunctions(InterpreterFunctions):
             pixels = split.transpose(0, 1, 4, 2, 5, 3)
         return (_as_stated(op, pixels.reshape(batch, rest, height * size, width * size)),)
 
-    @impl(rearrange.SpaceToDepthOp)
+    @impl(space.SpaceToDepthOp)
     def run_space_to_depth(
-        self, interpreter: Interpreter, op: rearrange.SpaceToDepthOp, args: PythonValues
+        self, interpreter: Interpreter, op: space.SpaceToDepthOp, args: PythonValues
     ) -> PythonValues:
         data, size = _images(op, args[0]), op.block
         batch, channels, height, width = data.shape
@@ -69,9 +90,9 @@ class RearrangeFunctions(InterpreterFunctions):
         shape = (batch, channels * size**2, height // size, width // size)
         return (_as_stated(op, blocks.reshape(shape)),)
 
-    @impl(rearrange.BatchToSpaceNDOp)
+    @impl(space.BatchToSpaceNDOp)
     def run_batch_to_space_nd(
-        self, interpreter: Interpreter, op: rearrange.BatchToSpaceNDOp, args: PythonValues
+        self, interpreter: Interpreter, op: space.BatchToSpaceNDOp, args: PythonValues
     ) -> PythonValues:
         data, blocks = args[0], op.blocks
         count, (batch, *lengths) = len(blocks), data.shape
@@ -86,9 +107,9 @@ class RearrangeFunctions(InterpreterFunctions):
         kept = [slice(cut[0], n - cut[1]) for cut, n in zip(op.cuts, whole, strict=True)]
         return (joined[(slice(None), *kept)],)
 
-    @impl(rearrange.SpaceToBatchNDOp)
+    @impl(space.SpaceToBatchNDOp)
     def run_space_to_batch_nd(
-        self, interpreter: Interpreter, op: rearrange.SpaceToBatchNDOp, args: PythonValues
+        self, interpreter: Interpreter, op: space.SpaceToBatchNDOp, args: PythonValues
     ) -> PythonValues:
         data, blocks = args[0], op.blocks
         count, (batch, *lengths) = len(blocks), data.shape
@@ -105,9 +126,9 @@ class RearrangeFunctions(InterpreterFunctions):
         order += [0, *(2 * i + 1 for i in range(count)), *range(2 * count + 1, split.ndim)]
         return (split.transpose(order).reshape(batch * prod(blocks), *parts, *others),)
 
-    @impl(rearrange.FifoBufferOp)
+    @impl(space.FifoBufferOp)
     def run_fifo_buffer(
-        self, interpreter: Interpreter, op: rearrange.FifoBufferOp, args: PythonValues
+        self, interpreter: Interpreter, op: space.FifoBufferOp, args: PythonValues
     ) -> PythonValues:
         data, buffer = args
         axis, length = op.normalized_axis, data.shape[op.normalized_axis]

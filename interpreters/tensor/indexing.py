@@ -14,9 +14,46 @@ from xdsl.interpreter import (
 from xrelay.dialects.tensor import indexing
 from xrelay.interpreters.arrays import Array, counting
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
-from xrelay.interpreters.tensor.transform import positions_on_axis
 
 COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def positions_on_axis(indices: Array, length: int, mode: str) -> Array:
+    """`indices` as positions on an axis of `length` elements."""
+    if indices.dtype == np.uint64:
+        indices = indices % np.uint64(length) if mode == "wrap" else np.minimum(indices, length)
+    indices = indices.astype(np.int64)
+    return indices % length if mode == "wrap" else np.clip(indices, 0, length - 1)
+
+
+def _take(data: Array, indices: Array, axis: int, batch: int, mode: str) -> Array:
+    """`relay.take` with an axis."""
+    shape = data.shape[:axis] + indices.shape[batch:] + data.shape[axis + 1 :]
+    if 0 in shape:
+        return np.empty(shape, data.dtype)
+    positions = positions_on_axis(indices, data.shape[axis], mode)
+    # The taken axes come to stand after the batch, before the axes of `data` that precede `axis`.
+    grid = _batch_grid(indices.shape, batch)
+    taken = np.asarray(np.moveaxis(data, axis, batch)[(*grid, positions)])
+    rank = indices.ndim
+    return np.moveaxis(taken, range(batch, rank), range(axis, axis + rank - batch))
+
+
+def _gather_nd(data: Array, indices: Array, batch: int) -> Array:
+    count, *positions = indices.shape
+    shape = (*positions, *data.shape[count + batch :])
+    if 0 in shape:
+        return np.empty(shape, data.dtype)
+    index = [positions_on_axis(indices[i], data.shape[batch + i], "clip") for i in range(count)]
+    return np.broadcast_to(data[(*_batch_grid(positions, batch), *index)], shape)
+
+
+def _batch_grid(shape: tuple[int, ...] | list[int], batch: int) -> tuple[Array, ...]:
+    """For each of the first `batch` axes of `shape`, its positions, broadcastable to `shape`."""
+    return tuple(
+        np.arange(shape[axis]).reshape([-1 if d == axis else 1 for d in range(len(shape))])
+        for axis in range(batch)
+    )
 
 
 def _gather(data: Array, indices: Array, axis: int) -> Array:
@@ -157,3 +194,19 @@ class IndexingFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: indexing.SparseToDenseOp, args: PythonValues
     ) -> PythonValues:
         return (sparse_to_dense(op.output_shape.get_values(), *args),)
+
+    @impl(indexing.TakeOp)
+    def run_take(
+        self, interpreter: Interpreter, op: indexing.TakeOp, args: PythonValues
+    ) -> PythonValues:
+        data, indices = args
+        axis = op.normalized_axis
+        if axis is None:
+            data, axis = data.reshape(-1), 0
+        return (_take(data, indices, axis, op.batch_dims.value.data, op.mode.data),)
+
+    @impl(indexing.GatherNDOp)
+    def run_gather_nd(
+        self, interpreter: Interpreter, op: indexing.GatherNDOp, args: PythonValues
+    ) -> PythonValues:
+        return (_gather_nd(args[0], args[1], op.batch_dims.value.data),)

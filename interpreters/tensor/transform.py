@@ -12,7 +12,7 @@ from xdsl.interpreter import (
 
 from xrelay.dialects.slicing import Slice, resolve_slices
 from xrelay.dialects.tensor import transform
-from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.numerics import convert
 
 
@@ -23,46 +23,8 @@ def _as_slice(taken: Slice) -> slice:
     return slice(taken.start, stop if stop >= 0 else None, taken.step)
 
 
-def positions_on_axis(indices: Array, length: int, mode: str) -> Array:
-    """`indices` as positions on an axis of `length` elements."""
-    if indices.dtype == np.uint64:
-        indices = indices % np.uint64(length) if mode == "wrap" else np.minimum(indices, length)
-    indices = indices.astype(np.int64)
-    return indices % length if mode == "wrap" else np.clip(indices, 0, length - 1)
-
-
-def _take(data: Array, indices: Array, axis: int, batch: int, mode: str) -> Array:
-    """`relay.take` with an axis."""
-    shape = data.shape[:axis] + indices.shape[batch:] + data.shape[axis + 1 :]
-    if 0 in shape:
-        return np.empty(shape, data.dtype)
-    positions = positions_on_axis(indices, data.shape[axis], mode)
-    # The taken axes come to stand after the batch, before the axes of `data` that precede `axis`.
-    grid = _batch_grid(indices.shape, batch)
-    taken = np.asarray(np.moveaxis(data, axis, batch)[(*grid, positions)])
-    rank = indices.ndim
-    return np.moveaxis(taken, range(batch, rank), range(axis, axis + rank - batch))
-
-
-def _gather_nd(data: Array, indices: Array, batch: int) -> Array:
-    count, *positions = indices.shape
-    shape = (*positions, *data.shape[count + batch :])
-    if 0 in shape:
-        return np.empty(shape, data.dtype)
-    index = [positions_on_axis(indices[i], data.shape[batch + i], "clip") for i in range(count)]
-    return np.broadcast_to(data[(*_batch_grid(positions, batch), *index)], shape)
-
-
 def _select(condition: Array, x: Array, y: Array) -> Array:
     return np.where(condition, x, y)
-
-
-def _batch_grid(shape: tuple[int, ...] | list[int], batch: int) -> tuple[Array, ...]:
-    """For each of the first `batch` axes of `shape`, its positions, broadcastable to `shape`."""
-    return tuple(
-        np.arange(shape[axis]).reshape([-1 if d == axis else 1 for d in range(len(shape))])
-        for axis in range(batch)
-    )
 
 
 @register_impls
@@ -113,27 +75,6 @@ class TransformFunctions(InterpreterFunctions):
         )
         return (args[0][(*map(_as_slice, slices), ...)],)
 
-    @impl(transform.PadOp)
-    def run_pad(
-        self, interpreter: Interpreter, op: transform.PadOp, args: PythonValues
-    ) -> PythonValues:
-        data, value = args
-        result = data
-        for axis, (before, after) in enumerate(op.widths):
-            length: int = data.shape[axis]
-            added, last = (max(before, 0), max(after, 0)), length + before + after
-            kept = slice(max(-before, 0), max(-before, 0) + last)
-            if op.pad_mode.data == "constant":
-                widths = [added if d == axis else (0, 0) for d in range(data.ndim)]
-                fill = convert(value, data.dtype)
-                padded = np.pad(result, widths, constant_values=fill)
-                result = padded[(*[slice(None)] * axis, kept)]
-            elif any((before, after)):
-                mode = "edge" if op.pad_mode.data == "edge" else "reflect"
-                places = np.pad(counting(length), added, mode) if any(added) else counting(length)
-                result = result.take(places[kept], axis)
-        return (np.ascontiguousarray(result).reshape(result.shape),)
-
     @impl(transform.ConcatenateOp)
     def run_concatenate(
         self, interpreter: Interpreter, op: transform.ConcatenateOp, args: PythonValues
@@ -155,22 +96,6 @@ class TransformFunctions(InterpreterFunctions):
             sections.get_values() if isinstance(sections, DenseArrayBase) else sections.value.data
         )
         return (tuple(np.split(args[0], where, op.normalized_axis)),)
-
-    @impl(transform.TakeOp)
-    def run_take(
-        self, interpreter: Interpreter, op: transform.TakeOp, args: PythonValues
-    ) -> PythonValues:
-        data, indices = args
-        axis = op.normalized_axis
-        if axis is None:
-            data, axis = data.reshape(-1), 0
-        return (_take(data, indices, axis, op.batch_dims.value.data, op.mode.data),)
-
-    @impl(transform.GatherNDOp)
-    def run_gather_nd(
-        self, interpreter: Interpreter, op: transform.GatherNDOp, args: PythonValues
-    ) -> PythonValues:
-        return (_gather_nd(args[0], args[1], op.batch_dims.value.data),)
 
     @impl(transform.WhereOp)
     def run_where(

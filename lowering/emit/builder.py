@@ -281,7 +281,7 @@ class KernelBuilder:
 
     @contextmanager
     def loop(self, start: Index, stop: Index, step: int = 1) -> Generator[Index]:
-        """A loop without carried values. One round is no loop."""
+        """A loop without carried values; a body that runs exactly once is emitted without a loop."""
         rounds = self.sub(stop, start) if _parts(start)[0] is _parts(stop)[0] else None
         if isinstance(rounds, int) and 0 < rounds <= step:
             yield start

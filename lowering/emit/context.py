@@ -33,7 +33,7 @@ NEXT_TASK = "xrelay_next_task"
 """The function of the run time that hands out the tasks of a loop: i64 (ptr team, i64 thread,
 i64 threads, i64 loop, i64 tasks, i64 last)."""
 LOOPS_BETWEEN_BARRIERS = 16
-"""For so many loops between two barriers the run time counts tasks."""
+"""The run time has counters for the tasks of this many loops between two barriers."""
 
 ENOUGH_TASKS = 64
 """Loop nests are cut along as many leading axes as give this many rounds."""
@@ -59,7 +59,7 @@ class Team:
     thread: SSAValue
     """The number of the thread that runs this code, an i64."""
     count: SSAValue
-    """How many there are, an i64: fewer than `size` where the system does not give so many."""
+    """How many there are, an i64: fewer than `size` where the system does not grant them all."""
     pointer: SSAValue
     """What the run time knows the team by."""
 
@@ -106,7 +106,7 @@ class KernelContext:
         return self._buffer(kind, format, self._reserve(kind, format.size))
 
     def private_scratch(self, kind: Element, format: Format) -> Buffer:
-        """Scratch memory for a tensor, of which every thread has its own."""
+        """Scratch memory for a tensor; every thread has its own."""
         size = -(-format.size * kind.bytes // ALIGNMENT) * ALIGNMENT
         start = self._reserve(kind, size * self.team.size // kind.bytes)
         if self.team.size == 1:
@@ -140,6 +140,11 @@ class KernelContext:
         if buffer.format != row_major(buffer.shape):
             self.materialize((value, number))
         return self.ev.buffers[value, number]
+
+    def scalar(self, value: SSAValue) -> SSAValue:
+        """The one element of a tensor operand."""
+        buffer = self.in_memory(value)
+        return self.b.load(buffer.pointer, 0, buffer.element, 1)
 
     def materialize(self, leaf: Leaf) -> Buffer:
         """Computes a tensor into scratch memory, where later demands find it."""
@@ -201,10 +206,10 @@ class KernelContext:
 
     @contextmanager
     def _shared_rounds(self, rounds: int) -> Generator[Index]:
-        """A loop over all rounds, of which each thread runs a part."""
+        """A loop over all rounds; each thread runs a part of them."""
         b = self.b
         if b.block is not b.entry or self._loops == LOOPS_BETWEEN_BARRIERS:
-            # The counters serve one run of a loop, and are as many as they are.
+            # There are no more counters, or this loop runs more than once, and a counter serves one run.
             start, stop = self.share(rounds)
             with b.loop(start, stop) as i:
                 yield i

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
     i8,
+    i64,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
@@ -71,6 +72,10 @@ def element(dtype: Attribute) -> Element:
                 f"element type {dtype} has no kernels; supported are f16, f32, f64, i1, "
                 "i8 to i64 and ui8 to ui64"
             )
+
+
+INDEX = element(i64)
+"""What indices are computed in."""
 
 
 def wide(kind: Element) -> Element:

@@ -44,6 +44,19 @@ RuleFunction: TypeAlias = Callable[["Evaluator", Operation, int, Position], Rule
 
 
 @dataclass(frozen=True)
+class EachLane:
+    """A rule for single elements as one for vectors, which it computes lane by lane."""
+
+    rule: RuleFunction
+
+    def __call__(self, ev: "Evaluator", op: Operation, leaf: int, position: Position) -> Rule:
+        lanes: list[SSAValue] = []
+        for i in range(position.lanes):
+            lanes.append((yield from self.rule(ev, op, leaf, position.lane(ev.b, i))))
+        return ev.b.from_lanes(lanes)
+
+
+@dataclass(frozen=True)
 class Buffer:
     """A tensor in memory. Steps along the last axis are steps of one element."""
 

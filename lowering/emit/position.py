@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder
+
+Coords: TypeAlias = tuple[Index, ...]
+"""One index for each axis."""
 
 
 @dataclass(frozen=True)

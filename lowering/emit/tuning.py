@@ -117,7 +117,7 @@ def _seconds(path: Path, key: str, name: str, value: Any) -> float:
 
 
 def _described(machine: object) -> str:
-    """A machine in one phrase, as far as it is described."""
+    """A machine in one phrase of what is known about it."""
     if not isinstance(machine, dict):
         return "not described"
     return ", ".join(f"{name} {value}" for name, value in cast(MachineLabel, machine).items())

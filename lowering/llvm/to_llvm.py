@@ -99,7 +99,7 @@ class FunctionConverter:
         return self.shared(value, lambda: llvm.ConstantOp(IntegerAttr(value, i32), i32))
 
     def undefined(self, type_: Attribute) -> SSAValue:
-        """A value of which nothing is known."""
+        """An undefined value."""
         return self.shared(type_, lambda: llvm.UndefOp(type_))
 
     def shared(self, key: Hashable, build: Callable[[], Operation]) -> SSAValue:

@@ -6,28 +6,17 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.packing import blocks
-from xrelay.lowering.math.arithmetic import (
-    add,
-    highest,
-    lowest,
-    maximum,
-    minimum,
-    multiply,
-)
+from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum, minimum, multiply
 
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
-
-
-INDEX = element(i64)
 
 
 @dataclass(frozen=True)
@@ -93,7 +82,7 @@ ElementAt: TypeAlias = Callable[[tuple[Index, ...], Index, int], SSAValue]
 
 
 ACCUMULATORS = 4
-"""Vectors of partial results: so many additions can be under way at once."""
+"""Vectors of partial results, which is how many additions can be under way at once."""
 
 
 def reduce_elements(

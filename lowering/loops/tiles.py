@@ -18,6 +18,7 @@ whole depth would not stay in the cache, the sums wait in memory:
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import TypeAlias
 
@@ -61,9 +62,6 @@ PlaceOf: TypeAlias = Callable[[Place, Index, Index, Index, int], Position]
 
 Range: TypeAlias = tuple[Index, Index]
 """From a number up to another."""
-
-Widths: TypeAlias = Sequence[int]
-"""The lanes that count in each vector of a panel."""
 
 STREAM_AHEAD_BYTES = 8192
 """How far before their use weights that are used once are asked for."""
@@ -143,137 +141,167 @@ def emit_tiles(
     sink: Sink,
 ) -> None:
     """Emits the loops. Tiles at the end of a row or column overlap with the ones before."""
-    b, tiling = ctx.b, grid.tiling
-    tiles, across = grid.rows_of_tiles * grid.columns_of_tiles, grid.columns_of_tiles
-    offsets = [(row, column) for row in range(tiling.rows) for column in range(tiling.columns)]
-
+    b, tiles = ctx.b, grid.rows_of_tiles * grid.columns_of_tiles
     zero = b.constant(kind.compute, 0, lanes)
-
-    def hand_over(
-        place: Place, where: tuple[Index, Index], v: int, widths: Sequence[int], value: SSAValue
-    ) -> None:
-        vector = b.add(b.mul(place[-1], tiling.vectors), v)
-        sink(place_of(place, *where, vector, widths[v]), b.first_lanes(value, widths[v]))
-
-    def sums_of(kept: Buffer, coords: Sequence[Index], widths: Sequence[int]) -> Iterator[Index]:
-        for row, column in offsets:
-            for v in range(len(widths)):
-                yield kept.offset(b, at(kept.shape, (*coords, row, column, v, 0), lanes))
-
-    def finish(
-        kept: Buffer,
-        coords: Sequence[Index],
-        place: Place,
-        y: Index,
-        x: Index,
-        widths: Sequence[int],
-    ) -> None:
-        """Hands over a tile whose sums are in memory."""
-
-        def position(indices: tuple[Index, ...]) -> None:
-            row, column = indices
-            for v in range(len(widths)):
-                source = kept.offset(b, at(kept.shape, (*coords, row, column, v, 0), lanes))
-                value = b.load(kept.pointer, source, kind, lanes)
-                hand_over(place, (b.add(y, row), b.add(x, column)), v, widths, value)
-
-        b.loop_nest((tiling.rows, tiling.columns), position)
-
-    def corner(i: Index) -> tuple[Index, Index]:
-        """The first position of a tile."""
-        y = b.smaller(b.mul(b.div(i, across), tiling.rows), grid.height - tiling.rows)
-        x = b.smaller(b.mul(b.mod(i, across), tiling.columns), grid.width - tiling.columns)
-        return y, x
-
-    def ahead(i: Index, count: int) -> Prefetch | None:
-        """
-        The share of a tile, one of `count`, in the lines of the weights that come next. After the
-        last panel these are the weights of the next step.
-        """
-        if not grid.part_elements or grid.weight_bytes <= ctx.target.l2_bytes // 2:
-            return None
-        line = LINE_BYTES // kind.bytes
-        lines = blocks(blocks(grid.round_elements, line), count)
-        if count == 1:
-            # Every panel is read once: what counts is not to wait at the end of a page.
-            return Prefetch(STREAM_AHEAD_BYTES // kind.bytes, lines)
-        panel = grid.part_elements * grid.depth_parts
-        return Prefetch(b.add(b.mul(i, lines * line), panel), lines)
-
-    def whole_tile(place: Place, i: Index, count: int, widths: Sequence[int]) -> None:
-        y, x = corner(i)
-        totals = tile(
-            TileAt(place, y, x, 0, ahead(i, count)), [zero] * (len(offsets) * len(widths))
-        )
-        if not ctx.heavy_epilogue:
-            for number, total in enumerate(totals):
-                row, column = offsets[number // len(widths)]
-                where = b.add(y, row), b.add(x, column)
-                hand_over(place, where, number % len(widths), widths, total)
-            return
-        kept = ctx.private_scratch(kind, row_major((1, *tile_shape(widths))))
-        for where, total in zip(sums_of(kept, (0,), widths), totals, strict=True):
-            b.store(kept.pointer, where, kind, total)
-        finish(kept, (0,), place, y, x, widths)
-
-    def tile_shape(widths: Sequence[int]) -> tuple[int, ...]:
-        return tiling.rows, tiling.columns, len(widths), lanes
-
-    def parted_tiles(
-        batch: Sequence[Index], tile_range: Range, panel_range: Range, kept: Buffer, widths: Widths
-    ) -> None:
-        """A block of tiles for a range of panels, with the sums in memory between the parts."""
-        first_tile, first_panel = tile_range[0], panel_range[0]
-
-        def each(body: Callable[[Index, Index, tuple[Index, Index]], None]) -> None:
-            with b.loop(*panel_range) as panel, b.loop(*tile_range) as i:
-                body(panel, i, (b.sub(panel, first_panel), b.sub(i, first_tile)))
-
-        def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-            for where in sums_of(kept, slot, widths):
-                b.store(kept.pointer, where, kind, zero)
-
-        def finish_tile(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-            finish(kept, slot, (*batch, panel), *corner(i), widths)
-
-        each(clear)
-        with b.loop(0, grid.depth_parts) as part:
-
-            def add_part(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-                places = list(sums_of(kept, slot, widths))
-                totals = [b.load(kept.pointer, where, kind, lanes) for where in places]
-                at_tile = TileAt((*batch, panel), *corner(i), part, ahead(slot[1], kept.shape[1]))
-                for where, total in zip(places, tile(at_tile, totals), strict=True):
-                    b.store(kept.pointer, where, kind, total)
-
-            each(add_part)
-        each(finish_tile)
-
     for first, panels, widths in grid.parts(lanes):
         count = _tiles_per_block(ctx, grid, panels)
         # With parts of the depth, a task has all panels that one thread computes.
         together = blocks(panels, ctx.team.size) if grid.depth_parts > 1 else 1
+        code = _Tiles(ctx, grid, kind, lanes, tile, place_of, sink, zero, widths, count)
 
         def task(
             indices: tuple[Index, ...],
             first: int = first,
             panels: int = panels,
-            widths: Widths = widths,
-            count: int = count,
             together: int = together,
+            code: _Tiles = code,
         ) -> None:
             *batch, block, group = indices
-            tile_range = _range(b, block, count, tiles)
+            tile_range = _range(b, block, code.count, tiles)
             low, high = _range(b, group, together, panels)
             if grid.depth_parts > 1:
-                kept = ctx.private_scratch(kind, row_major((together, count, *tile_shape(widths))))
-                panel_range = b.add(low, first), b.add(high, first)
-                parted_tiles(batch, tile_range, panel_range, kept, widths)
+                kept = code.kept_sums(together)
+                code.in_parts(batch, tile_range, (b.add(low, first), b.add(high, first)), kept)
                 return
             with b.loop(*tile_range) as i:
-                whole_tile((*batch, b.add(low, first)), i, count, widths)
+                code.whole((*batch, b.add(low, first)), i)
 
         ctx.tasks((*grid.batch, blocks(tiles, count), blocks(panels, together)), task)
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """The code of the tiles of panels of one shape."""
+
+    ctx: KernelContext
+    grid: TileGrid
+    kind: Element
+    lanes: int
+    tile: TileCode
+    place_of: PlaceOf
+    sink: Sink
+    zero: SSAValue
+    """A vector of zeros."""
+    widths: Sequence[int]
+    """The lanes that count in each vector of a panel."""
+    count: int
+    """The tiles of a block."""
+
+    @property
+    def b(self) -> KernelBuilder:
+        """Where the code goes."""
+        return self.ctx.b
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the sums of a tile in memory."""
+        tiling = self.grid.tiling
+        return tiling.rows, tiling.columns, len(self.widths), self.lanes
+
+    def whole(self, place: Place, i: Index) -> None:
+        """Computes tile i over the whole depth, and hands it over."""
+        b, (y, x) = self.b, self._corner(i)
+        columns, vectors = self.grid.tiling.columns, len(self.widths)
+        zeros = [self.zero] * (self.grid.tiling.positions * vectors)
+        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count)), zeros)
+        if not self.ctx.heavy_epilogue:
+            for number, total in enumerate(totals):
+                row, column = divmod(number // vectors, columns)
+                self._hand_over(place, (b.add(y, row), b.add(x, column)), number % vectors, total)
+            return
+        kept = self.ctx.private_scratch(self.kind, row_major((1, *self.shape)))
+        for where, total in zip(self._sums(kept, (0,)), totals, strict=True):
+            b.store(kept.pointer, where, self.kind, total)
+        self._finish(kept, (0,), place, y, x)
+
+    def kept_sums(self, panels: int) -> Buffer:
+        """Memory of the thread for the sums of a block of tiles of some panels."""
+        return self.ctx.private_scratch(self.kind, row_major((panels, self.count, *self.shape)))
+
+    def in_parts(self, batch: Sequence[Index], tiles: Range, panels: Range, kept: Buffer) -> None:
+        """A block of tiles for a range of panels, with the sums in memory between the parts."""
+        b, kind = self.b, self.kind
+
+        def each(body: Callable[[Index, Index, tuple[Index, Index]], None]) -> None:
+            with b.loop(*panels) as panel, b.loop(*tiles) as i:
+                body(panel, i, (b.sub(panel, panels[0]), b.sub(i, tiles[0])))
+
+        def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
+            for where in self._sums(kept, slot):
+                b.store(kept.pointer, where, kind, self.zero)
+
+        def finish(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
+            self._finish(kept, slot, (*batch, panel), *self._corner(i))
+
+        each(clear)
+        with b.loop(0, self.grid.depth_parts) as part:
+
+            def add_part(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
+                places = list(self._sums(kept, slot))
+                totals = [b.load(kept.pointer, where, kind, self.lanes) for where in places]
+                corner = self._corner(i)
+                where = TileAt((*batch, panel), *corner, part, self._ahead(slot[1], self.count))
+                for place, total in zip(places, self.tile(where, totals), strict=True):
+                    b.store(kept.pointer, place, kind, total)
+
+            each(add_part)
+        each(finish)
+
+    def _corner(self, i: Index) -> tuple[Index, Index]:
+        """The first position of a tile."""
+        b, grid, tiling = self.b, self.grid, self.grid.tiling
+        y = b.mul(b.div(i, grid.columns_of_tiles), tiling.rows)
+        y = b.smaller(y, grid.height - tiling.rows)
+        x = b.mul(b.mod(i, grid.columns_of_tiles), tiling.columns)
+        return y, b.smaller(x, grid.width - tiling.columns)
+
+    def _ahead(self, i: Index, count: int) -> Prefetch | None:
+        """
+        The share of a tile, one of `count`, in the lines of the weights that come next. After the
+        last panel these are the weights of the next step.
+        """
+        grid = self.grid
+        if not grid.part_elements or grid.weight_bytes <= self.ctx.target.l2_bytes // 2:
+            return None
+        line = LINE_BYTES // self.kind.bytes
+        lines = blocks(blocks(grid.round_elements, line), count)
+        if count == 1:
+            # Every panel is read once: what counts is not to wait at the end of a page.
+            return Prefetch(STREAM_AHEAD_BYTES // self.kind.bytes, lines)
+        panel = grid.part_elements * grid.depth_parts
+        return Prefetch(self.b.add(self.b.mul(i, lines * line), panel), lines)
+
+    def _sums(self, kept: Buffer, slot: Sequence[Index]) -> Iterator[Index]:
+        """Where the sums of a tile lie in memory, in the order of its registers."""
+        tiling = self.grid.tiling
+        for row, column, v in product(
+            range(tiling.rows), range(tiling.columns), range(len(self.widths))
+        ):
+            yield self._sum(kept, slot, row, column, v)
+
+    def _sum(self, kept: Buffer, slot: Sequence[Index], row: Index, column: Index, v: int) -> Index:
+        return kept.offset(self.b, at(kept.shape, (*slot, row, column, v, 0), self.lanes))
+
+    def _finish(
+        self, kept: Buffer, slot: Sequence[Index], place: Place, y: Index, x: Index
+    ) -> None:
+        """Hands over a tile whose sums are in memory."""
+        b, tiling = self.b, self.grid.tiling
+
+        def position(indices: tuple[Index, ...]) -> None:
+            row, column = indices
+            for v in range(len(self.widths)):
+                source = self._sum(kept, slot, row, column, v)
+                value = b.load(kept.pointer, source, self.kind, self.lanes)
+                self._hand_over(place, (b.add(y, row), b.add(x, column)), v, value)
+
+        b.loop_nest((tiling.rows, tiling.columns), position)
+
+    def _hand_over(self, place: Place, where: tuple[Index, Index], v: int, value: SSAValue) -> None:
+        """Gives vector v of a position to the sink."""
+        b, width = self.b, self.widths[v]
+        vector = b.add(b.mul(place[-1], self.grid.tiling.vectors), v)
+        self.sink(self.place_of(place, *where, vector, width), b.first_lanes(value, width))
 
 
 def _range(b: KernelBuilder, block: Index, size: int, length: int) -> Range:

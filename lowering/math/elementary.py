@@ -23,14 +23,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.math.lanes import F32, Lanes
-from xrelay.lowering.math.tables import (
-    ATANH,
-    EXP_SHORT,
-    LOG2_E,
-    LOG_SHORT,
-    TABLES,
-    TWO_THIRDS,
-)
+from xrelay.lowering.math.tables import ATANH, EXP_SHORT, LOG2_E, LOG_SHORT, TABLES, TWO_THIRDS
 
 
 def _reduce(v: Lanes, x: SSAValue, offset: int) -> tuple[SSAValue, SSAValue]:

@@ -4,19 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CUBIC, NEAREST
 from xrelay.lowering.emit.builder import Index, KernelBuilder
-from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, element, wide
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.lanes import Lanes
 
 REAL = element(f64)
 SINGLE = element(f32)
-INDEX = element(i64)
 
 EPSILON = 1e-5
 """What rounding down and up looks beyond a coordinate."""

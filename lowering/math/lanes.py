@@ -176,7 +176,7 @@ class Lanes:
         return IntegerType(self.format.bits)
 
     def whole(self, value: int) -> SSAValue:
-        """A constant integer, of which the bits that fit count."""
+        """A constant integer, cut to the bits of the format."""
         value &= 2**self.format.bits - 1
         if value & self.format.sign:
             value -= 2**self.format.bits

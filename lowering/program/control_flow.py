@@ -6,7 +6,7 @@ from xdsl.dialects.scf import Scf
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.lowering.program.registry import FUNCTIONS, INTERPRETER_ONLY
 
@@ -32,7 +32,7 @@ def check_straight(function: func.FuncOp) -> None:
             reason = FUNCTIONS
         else:
             continue
-        raise DiagnosticException(f"function '{name}': {described(op)} has no code: {reason}")
+        raise DiagnosticException(f"function '{name}': {operation_text(op)} has no code: {reason}")
 
 
 def _holds_values_of_functions(type_: Attribute) -> bool:

@@ -195,7 +195,7 @@ class _EntryWriter:
         )
 
     def copy(self, source: Storage, place: Storage, size: int) -> None:
-        """A copy of bytes, of which every thread makes a part."""
+        """A copy of bytes; every thread copies a part."""
         addresses, count = [self.address(place), self.address(source)], self.number(size)
         if self.threads > 1:
             units, threads = self.number(-(-size // ALIGNMENT)), self.block.args[5]

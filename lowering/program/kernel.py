@@ -46,13 +46,17 @@ from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
 from xrelay.lowering.loops.halo import clear_halo
 from xrelay.lowering.operators.core.values import source_leaves
 from xrelay.lowering.operators.nn.norm import channel_shape
-from xrelay.lowering.operators.nn.space import moves_along_row
 from xrelay.lowering.operators.tensor.many_fields import STRATEGIES as JOINING
 from xrelay.lowering.operators.tensor.many_fields import has_many_fields
 from xrelay.lowering.operators.tensor.reshape import reshaped_position
-from xrelay.lowering.operators.tensor.transform import varies_along_row
 from xrelay.lowering.operators.tensor.transpose import moves_last_axis
-from xrelay.lowering.program.registry import RULES, STRATEGIES, explain_selection, why_no_code
+from xrelay.lowering.program.registry import (
+    RULES,
+    STRATEGIES,
+    breaks_rows,
+    explain_selection,
+    why_no_code,
+)
 
 KERNEL_ATTRIBUTE = "xrelay.kernel"
 """Marks the functions that are kernels."""
@@ -410,7 +414,7 @@ def _dense_span(ctx: KernelContext, result: Buffer) -> int:
 def _lanes(ctx: KernelContext, group: Group) -> int:
     """As many lanes as fit for the widest elements; one where vectors would be put together."""
     on_demand = [op for op in group.ops if (op.results[0], 0) not in ctx.ev.buffers]
-    if any(varies_along_row(op) or moves_along_row(op) for op in on_demand):
+    if any(map(breaks_rows, on_demand)):
         return 1
     kinds: list[Element] = [
         element(type_.element_type)

@@ -32,7 +32,7 @@ from xrelay.dialects.nn.norm import L2NormalizeOp
 from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS
 from xrelay.dialects.sparse.coordinates import SparseFillEmptyRowsOp
 from xrelay.dialects.tensor.sort import ArgwhereOp
-from xrelay.lowering.emit.evaluate import RuleFunction
+from xrelay.lowering.emit.evaluate import EachLane, RuleFunction
 from xrelay.lowering.emit.strategy import Selection, Site, Strategy, select
 from xrelay.lowering.operators.attention import code as attention_code
 from xrelay.lowering.operators.conv import conv
@@ -40,8 +40,15 @@ from xrelay.lowering.operators.conv import gradient as conv_gradient
 from xrelay.lowering.operators.core import values as core
 from xrelay.lowering.operators.image import resize as image
 from xrelay.lowering.operators.image import sampling
-from xrelay.lowering.operators.nn import bitserial, correlation, dense, dilate, norm, upsampling
-from xrelay.lowering.operators.nn import space as rearrange
+from xrelay.lowering.operators.nn import (
+    bitserial,
+    correlation,
+    dense,
+    dilate,
+    norm,
+    space,
+    upsampling,
+)
 from xrelay.lowering.operators.pool import adaptive as adaptive_pool
 from xrelay.lowering.operators.pool import gradient as pool_gradient
 from xrelay.lowering.operators.pool import pool
@@ -86,7 +93,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **qnn_arithmetic.RULES,
     **sampling.RULES,
     **regions.RULES,
-    **rearrange.RULES,
+    **space.RULES,
     **upsampling.RULES,
     **transcendental.RULES,
     **bits.RULES,
@@ -98,6 +105,18 @@ RULES: dict[type[Operation], RuleFunction] = {
     **quantize.RULES,
 }
 """Operators that are evaluated on demand, element by element."""
+
+
+def breaks_rows(op: Operation) -> bool:
+    """
+    Whether neighbouring elements of the result come from places that are not neighbours, so that
+    vectors would have to be put together lane by lane.
+    """
+    families = (transform, indexing, reorder, space)
+    return isinstance(RULES.get(type(op)), EachLane) or any(
+        each.breaks_rows(op) for each in families
+    )
+
 
 STRATEGIES: dict[type[Operation], Strategy] = {
     **reduction.STRATEGIES,
@@ -182,7 +201,7 @@ class Lowering:
 
 
 def why_no_code(op: type[Operation]) -> str | None:
-    """Why there are no kernels for an operator, None where nothing is known of it."""
+    """Why there are no kernels for an operator; None for operators that no table names."""
     if op in REWRITTEN:
         return f"replaced by {REWRITTEN[op]}"
     return INTERPRETER_ONLY.get(op)

@@ -16,9 +16,9 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
-from xrelay.dialects.nn import dense, norm, upsampling
+from xrelay.dialects.nn import dense, norm, space, upsampling
 from xrelay.dialects.pool import pool
-from xrelay.dialects.tensor import binary, creation, reshape, transform, unary
+from xrelay.dialects.tensor import binary, creation, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 
 Case: TypeAlias = Callable[[Graph], None]
@@ -126,21 +126,21 @@ def gathered_rows(g: Graph) -> None:
 
     def sums(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue) -> SSAValue:
         next_one = b.op(binary.AddOp(i, b.op(creation.OnesLikeOp(i))))
-        rows = b.op(transform.TakeOp(x, i, axis=0))
-        return b.op(binary.AddOp(rows, b.op(transform.TakeOp(y, next_one, axis=0, mode="wrap"))))
+        rows = b.op(indexing.TakeOp(x, i, axis=0))
+        return b.op(binary.AddOp(rows, b.op(indexing.TakeOp(y, next_one, axis=0, mode="wrap"))))
 
     def padded(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue) -> SSAValue:
-        rows = b.op(transform.TakeOp(x, i, axis=0))
+        rows = b.op(indexing.TakeOp(x, i, axis=0))
         zero = b.constant(np.zeros((), "float32"))
-        return b.op(transform.PadOp(rows, zero, [(70000, 2), (0, 0)]))
+        return b.op(space.PadOp(rows, zero, [(70000, 2), (0, 0)]))
 
     def joined(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue, j: SSAValue) -> SSAValue:
-        fields = [b.op(transform.TakeOp(data, k, axis=0)) for data in (x, y) for k in (i, j)]
+        fields = [b.op(indexing.TakeOp(data, k, axis=0)) for data in (x, y) for k in (i, j)]
         whole = b.op(transform.ConcatenateOp(b.op(core.TupleOp(fields))))
         return b.op(unary.NegativeOp(whole))
 
     def normal(b: Graph, x: SSAValue, y: SSAValue, i: SSAValue) -> SSAValue:
-        rows = b.op(transform.TakeOp(x, i, axis=0))
+        rows = b.op(indexing.TakeOp(x, i, axis=0))
         return b.op(reduction.SumOp(rows, [0]))
 
     for body in (sums, padded, normal):
@@ -149,7 +149,7 @@ def gathered_rows(g: Graph) -> None:
     places = g.input(np.array([[0, 7, -3, 99], [5, 1, 2, 50]], "int64"))
 
     def points(b: Graph, x: SSAValue, i: SSAValue) -> SSAValue:
-        rows = b.op(transform.GatherNDOp(x, i))
+        rows = b.op(indexing.GatherNDOp(x, i))
         return b.op(unary.ReluOp(rows))
 
     g.returns(g.fused([g.input(g.small("float32", 6, 3, 35)), places], points))
@@ -182,7 +182,7 @@ def injective_producers(g: Graph) -> None:
         split = b.op(transform.SplitOp(joined, 2, axis=1))
         parts = [b.op(core.TupleGetItemOp(split, i)) for i in (1, 0)]
         total = b.op(binary.AddOp(parts[0], b.op(binary.MultiplyOp(parts[1], y))))
-        padded = b.op(transform.PadOp(total, b.constant(np.float32(2)), [(0, 0), (1, 0), (2, 1)]))
+        padded = b.op(space.PadOp(total, b.constant(np.float32(2)), [(0, 0), (1, 0), (2, 1)]))
         return b.op(binary.SubtractOp(padded, b.op(unary.AbsOp(padded))))
 
     g.returns(g.fused([x, y], body))
@@ -217,7 +217,7 @@ def reshapes_and_transposes_in_chains(g: Graph) -> None:
         g.returns(g.fused([x, y], biased, axis))
 
     def gathered(b: Graph, x: SSAValue, indices: SSAValue) -> SSAValue:
-        z = b.op(transform.TakeOp(b.op(unary.AbsOp(x)), indices, axis=0))
+        z = b.op(indexing.TakeOp(b.op(unary.AbsOp(x)), indices, axis=0))
         z = b.op(reshape.ReshapeOp(z, [-1, 7]))
         return b.op(reduction.SumOp(b.op(transform.TransposeOp(z)), [1]))
 
@@ -343,7 +343,7 @@ class RandomGraph:
             return g.op(core.TupleGetItemOp(split, int(self.rng.integers(parts))))
         widths = [(int(a), int(b)) for a, b in self.rng.integers(0, 2, (rank, 2))]
         if size < 5000:
-            return g.op(transform.PadOp(x, g.constant(np.array(1, self.dtype)), widths))
+            return g.op(space.PadOp(x, g.constant(np.array(1, self.dtype)), widths))
         return g.op(unary.NegativeOp(x))
 
 

@@ -34,12 +34,12 @@ from xrelay.dialects.conv import conv
 from xrelay.dialects.core import annotation
 from xrelay.dialects.core import values as core
 from xrelay.dialects.core.functional import LetOp
-from xrelay.dialects.nn import dense, dilate, norm, upsampling
+from xrelay.dialects.nn import dense, dilate, norm, space, upsampling
 from xrelay.dialects.pool import pool
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor import binary, creation, layout, reshape, transform, unary
+from xrelay.dialects.tensor import binary, creation, indexing, layout, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.lowering.program.registry import (
@@ -459,7 +459,7 @@ def joints(g: Graph, dtype: str) -> None:
     g.show(transform.ConcatenateOp(g.input(arrays), axis=1), BITS)
 
 
-@cases((transform.TakeOp, transform.GatherNDOp), ("int8", "int32", "int64", "uint8", "uint64"))
+@cases((indexing.TakeOp, indexing.GatherNDOp), ("int8", "int32", "int64", "uint8", "uint64"))
 def gathers(g: Graph, index: str) -> None:
     def indices(*shape: int) -> SSAValue:
         found = g.small(index, *shape, low=-20, high=20)
@@ -470,18 +470,18 @@ def gathers(g: Graph, index: str) -> None:
         for mode in ("clip", "wrap", "fast"):
             for axis, shape in product((None, 0, 1, -1), ((), (3,), (2, 3), (0,))):
                 if mode != "fast" or shape == (3,):
-                    g.show(transform.TakeOp(x, indices(*shape), axis=axis, mode=mode), BITS)
-            g.show(transform.TakeOp(x, indices(4, 3), axis=1, batch_dims=1, mode=mode), BITS)
-            g.show(transform.TakeOp(x, indices(4, 5), axis=2, batch_dims=2, mode=mode), BITS)
-        g.show(transform.TakeOp(g.input(g.numbers(dtype)), indices(2)), BITS)
+                    g.show(indexing.TakeOp(x, indices(*shape), axis=axis, mode=mode), BITS)
+            g.show(indexing.TakeOp(x, indices(4, 3), axis=1, batch_dims=1, mode=mode), BITS)
+            g.show(indexing.TakeOp(x, indices(4, 5), axis=2, batch_dims=2, mode=mode), BITS)
+        g.show(indexing.TakeOp(g.input(g.numbers(dtype)), indices(2)), BITS)
         for shape in ((1, 6), (2, 3), (3, 2, 2), (3,), (0, 2)):
-            g.show(transform.GatherNDOp(x, indices(*shape)), BITS)
-        g.show(transform.GatherNDOp(x, indices(1, 4, 2), batch_dims=1), BITS)
-        g.show(transform.GatherNDOp(x, indices(2, 4), batch_dims=1), BITS)
-        g.show(transform.GatherNDOp(x, indices(1, 4, 5), batch_dims=2), BITS)
+            g.show(indexing.GatherNDOp(x, indices(*shape)), BITS)
+        g.show(indexing.GatherNDOp(x, indices(1, 4, 2), batch_dims=1), BITS)
+        g.show(indexing.GatherNDOp(x, indices(2, 4), batch_dims=1), BITS)
+        g.show(indexing.GatherNDOp(x, indices(1, 4, 5), batch_dims=2), BITS)
 
 
-@cases((transform.PadOp,), ("float16", "float32", "float64", "int8", "uint64", "bool"))
+@cases((space.PadOp,), ("float16", "float32", "float64", "int8", "uint64", "bool"))
 def pad(g: Graph, dtype: str) -> None:
     value = g.input(g.numbers(dtype))
     x = g.input(g.numbers(dtype, 3, 4, 17))
@@ -494,10 +494,10 @@ def pad(g: Graph, dtype: str) -> None:
     ):
         for mode in ("constant", "edge", "reflect"):
             if mode != "reflect" or max(widths[0]) < 3:
-                g.show(transform.PadOp(x, value, widths, pad_mode=mode), BITS)
+                g.show(space.PadOp(x, value, widths, pad_mode=mode), BITS)
     empty = g.input(g.numbers(dtype, 0, 3))
-    g.show(transform.PadOp(empty, value, [(1, 1), (0, 0)]), BITS)
-    g.show(transform.PadOp(g.input(g.numbers(dtype)), value, []), BITS)
+    g.show(space.PadOp(empty, value, [(1, 1), (0, 0)]), BITS)
+    g.show(space.PadOp(g.input(g.numbers(dtype)), value, []), BITS)
 
 
 @cases((upsampling.UpsamplingOp,), ("float16", "float32", "int8", "bool"))

@@ -20,9 +20,9 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
-from xrelay.dialects.nn import dense, norm
+from xrelay.dialects.nn import dense, norm, space
 from xrelay.dialects.pool import pool
-from xrelay.dialects.tensor import binary, reshape, transform, unary
+from xrelay.dialects.tensor import binary, indexing, reshape, transform, unary
 
 
 def moves(g: Graph) -> None:
@@ -30,17 +30,15 @@ def moves(g: Graph) -> None:
     g.show(transform.TransposeOp(x))
     g.show(transform.StridedSliceOp(x, [-1, -1, -1], [-9, -9, -9], [-1, -2, -3]))
     g.show(transform.ConcatenateOp(g.op(core.TupleOp([x, x, x])), axis=2))
-    g.show(transform.PadOp(x, g.constant(np.float32(1)), [(1, 0), (0, 2), (3, 1)]))
-    g.show(
-        transform.PadOp(x, g.constant(np.float32(1)), [(2, 2), (4, 4), (6, 6)], pad_mode="reflect")
-    )
+    g.show(space.PadOp(x, g.constant(np.float32(1)), [(1, 0), (0, 2), (3, 1)]))
+    g.show(space.PadOp(x, g.constant(np.float32(1)), [(2, 2), (4, 4), (6, 6)], pad_mode="reflect"))
     far = g.input(np.array([-(2**63), 2**63 - 1, -1, 3, 7], np.int64))
     for axis in (None, 0, 1, 2):
         for mode in ("clip", "wrap"):
-            g.show(transform.TakeOp(x, far, axis=axis, mode=mode))
-    g.show(transform.GatherNDOp(x, g.op(reshape.ReshapeOp(far, [1, 5]))))
-    rows = [g.op(transform.TakeOp(x, indices, axis=0)) for indices in (far, g.input(np.arange(3)))]
-    g.show(transform.PadOp(rows[0], g.constant(np.float32(1)), [(900, 900), (0, 0), (0, 0)]))
+            g.show(indexing.TakeOp(x, far, axis=axis, mode=mode))
+    g.show(indexing.GatherNDOp(x, g.op(reshape.ReshapeOp(far, [1, 5]))))
+    rows = [g.op(indexing.TakeOp(x, indices, axis=0)) for indices in (far, g.input(np.arange(3)))]
+    g.show(space.PadOp(rows[0], g.constant(np.float32(1)), [(900, 900), (0, 0), (0, 0)]))
     g.show(transform.ConcatenateOp(g.op(core.TupleOp(rows))))
     g.show(transform.TileOp(x, [2, 1, 3]))
     g.show(transform.SplitOp(x, [2, 3], axis=1))

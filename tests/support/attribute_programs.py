@@ -21,12 +21,12 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.nn import dense, norm
+from xrelay.dialects.nn import dense, norm, space
 from xrelay.dialects.nn.loss import CrossEntropyOp
 from xrelay.dialects.nn.norm import L2NormalizeOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
 from xrelay.dialects.pool import pool
-from xrelay.dialects.tensor import binary, transform, unary
+from xrelay.dialects.tensor import binary, indexing, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, ZerosLikeOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
@@ -177,7 +177,7 @@ class AttributeProgram(GuardGraph):
         axis = self.number(0, len(shape) - 1)
         if self.likely(0.3):
             index = self.c(self.number(0, shape[axis] - 1), "int64")
-            return self.attempt(lambda: transform.TakeOp(x, index, axis=axis))
+            return self.attempt(lambda: indexing.TakeOp(x, index, axis=axis))
         begin, step = self.number(0, 1), self.one_of(1, 1, 2)
         return self.attempt(
             lambda: transform.StridedSliceOp(x, [begin], [shape[axis]], [step], axes=[axis])
@@ -297,7 +297,7 @@ class AttributeProgram(GuardGraph):
         if self.likely(0.3):
             widths = [(0, 0), (1, 1), (1, 0), (0, 0)]
         mode = self.one_of("constant", "constant", "constant", "edge")
-        result = self.attempt(lambda: transform.PadOp(x, value, widths, pad_mode=mode))
+        result = self.attempt(lambda: space.PadOp(x, value, widths, pad_mode=mode))
         follow = self.one_of(self.pooled, self.convolved)
         return follow(result) or result if result is not None else None
 

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
-from xrelay.dialects.nn import dense
+from xrelay.dialects.nn import dense, space
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.tensor import creation, indexing, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
@@ -49,13 +49,13 @@ def mean_of_integers(g: Graph, dtype: str) -> None:
         g.show(reduction.MeanOp(g.input(g.numbers(dtype, *shape)), axis))
 
 
-@OPERANDS.each((creation.FullOp, transform.PadOp), OTHERS)
+@OPERANDS.each((creation.FullOp, space.PadOp), OTHERS)
 def converted_numbers(g: Graph, dtype: str) -> None:
     for other in ("float32", "int32", "bool", "uint8"):
         number = g.input(g.numbers(other))
         g.show(creation.FullOp(number, (3, 17), element_type_of(np.dtype(dtype))))
         x = g.input(g.numbers(dtype, 3, 17))
-        g.show(transform.PadOp(x, number, [(1, 0), (2, 3)]))
+        g.show(space.PadOp(x, number, [(1, 0), (2, 3)]))
 
 
 @OPERANDS.each((transform.WhereOp,), ("float32", *OTHERS))
@@ -65,14 +65,14 @@ def conditions(g: Graph, dtype: str) -> None:
     g.show(transform.WhereOp(g.input(g.numbers(dtype, 4, 1)), x, y), BITS)
 
 
-@OPERANDS.case(transform.PadOp)
+@OPERANDS.case(space.PadOp)
 def negative_pads(g: Graph) -> None:
     x, number = g.input(g.numbers("float32", 5, 18)), g.input(g.numbers("float32"))
     for first, last in product(
         ((-1, -1), (2, -3), (-4, 3), (0, 0)), ((-2, -3), (4, -7), (-6, 5), (0, -18), (-30, 17))
     ):
         for mode in ("constant", "edge", "reflect"):
-            g.show(transform.PadOp(x, number, [first, last], pad_mode=mode), BITS)
+            g.show(space.PadOp(x, number, [first, last], pad_mode=mode), BITS)
 
 
 @OPERANDS.case(transform.StridedSliceOp)

@@ -17,8 +17,7 @@ from xrelay.dialects.core import annotation
 from xrelay.dialects.core import values as core
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image import sampling
-from xrelay.dialects.nn import dense, dilate, norm, upsampling
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import dense, dilate, norm, space, upsampling
 from xrelay.dialects.pool import pool
 from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
 from xrelay.dialects.qnn import conversion as qnn
@@ -354,7 +353,7 @@ def normalization(g: Graph, dtype: str) -> None:
     (
         *(reshape.ReshapeOp, reshape.BatchFlattenOp, reshape.SqueezeOp, reshape.ExpandDimsOp),
         *(reshape.ReverseReshapeOp, transform.TransposeOp, transform.BroadcastToOp),
-        *(transform.TileOp, transform.RepeatOp, transform.StridedSliceOp, transform.PadOp),
+        *(transform.TileOp, transform.RepeatOp, transform.StridedSliceOp, space.PadOp),
         *(transform.ConcatenateOp, transform.StackOp, transform.SplitOp, core.TupleOp),
         *(core.TupleGetItemOp, layout.LayoutTransformOp, annotation.StopFusionOp),
         *(creation.FullOp, creation.ZerosOp, creation.OnesOp, creation.OnesLikeOp),
@@ -392,7 +391,7 @@ def movement(g: Graph, dtype: str) -> None:
     g.show(transform.StridedSliceOp(x, [1], [2], axes=[-1], slice_mode="size"), BITS)
     value = g.input(g.numbers(dtype))
     for mode in ("constant", "edge", "reflect"):
-        g.show(transform.PadOp(x, value, [(0, 0), (1, 2), (3, 0)], pad_mode=mode), BITS)
+        g.show(space.PadOp(x, value, [(0, 0), (1, 2), (3, 0)], pad_mode=mode), BITS)
     both = g.op(core.TupleOp([x, g.input(g.numbers(dtype, 2, 3, 4))]))
     for axis in (0, 2, -1):
         g.show(transform.ConcatenateOp(both, axis=axis), BITS)
@@ -417,24 +416,24 @@ def movement(g: Graph, dtype: str) -> None:
 
 
 @EXPORTED.each(
-    (transform.TakeOp, transform.GatherNDOp, indexing.GatherOp, indexing.AdvIndexOp),
+    (indexing.TakeOp, indexing.GatherNDOp, indexing.GatherOp, indexing.AdvIndexOp),
     ("int8", "int32", "int64", "uint8", "uint64"),
 )
 def reading(g: Graph, index: str) -> None:
     x = g.input(g.numbers("float32", 4, 5, 6))
     for places in (g.input(g.numbers(index, 3, 2)), g.constant(np.array([[0, 3], [2, 1]], index))):
         for axis, mode in product((None, 0, 1, -1), ("clip", "wrap", "fast")):
-            g.show(transform.TakeOp(x, places, axis=axis, mode=mode), BITS)
+            g.show(indexing.TakeOp(x, places, axis=axis, mode=mode), BITS)
     batched = g.input(g.numbers(index, 4, 3))
     for axis in (1, 2):
-        g.show(transform.TakeOp(x, batched, axis=axis, batch_dims=1), BITS)
-    g.show(transform.TakeOp(x, g.input(g.numbers(index)), axis=1), BITS)
-    g.show(transform.TakeOp(x, g.input(g.numbers(index, 0)), axis=1), BITS)
+        g.show(indexing.TakeOp(x, batched, axis=axis, batch_dims=1), BITS)
+    g.show(indexing.TakeOp(x, g.input(g.numbers(index)), axis=1), BITS)
+    g.show(indexing.TakeOp(x, g.input(g.numbers(index, 0)), axis=1), BITS)
     for axis in (0, 1, 2):
         g.show(indexing.GatherOp(x, g.input(g.numbers(index, 3, 2, 5)), axis), BITS)
     for count in (1, 2, 3):
-        g.show(transform.GatherNDOp(x, g.input(g.numbers(index, count, 3, 2))), BITS)
-    g.show(transform.GatherNDOp(x, g.input(g.numbers(index, 2, 4, 3)), batch_dims=1), BITS)
+        g.show(indexing.GatherNDOp(x, g.input(g.numbers(index, count, 3, 2))), BITS)
+    g.show(indexing.GatherNDOp(x, g.input(g.numbers(index, 2, 4, 3)), batch_dims=1), BITS)
     columns = [g.input(g.numbers(index, *shape)) for shape in ((3, 1), (2,))]
     g.show(indexing.AdvIndexOp(g.op(core.TupleOp([x, *columns]))), BITS)
 
@@ -474,15 +473,15 @@ def gaps(g: Graph) -> None:
             g.show(dilate.DilateOp(g.input(g.numbers("float32", *shape)), strides, number), BITS)
 
 
-@EXPORTED.case(rearrange.DepthToSpaceOp, rearrange.BatchToSpaceNDOp)
+@EXPORTED.case(space.DepthToSpaceOp, space.BatchToSpaceNDOp)
 def leftovers(g: Graph) -> None:
     for mode in ("DCR", "CRD"):
         x = g.input(g.numbers("float32", 2, 7, 3, 5))
-        g.show(rearrange.DepthToSpaceOp(x, 2, mode=mode), BITS)
+        g.show(space.DepthToSpaceOp(x, 2, mode=mode), BITS)
         x = g.input(g.numbers("float32", 2, 3, 7, 5))
-        g.show(rearrange.DepthToSpaceOp(x, 2, layout="NHCW", mode=mode), BITS)
+        g.show(space.DepthToSpaceOp(x, 2, layout="NHCW", mode=mode), BITS)
     x = g.input(g.numbers("float32", 9, 4, 5))
-    g.show(rearrange.BatchToSpaceNDOp(x, [2, 2], [(0, 1), (1, 0)]), BITS)
+    g.show(space.BatchToSpaceNDOp(x, [2, 2], [(0, 1), (1, 0)]), BITS)
 
 
 @EXPORTED.each((sort.SortOp, sort.ArgsortOp, sort.TopkOp, sort.CumsumOp), DTYPES[:-1])

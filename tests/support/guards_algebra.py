@@ -18,8 +18,9 @@ from xrelay.dialects.tensor.binary import (
     SubtractOp,
 )
 from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp
+from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
-from xrelay.dialects.tensor.transform import StridedSliceOp, TakeOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp, ReluOp, SqrtOp, TanhOp
 from xrelay.interpreters.arrays import BFLOAT16, dtype_of, element_type_of
 

@@ -9,6 +9,7 @@ from xrelay.dialects.nn.dense import DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import (
     BiasAddOp,
 )
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import (
     AvgPool2DOp,
     GlobalAvgPool2DOp,
@@ -17,7 +18,7 @@ from xrelay.dialects.pool.pool import (
 )
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
-from xrelay.dialects.tensor.transform import PadOp, TransposeOp
+from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp, TanhOp
 
 FLOATS = ("float16", "float32", "float64")

@@ -17,6 +17,7 @@ from xrelay.dialects.nn.norm import (
     RmsNormOp,
     SoftmaxOp,
 )
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.tensor.binary import (
     AddOp,
@@ -31,7 +32,6 @@ from xrelay.dialects.tensor.reduce import MaxOp, MeanOp, SumOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ReshapeOp
 from xrelay.dialects.tensor.transform import (
     ConcatenateOp,
-    PadOp,
     SplitOp,
     StridedSliceOp,
     TransposeOp,

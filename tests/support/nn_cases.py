@@ -16,8 +16,7 @@ from xrelay.dialects.conv import gradient as conv_gradient
 from xrelay.dialects.conv import packed as conv_packed
 from xrelay.dialects.conv import transpose as conv_transpose
 from xrelay.dialects.core import values as core
-from xrelay.dialects.nn import bitserial, correlation, dense, loss, norm, upsampling
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import bitserial, correlation, dense, loss, norm, space, upsampling
 from xrelay.dialects.pool import adaptive as adaptive_pool
 from xrelay.dialects.pool import gradient as pool_gradient
 from xrelay.dialects.pool import pool
@@ -391,34 +390,34 @@ def fast_softmax(g: Graph, dtype: str) -> None:
 MOVED = ("float16", "float32", "float64", "int8", "uint64", "bool")
 
 
-@cases((rearrange.MirrorPadOp,), MOVED)
+@cases((space.MirrorPadOp,), MOVED)
 def mirrored_borders(g: Graph, dtype: str) -> None:
     x = g.input(g.numbers(dtype, 3, 4, 17))
     for widths in ([(0, 0)] * 3, [(1, 2), (0, 0), (0, 0)], [(2, 2), (3, 3), (16, 1)], [(0, 1)] * 3):
         for mode in ("SYMMETRIC", "REFLECT"):
-            g.show(rearrange.MirrorPadOp(x, widths, mode=mode), BITS)
-    g.show(rearrange.MirrorPadOp(x, [(3, 3), (4, 4), (17, 17)]), BITS)
-    g.show(rearrange.MirrorPadOp(g.input(g.numbers(dtype)), []), BITS)
-    g.show(rearrange.MirrorPadOp(g.input(g.numbers(dtype, 0, 3)), [(0, 0), (1, 1)]), BITS)
+            g.show(space.MirrorPadOp(x, widths, mode=mode), BITS)
+    g.show(space.MirrorPadOp(x, [(3, 3), (4, 4), (17, 17)]), BITS)
+    g.show(space.MirrorPadOp(g.input(g.numbers(dtype)), []), BITS)
+    g.show(space.MirrorPadOp(g.input(g.numbers(dtype, 0, 3)), [(0, 0), (1, 1)]), BITS)
 
 
-@cases((rearrange.DepthToSpaceOp, rearrange.SpaceToDepthOp), MOVED)
+@cases((space.DepthToSpaceOp, space.SpaceToDepthOp), MOVED)
 def channels_as_pixels(g: Graph, dtype: str) -> None:
     for layout in ("NCHW", "NHWC", "HCNW"):
         for block, channels in ((1, 3), (2, 2), (3, 1)):
             deep = g.numbers(dtype, 2, channels * block**2, 3, 5)
             for mode in ("DCR", "CRD"):
                 data = g.input(in_layout(deep, "NCHW", layout))
-                op = rearrange.DepthToSpaceOp(data, block, layout=layout, mode=mode)
+                op = space.DepthToSpaceOp(data, block, layout=layout, mode=mode)
                 g.show(op, BITS)
             wide = g.numbers(dtype, 1, channels, 2 * block, 4 * block)
             data = g.input(in_layout(wide, "NCHW", layout))
-            g.show(rearrange.SpaceToDepthOp(data, block, layout=layout), BITS)
+            g.show(space.SpaceToDepthOp(data, block, layout=layout), BITS)
     blocked = g.input(g.numbers(dtype, 1, 4, 2, 3, 4))
-    g.show(rearrange.DepthToSpaceOp(blocked, 2, layout="NCHW4c"), BITS)
+    g.show(space.DepthToSpaceOp(blocked, 2, layout="NCHW4c"), BITS)
 
 
-@cases((rearrange.BatchToSpaceNDOp, rearrange.SpaceToBatchNDOp), MOVED)
+@cases((space.BatchToSpaceNDOp, space.SpaceToBatchNDOp), MOVED)
 def blocks_as_batches(g: Graph, dtype: str) -> None:
     settings = (
         ((12, 3, 5, 17), [2, 3], [(1, 2), (0, 3)]),
@@ -428,7 +427,7 @@ def blocks_as_batches(g: Graph, dtype: str) -> None:
         ((0, 3, 2), [2], [(0, 1)]),
     )
     for shape, blocks, cuts in settings:
-        g.show(rearrange.BatchToSpaceNDOp(g.input(g.numbers(dtype, *shape)), blocks, cuts), BITS)
+        g.show(space.BatchToSpaceNDOp(g.input(g.numbers(dtype, *shape)), blocks, cuts), BITS)
     settings = (
         ((2, 5, 7, 17), [2, 3], [(1, 2), (0, 2)]),
         ((1, 6, 9), [2], [(0, 0)]),
@@ -438,10 +437,10 @@ def blocks_as_batches(g: Graph, dtype: str) -> None:
     )
     for i, (shape, blocks, widths) in enumerate(settings):
         x = g.input(g.numbers(dtype, *shape))
-        g.show(rearrange.SpaceToBatchNDOp(x, blocks, widths, pad_value=1.6 * (i % 2)), BITS)
+        g.show(space.SpaceToBatchNDOp(x, blocks, widths, pad_value=1.6 * (i % 2)), BITS)
 
 
-@cases((rearrange.FifoBufferOp,), MOVED)
+@cases((space.FifoBufferOp,), MOVED)
 def queues(g: Graph, dtype: str) -> None:
     for new, old, axis in (
         ((2, 17), (5, 17), 0),
@@ -452,7 +451,7 @@ def queues(g: Graph, dtype: str) -> None:
         ((2, 3), (0, 3), 0),
     ):
         data, buffer = g.input(g.numbers(dtype, *new)), g.input(g.numbers(dtype, *old))
-        g.show(rearrange.FifoBufferOp(data, buffer, axis=axis), BITS)
+        g.show(space.FifoBufferOp(data, buffer, axis=axis), BITS)
 
 
 @cases((upsampling.Upsampling3DOp,), ("float16", "float32", "float64", "int8", "uint16"))

@@ -270,7 +270,7 @@ class _Drawing:
         taken: set[Node] = set()
         units: list[Unit] = []
         for owner, nodes in self.members.items():
-            # What is in a function for another compiler is no unit of its own.
+            # A function for another compiler is one unit, whatever is in it.
             members = [node for node in nodes if node not in taken]
             if members and isinstance(owner, FusedOp | func.CallOp):
                 compiler = self.compiler(owner) if isinstance(owner, func.CallOp) else ""

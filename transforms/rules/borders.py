@@ -1,4 +1,4 @@
-"""How the borders of regions go: what uses a value behind them takes the one in front."""
+"""Removal of the borders of regions: users of a border's result use its operand instead."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,10 +1,14 @@
 """What the passes that put functions in the place of their calls share."""
 
+from collections.abc import Mapping
+
 from xdsl.dialects import func
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import Rewriter
 
+from xrelay.analysis.facts.call_graph import symbols_used
 from xrelay.dialects.core.functional import ClosureOp, type_params_of
 from xrelay.dialects.core.values import YieldOp
 
@@ -49,3 +53,13 @@ def closure_of(function: func.FuncOp) -> ClosureOp:
     closure.location = function.location
     closure.attributes.update(function.attributes)
     return closure
+
+
+def erase_unused_functions(module: ModuleOp, functions: Mapping[str, func.FuncOp]) -> None:
+    """Erases those of the functions, given with their names, that nothing in the module uses."""
+    used: set[str] = set()
+    for op in module.body.block.ops:
+        used.update(symbols_used(op))
+    for name, function in functions.items():
+        if name not in used:
+            Rewriter.erase_op(function)

@@ -18,13 +18,7 @@ from xrelay.dialects.conv.windows import positive_pair
 from xrelay.dialects.nn.bitserial import BitSerialConv2DOp, BitSerialDenseOp, packed_type
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    BitwiseAndOp,
-    MultiplyOp,
-    RightShiftOp,
-    SubtractOp,
-)
+from xrelay.dialects.tensor.binary import AddOp, BitwiseAndOp, MultiplyOp, RightShiftOp, SubtractOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import TransposeOp

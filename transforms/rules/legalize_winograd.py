@@ -28,8 +28,10 @@ from xrelay.dialects.conv.winograd import (
     transforms_depth,
 )
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.dialects.tensor.transform import PadOp, StridedSliceOp, TakeOp, TransposeOp
+from xrelay.dialects.tensor.indexing import TakeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.conv.winograd import axis_transforms, weight_matrix, weight_order
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened

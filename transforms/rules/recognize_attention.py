@@ -88,7 +88,7 @@ def with_moves(ops: Sequence[Operation]) -> set[Operation]:
         of_product = isinstance(user, MatrixProductOp)
         if isinstance(op, SOURCES) or (of_product and _scales(op)):
             inside.add(op)
-            # What stands before a move is seen as the operand of the one behind it.
+            # The operand of a move counts as an operand of the operator behind the move.
             pending.extend((user if of_product else op, operand) for operand in op.operands)
     return inside
 

@@ -1,38 +1,57 @@
 """All emitters of the exporter, by relay operator."""
 
-from xrelay.frontends.onnx.exporter.conv.conv import CONV_EMITTERS
-from xrelay.frontends.onnx.exporter.core.values import STRUCTURE_EMITTERS
+from xrelay.frontends.onnx.exporter.conv import conv
+from xrelay.frontends.onnx.exporter.core import values
 from xrelay.frontends.onnx.exporter.graph import EmitterTable
-from xrelay.frontends.onnx.exporter.image.resize import IMAGE_EMITTERS
-from xrelay.frontends.onnx.exporter.nn.activation import ACTIVATION_EMITTERS
-from xrelay.frontends.onnx.exporter.nn.dense import MATRIX_EMITTERS
-from xrelay.frontends.onnx.exporter.nn.norm import NORM_EMITTERS
-from xrelay.frontends.onnx.exporter.nn.space import BLOCK_EMITTERS
-from xrelay.frontends.onnx.exporter.pool.pool import POOL_EMITTERS
-from xrelay.frontends.onnx.exporter.qnn.conversion import QUANTIZED_EMITTERS
-from xrelay.frontends.onnx.exporter.tensor.elementwise import ELEMENTWISE_EMITTERS
-from xrelay.frontends.onnx.exporter.tensor.indexing import INDEXING_EMITTERS
-from xrelay.frontends.onnx.exporter.tensor.integer import INTEGER_EMITTERS
-from xrelay.frontends.onnx.exporter.tensor.layout import LAYOUT_EMITTERS
-from xrelay.frontends.onnx.exporter.tensor.reduce import REDUCTION_EMITTERS
-from xrelay.frontends.onnx.exporter.tensor.sort import SORT_EMITTERS
-from xrelay.frontends.onnx.exporter.tensor.transform import SHAPE_EMITTERS
+from xrelay.frontends.onnx.exporter.image import resize, sampling
+from xrelay.frontends.onnx.exporter.nn import activation, dense, norm, space, upsampling
+from xrelay.frontends.onnx.exporter.pool import pool
+from xrelay.frontends.onnx.exporter.qnn import arithmetic, conversion, products
+from xrelay.frontends.onnx.exporter.tensor import (
+    binary,
+    bits,
+    creation,
+    indexing,
+    layout,
+    like,
+    reduce,
+    reorder,
+    reshape,
+    sort,
+    transform,
+    unary,
+)
+from xrelay.frontends.onnx.exporter.vision import regions
+
+FAMILIES = (
+    activation,
+    arithmetic,
+    binary,
+    bits,
+    conv,
+    conversion,
+    creation,
+    dense,
+    indexing,
+    layout,
+    like,
+    norm,
+    pool,
+    products,
+    reduce,
+    regions,
+    reorder,
+    reshape,
+    resize,
+    sampling,
+    sort,
+    space,
+    transform,
+    unary,
+    upsampling,
+    values,
+)
 
 EMITTERS: EmitterTable = {
-    **ACTIVATION_EMITTERS,
-    **BLOCK_EMITTERS,
-    **CONV_EMITTERS,
-    **ELEMENTWISE_EMITTERS,
-    **IMAGE_EMITTERS,
-    **INDEXING_EMITTERS,
-    **INTEGER_EMITTERS,
-    **LAYOUT_EMITTERS,
-    **MATRIX_EMITTERS,
-    **NORM_EMITTERS,
-    **POOL_EMITTERS,
-    **QUANTIZED_EMITTERS,
-    **REDUCTION_EMITTERS,
-    **SHAPE_EMITTERS,
-    **SORT_EMITTERS,
-    **STRUCTURE_EMITTERS,
+    op: emitter for family in FAMILIES for op, emitter in family.EMITTERS.items()
 }

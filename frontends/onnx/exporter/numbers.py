@@ -6,14 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import FloatAttr
 
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.exporter.graph import (
-    FLOAT32,
-    FLOAT64,
-    INT64,
-    DType,
-    OutputGraph,
-    Tensor,
-)
+from xrelay.frontends.onnx.exporter.graph import FLOAT32, FLOAT64, INT64, DType, OutputGraph, Tensor
 
 
 def computing_dtype(dtype: DType) -> DType:

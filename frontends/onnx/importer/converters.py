@@ -1,43 +1,60 @@
 """All converters, by op type and operator set."""
 
-from xrelay.frontends.onnx.importer.conv.conv import CONV_CONVERTERS
-from xrelay.frontends.onnx.importer.core.constant import CONSTANT_CONVERTERS
-from xrelay.frontends.onnx.importer.core.control import CONTROL_CONVERTERS
-from xrelay.frontends.onnx.importer.core.function import FUNCTION_CONVERTERS
-from xrelay.frontends.onnx.importer.image.resize import RESIZE_CONVERTERS
-from xrelay.frontends.onnx.importer.image.sampling import SAMPLING_CONVERTERS
-from xrelay.frontends.onnx.importer.nn.activation import ACTIVATION_CONVERTERS
-from xrelay.frontends.onnx.importer.nn.dense import MATRIX_CONVERTERS
-from xrelay.frontends.onnx.importer.nn.norm import NN_CONVERTERS
-from xrelay.frontends.onnx.importer.nn.recurrent import RECURRENT_CONVERTERS
+from xrelay.frontends.onnx.importer.conv import conv
+from xrelay.frontends.onnx.importer.core import control, function, values
+from xrelay.frontends.onnx.importer.image import resize, sampling
+from xrelay.frontends.onnx.importer.nn import activation, correlation, dense, norm, recurrent, space
 from xrelay.frontends.onnx.importer.node import ConverterTable
-from xrelay.frontends.onnx.importer.pool.pool import POOL_CONVERTERS
-from xrelay.frontends.onnx.importer.qnn.conversion import QUANTIZED_CONVERTERS
-from xrelay.frontends.onnx.importer.tensor.elementwise import ELEMENTWISE_CONVERTERS
-from xrelay.frontends.onnx.importer.tensor.indexing import INDEX_CONVERTERS
-from xrelay.frontends.onnx.importer.tensor.reduce import REDUCTION_CONVERTERS
-from xrelay.frontends.onnx.importer.tensor.stft import SIGNAL_CONVERTERS
-from xrelay.frontends.onnx.importer.tensor.transform import SHAPE_CONVERTERS
+from xrelay.frontends.onnx.importer.pool import pool
+from xrelay.frontends.onnx.importer.qnn import conversion, products
+from xrelay.frontends.onnx.importer.tensor import (
+    binary,
+    creation,
+    indexing,
+    like,
+    reduce,
+    reorder,
+    reshape,
+    sort,
+    stft,
+    transform,
+    unary,
+)
+from xrelay.frontends.onnx.importer.vision import regions
 
 NEWEST_OPSET = 28
 """The newest operator set of the default domain whose changes the converters know."""
 
+FAMILIES = (
+    activation,
+    binary,
+    control,
+    conv,
+    conversion,
+    correlation,
+    creation,
+    dense,
+    function,
+    indexing,
+    like,
+    norm,
+    pool,
+    products,
+    recurrent,
+    reduce,
+    regions,
+    reorder,
+    reshape,
+    resize,
+    sampling,
+    sort,
+    space,
+    stft,
+    transform,
+    unary,
+    values,
+)
+
 CONVERTERS: ConverterTable = {
-    **ACTIVATION_CONVERTERS,
-    **CONSTANT_CONVERTERS,
-    **CONTROL_CONVERTERS,
-    **CONV_CONVERTERS,
-    **ELEMENTWISE_CONVERTERS,
-    **FUNCTION_CONVERTERS,
-    **INDEX_CONVERTERS,
-    **MATRIX_CONVERTERS,
-    **NN_CONVERTERS,
-    **POOL_CONVERTERS,
-    **QUANTIZED_CONVERTERS,
-    **RECURRENT_CONVERTERS,
-    **REDUCTION_CONVERTERS,
-    **RESIZE_CONVERTERS,
-    **SAMPLING_CONVERTERS,
-    **SHAPE_CONVERTERS,
-    **SIGNAL_CONVERTERS,
+    name: versions for family in FAMILIES for name, versions in family.CONVERTERS.items()
 }

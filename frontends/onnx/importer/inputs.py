@@ -24,7 +24,7 @@ def input_types(
     The static type of each graph input. `shapes` gives whole shapes by input name; a symbol that
     one of them fixes is fixed in all inputs.
 
-    Raises OnnxImportError for names in `shapes` that are no inputs, for shapes that contradict
+    Raises OnnxImportError for names in `shapes` that are not inputs, for shapes that contradict
     the model or each other, and for dimensions that stay unknown.
     """
     names = [value.name for value in inputs]

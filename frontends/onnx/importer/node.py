@@ -52,7 +52,7 @@ def require_size(shape: Sequence[int], what: str) -> None:
 
 
 MAX_TABLE_BYTES = 2**28
-"""Constants that the importer computes itself, beside those that a model holds, are no larger."""
+"""The most bytes of a constant that the importer computes itself; those of the model may be larger."""
 
 
 def require_table(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
@@ -282,10 +282,6 @@ class Node:
         """An input, None when it is absent."""
         return self.input(index) if self.has_input(index) else None
 
-    def has_output(self, index: int) -> bool:
-        """Whether an optional output is used."""
-        return index < self.output_count and self.proto.output[index] != ""
-
     def inputs(self) -> list[SSAValue]:
         """All inputs of a node that takes one or more of a kind."""
         if not self._input_names:
@@ -384,7 +380,7 @@ class Node:
         return self.constant(as_type(number, dtype))
 
     def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
-        """A constant of zeros, of which one is stored, with the dtype of another value."""
+        """A constant of zeros with the dtype of another value; only one element is stored."""
         return self.constant(np.broadcast_to(np.zeros((), self.element_dtype(like)), shape))
 
     def element_dtype(self, value: SSAValue) -> np.dtype[Any]:

@@ -57,7 +57,7 @@ MOST_BLOCK_ROWS = 64
 """Rows whose scores are computed together: so many use a panel of the keys once it is near."""
 
 ENOUGH_ROUNDS = 4
-"""With so many tasks for each thread, one more for some of them does not matter."""
+"""With this many tasks for each thread, it does not matter that some have one more."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Kernel code of constants, tuples, annotations and filled tensors."""
+"""Kernel code of constants, tuples and annotations."""
 
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -7,7 +7,6 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.core.annotation import ANNOTATION_OPS
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import field_of_leaf, field_places, leaf_count
-from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
 from xrelay.lowering.emit.evaluate import (
     Demand,
     Evaluator,
@@ -16,10 +15,8 @@ from xrelay.lowering.emit.evaluate import (
     RuleFunction,
     element_of,
     inline_number,
-    leaf_element,
 )
-from xrelay.lowering.emit.position import Position, at
-from xrelay.lowering.math.convert import convert
+from xrelay.lowering.emit.position import Position
 
 
 def source_leaf(leaf: Leaf) -> Leaf:
@@ -67,31 +64,9 @@ def _constant(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     return ev.b.constant(element_of(op.result).compute, number, position.lanes)
 
 
-def _filled(number: int) -> RuleFunction:
-    def rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
-        yield from ()
-        kind = leaf_element((op.results[0], leaf))
-        return ev.b.constant(kind.compute, number, position.lanes)
-
-    return rule
-
-
-def full(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    """The last operand, a scalar, as an element of the result, wherever it is asked for."""
-    fill = op.operands[-1]
-    value = yield Demand((fill, 0), at((), ()))
-    converted = convert(ev.b, value, element_of(fill), element_of(op.results[0]))
-    return ev.b.splat(converted, position.lanes)
-
-
 RULES: dict[type[Operation], RuleFunction] = {
     ConstantOp: _constant,
     TupleOp: _pass_on,
     TupleGetItemOp: _pass_on,
     **dict.fromkeys(ANNOTATION_OPS, _pass_on),
-    ZerosOp: _filled(0),
-    ZerosLikeOp: _filled(0),
-    OnesOp: _filled(1),
-    OnesLikeOp: _filled(1),
-    FullOp: full,
 }

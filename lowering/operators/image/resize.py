@@ -18,14 +18,13 @@ from xrelay.dialects.image import resize as image
 from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import (
-    INDEX,
     REAL,
     SINGLE,
     Tap,

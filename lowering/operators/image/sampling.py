@@ -6,9 +6,10 @@ from xrelay.dialects.image import sampling
 from xrelay.dialects.image.resize import CUBIC, LINEAR, NEAREST
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -19,16 +20,7 @@ from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import (
-    INDEX,
-    REAL,
-    Tap,
-    blended,
-    clamped,
-    floor,
-    raw_taps,
-    taps,
-)
+from xrelay.lowering.math.interpolation import REAL, Tap, blended, clamped, floor, raw_taps, taps
 from xrelay.lowering.math.lanes import Lanes
 
 METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
@@ -38,10 +30,7 @@ def _affine_grid(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
     assert isinstance(op, sampling.AffineGridOp)
     b = ev.b
     if not position.in_row:
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _affine_grid(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
+        return (yield from EachLane(_affine_grid)(ev, op, 0, position))
     kind = element_of(op.data)
     computed, lanes = wide(kind), position.lanes
     image, number, row, column = position.coords(b)

@@ -139,97 +139,107 @@ class _Samples:
         return total
 
 
+class _Deformable:
+    """The kernel: the sampled elements into memory, then sums of products."""
+
+    def __init__(self, ctx: KernelContext, op: DeformableConv2DOp):
+        self.ctx, self.b, self.op = ctx, ctx.b, op
+        image_layout, kernel_layout, out_layout = op.layouts
+        order = AxisOrder(op.IMAGE_LAYOUT, image_layout)
+        self.out_order = AxisOrder(op.IMAGE_LAYOUT, out_layout)
+        self.kind, self.sample_kind = wide(element_of(op.result)), wide(element_of(op.data))
+        self.data = in_order(ctx, op.data, order)
+        self.offsets = in_order(ctx, op.offset, order)
+        self.weight = in_order(ctx, op.weight, AxisOrder(op.KERNEL_LAYOUT, kernel_layout))
+        self.taps = self.weight.shape[2:]
+        self.out_shape = self.out_order.canonical(shape_of(op.result))
+        shape = (*self.data.shape[:2], *self.taps, *self.out_shape[2:])
+        self.columns = ctx.scratch(self.kind, row_major(shape))
+        """Samples by image, channel, tap and position."""
+        self.samples = _Samples(ctx, self.data, self.sample_kind)
+
+    def sample_all(self) -> None:
+        """Fills `columns`."""
+        ctx, (batch, _, height, width) = self.ctx, self.data.shape
+        if height and width:
+            parts = self.op.deformable_groups.value.data
+            ctx.tasks((batch, parts, *self.taps, *self.out_shape[2:]), self._sample)
+            return
+        # There is nothing to sample.
+        shape, nothing = self.columns.shape, (self.kind.compute, 0)
+        ctx.tasks(
+            shape,
+            lambda coords: ctx.store(self.columns, at(shape, coords), self.b.constant(*nothing)),
+        )
+
+    def _sample(self, coords: tuple[Index, ...]) -> None:
+        """A tap at a position, for the channels of one of the groups that are moved together."""
+        b, (n, part, i, j, y, x) = self.b, coords
+        corners = self.samples.corners(self._place(coords))
+        share = self.data.shape[1] // self.op.deformable_groups.value.data
+        with b.loop(0, share) as c:
+            channel = b.add(b.mul(part, share), c)
+            sampled = self.samples.value(n, channel, corners)
+            value = convert(b, sampled, self.sample_kind, self.kind)
+            self.ctx.store(self.columns, at(self.columns.shape, (n, channel, i, j, y, x)), value)
+
+    def _place(self, coords: tuple[Index, ...]) -> list[SSAValue]:
+        """Where a tap at a position lies in the image, by rows and columns."""
+        b, op, offsets, (n, part, i, j, y, x) = self.b, self.op, self.offsets, coords
+        stored, kind = offsets.element, wide(offsets.element)
+        tap = b.flatten((part, i, j), (op.deformable_groups.value.data, *self.taps))
+        place: list[SSAValue] = []
+        for axis, (step, position) in enumerate(((i, y), (j, x))):
+            start = b.add(
+                b.mul(position, op.window_strides[axis]), b.mul(step, op.window_dilation[axis])
+            )
+            base = b.sub(start, op.pads[axis])
+            channel = b.add(b.mul(tap, 2), axis)
+            where = offsets.offset(b, at(offsets.shape, (n, channel, y, x)))
+            shift = b.load(offsets.pointer, where, stored, 1)
+            whole = convert(b, b.index(base), COUNT, kind)
+            moved = add(b, whole, convert(b, shift, stored, kind), kind)
+            place.append(convert(b, moved, kind, self.sample_kind))
+        return place
+
+    def sum_all(self, sink: Sink) -> None:
+        """The products of samples and weights; vectors run along positions."""
+        b, op, kind, taps = self.b, self.op, self.kind, prod(self.taps)
+        out_shape, finish = (
+            self.out_shape,
+            sink_in_order(b, sink, shape_of(op.result), self.out_order),
+        )
+        outputs, depth = self.weight.shape[:2]
+        length, steps = prod(out_shape[2:]), depth * taps
+        out_kind, weight_kind = element_of(op.result), self.weight.element
+        per_group, channels = outputs // op.groups.value.data, self.data.shape[1]
+
+        def elements(outer: tuple[Index, ...], start: Index, count: int) -> None:
+            n, o = outer
+            first = b.add(b.mul(n, channels), b.mul(b.div(o, per_group), depth))
+            base = b.add(b.mul(first, taps * length), start)
+
+            def term(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+                vector = b.load(self.columns.pointer, b.add(base, b.mul(k, length)), kind, count)
+                place = b.add(b.mul(o, steps), k)
+                number = b.load(self.weight.pointer, place, weight_kind, 1)
+                factor = b.splat(convert(b, number, weight_kind, kind), count)
+                return [multiply_add(b, vector, factor, totals[0], kind)]
+
+            total = b.fold(0, steps, 1, [b.constant(kind.compute, 0, count)], term)[0]
+            finish(Position(out_shape, outer, start, count), convert(b, total, kind, out_kind))
+
+        self.ctx.vector_tasks(out_shape[:2], length, self.ctx.target.lanes(kind.bytes), elements)
+
+
 def _deformable(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    """The sampled elements into memory, then sums of products; vectors run along positions."""
     assert isinstance(op, DeformableConv2DOp)
     if 0 in shape_of(op.result):
         return
-    b = ctx.b
-    image_layout, kernel_layout, out_layout = op.layouts
-    image_order, kernel_order = (
-        AxisOrder(op.IMAGE_LAYOUT, image_layout),
-        AxisOrder(op.KERNEL_LAYOUT, kernel_layout),
-    )
-    out_order = AxisOrder(op.IMAGE_LAYOUT, out_layout)
-    source, offset_kind, out_kind = (element_of(v) for v in (op.data, op.offset, op.result))
-    kind, sample_kind = wide(out_kind), wide(source)
-    data = in_order(ctx, op.data, image_order)
-    offsets = in_order(ctx, op.offset, image_order)
-    weight = in_order(ctx, op.weight, kernel_order)
-    batch, channels, height, width = data.shape
-    outputs, depth, *taps = weight.shape
-    out_shape = out_order.canonical(shape_of(op.result))
-    positions = out_shape[2:]
-    parts, groups = op.deformable_groups.value.data, op.groups.value.data
-    columns = ctx.scratch(kind, row_major((batch, channels, *taps, *positions)))
-    samples = _Samples(ctx, data, sample_kind)
-
-    def sample(coords: tuple[Index, ...]) -> None:
-        n, part, i, j, y, x = coords
-        tap = b.flatten((part, i, j), (parts, *taps))
-        place: list[SSAValue] = []
-        for axis, (step, position) in enumerate(((i, y), (j, x))):
-            base = b.sub(
-                b.add(
-                    b.mul(position, op.window_strides[axis]),
-                    b.mul(step, op.window_dilation[axis]),
-                ),
-                op.pads[axis],
-            )
-            channel = b.add(b.mul(tap, 2), axis)
-            where = offsets.offset(b, at(offsets.shape, (n, channel, y, x)))
-            shift = b.load(offsets.pointer, where, offset_kind, 1)
-            start = convert(b, b.index(base), COUNT, wide(offset_kind))
-            place.append(
-                convert(
-                    b,
-                    add(
-                        b,
-                        start,
-                        convert(b, shift, offset_kind, wide(offset_kind)),
-                        wide(offset_kind),
-                    ),
-                    wide(offset_kind),
-                    sample_kind,
-                )
-            )
-        corners = samples.corners(place)
-        share = channels // parts
-        with b.loop(0, share) as c:
-            channel = b.add(b.mul(part, share), c)
-            value = convert(b, samples.value(n, channel, corners), sample_kind, kind)
-            ctx.store(columns, at(columns.shape, (n, channel, i, j, y, x)), value)
-
-    if height and width:
-        ctx.tasks((batch, parts, *taps, *positions), sample)
-    else:
-        # There is nothing to sample.
-        ctx.tasks(
-            columns.shape,
-            lambda coords: ctx.store(
-                columns, at(columns.shape, coords), b.constant(kind.compute, 0)
-            ),
-        )
+    kernel = _Deformable(ctx, op)
+    kernel.sample_all()
     ctx.barrier()
-    finish = sink_in_order(b, sink, shape_of(op.result), out_order)
-    length, steps = prod(positions), depth * prod(taps)
-    weight_kind, per_group = element_of(op.weight), outputs // groups
-
-    def elements(outer: tuple[Index, ...], start: Index, count: int) -> None:
-        n, o = outer
-        first = b.add(b.mul(n, channels), b.mul(b.div(o, per_group), depth))
-        base = b.add(b.mul(first, prod(taps) * length), start)
-
-        def term(k: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            vector = b.load(columns.pointer, b.add(base, b.mul(k, length)), kind, count)
-            number = b.load(weight.pointer, b.add(b.mul(o, steps), k), weight_kind, 1)
-            factor = b.splat(convert(b, number, weight_kind, kind), count)
-            return [multiply_add(b, vector, factor, totals[0], kind)]
-
-        total = b.fold(0, steps, 1, [b.constant(kind.compute, 0, count)], term)[0]
-        finish(Position(out_shape, outer, start, count), convert(b, total, kind, out_kind))
-
-    ctx.vector_tasks(out_shape[:2], length, ctx.target.lanes(kind.bytes), elements)
+    kernel.sum_all(sink)
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {

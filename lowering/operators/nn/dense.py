@@ -38,7 +38,7 @@ from xrelay.lowering.math.convert import convert
 ACROSS_CYCLES = 3
 """To add up the lanes of a register."""
 LARGE_OPERAND = 4
-"""An operand of so many times the second-level cache comes from memory, or nearly."""
+"""An operand this many times as large as the second-level cache comes from memory, or nearly."""
 FAR_CACHE = 2
 """How many times faster than from memory a large operand is read for a second time."""
 

@@ -6,6 +6,7 @@ from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.nn.dilate import DilateOp
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -21,10 +22,7 @@ def _dilate(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     b, shape = ev.b, shape_of(op.x)
     strides = positive_numbers(op.strides, "strides", len(shape))
     if position.lanes > 1 and (strides[-1] > 1 or not position.in_row):
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _dilate(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
+        return (yield from EachLane(_dilate)(ev, op, 0, position))
     coords = position.coords(b)
     own = [b.div(coord, stride) for coord, stride in zip(coords, strides, strict=True)]
     # In a gap, the element before it is read and not used.

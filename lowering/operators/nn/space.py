@@ -1,30 +1,32 @@
 """Kernel code of the operators that move elements between the axes of images and batches."""
 
+from collections.abc import Sequence
+
 from xdsl.ir import Block, Operation, SSAValue
 
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import space
 from xrelay.dialects.nn.upsampling import UpsamplingFamilyOp
 from xrelay.dialects.tensor.layout import IMAGE
-from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
     element_of,
     shape_of,
 )
-from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.loops.axis_order import AxisOrder
+from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.nn.upsampling import keeps_rows
 from xrelay.lowering.operators.tensor.transform import join_fields
 from xrelay.lowering.operators.tensor.unary import nearest
 
-Coords = tuple[Index, ...]
-
 
 def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, rearrange.MirrorPadOp)
+    assert isinstance(op, space.MirrorPadOp)
     b, border, shape = ev.b, op.border, shape_of(op.data)
 
     def source(coords: Coords) -> list[Index]:
@@ -44,7 +46,7 @@ def _mirror_pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
 
 
 def _depth_to_space(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, rearrange.DepthToSpaceOp)
+    assert isinstance(op, space.DepthToSpaceOp)
     b, size, order = ev.b, op.block, AxisOrder(IMAGE, op.data_layout)
     channels = order.canonical(shape_of(op.result))[1]
 
@@ -61,7 +63,7 @@ def _depth_to_space(ev: Evaluator, op: Operation, _: int, position: Position) ->
 
 
 def _space_to_depth(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, rearrange.SpaceToDepthOp)
+    assert isinstance(op, space.SpaceToDepthOp)
     b, size, order = ev.b, op.block, AxisOrder(IMAGE, op.data_layout)
     channels = order.canonical(shape_of(op.data))[1]
 
@@ -76,7 +78,7 @@ def _space_to_depth(ev: Evaluator, op: Operation, _: int, position: Position) ->
 
 
 def _batch_to_space(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, rearrange.BatchToSpaceNDOp)
+    assert isinstance(op, space.BatchToSpaceNDOp)
     b, blocks, cuts = ev.b, op.blocks, op.cuts
     batch = shape_of(op.result)[0]
 
@@ -93,14 +95,11 @@ def _batch_to_space(ev: Evaluator, op: Operation, _: int, position: Position) ->
 
 
 def _space_to_batch(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, rearrange.SpaceToBatchNDOp)
+    assert isinstance(op, space.SpaceToBatchNDOp)
     b, blocks, shape = ev.b, op.blocks, shape_of(op.data)
     straight = len(blocks) < len(shape) - 1
     if position.lanes > 1 and not (straight and position.in_row):
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _space_to_batch(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
+        return (yield from EachLane(_space_to_batch)(ev, op, 0, position))
     image, *rest = position.coords(b)
     offsets = b.unflatten(b.div(image, shape[0]), blocks)
     places: list[Index] = []
@@ -128,7 +127,7 @@ def _space_to_batch(ev: Evaluator, op: Operation, _: int, position: Position) ->
 
 def _fifo_buffer(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     """The end of `buffer`, then `data`: two fields along the axis."""
-    assert isinstance(op, rearrange.FifoBufferOp)
+    assert isinstance(op, space.FifoBufferOp)
     b, axis = ev.b, op.normalized_axis
     data, buffer = shape_of(op.data), shape_of(op.buffer)
     kept = max(buffer[axis] - data[axis], 0)
@@ -149,31 +148,75 @@ def _fifo_buffer(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
     return (yield from join_fields(b, position, shapes, axis, field_rule))
 
 
-def moves_along_row(op: Operation) -> bool:
-    """
-    Whether neighbouring elements of the result come from places that are not neighbours, so that
-    vectors would have to be put together lane by lane.
-    """
+def breaks_rows(op: Operation) -> bool:
+    """Whether neighbouring elements of the result come from places that are not neighbours."""
     match op:
-        case rearrange.MirrorPadOp():
+        case space.PadOp() | space.MirrorPadOp():
             return bool(op.widths) and any(op.widths[-1])
-        case rearrange.SubPixelOp():
+        case space.SubPixelOp():
             return op.block > 1
-        case rearrange.BlockOp():
+        case space.BlockOp():
             return len(op.blocks) == len(shape_of(op.data)) - 1
         case UpsamplingFamilyOp():
             return not keeps_rows(op)
-        case rearrange.FifoBufferOp():
+        case space.FifoBufferOp():
             return op.normalized_axis == len(shape_of(op.buffer)) - 1
         case _:
             return False
 
 
+def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, space.PadOp)
+    b, widths, shape = ev.b, op.widths, shape_of(op.data)
+    last_is_padded = bool(widths) and max(widths[-1]) > 0
+    if position.lanes > 1 and (last_is_padded or not position.in_row):
+        return (yield from EachLane(_pad)(ev, op, 0, position))
+    shifted: list[Index] = [
+        b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
+    ]
+    mode = op.pad_mode.data
+    if mode != "constant":
+        nearest = [
+            _pad_coordinate(b, coord, dim, width, mode)
+            for coord, dim, width in zip(shifted, shape, widths, strict=True)
+        ]
+        return (yield Demand((op.data, 0), at(shape, nearest, position.lanes)))
+    inside: SSAValue | None = None
+    for coord, dim, width in zip(shifted, shape, widths, strict=True):
+        tests = [("sge", 0)] * (width[0] > 0) + [("slt", dim)] * (width[1] > 0)
+        for predicate, bound in tests:
+            test = b.compare_index(coord, predicate, bound)
+            inside = test if inside is None else b.both(inside, test)
+    element = Demand((op.data, 0), at(shape, shifted, position.lanes))
+    if inside is None:
+        return (yield element)
+    then, otherwise = Block(), Block()
+    with b.inside(then):
+        value = yield element
+    with b.inside(otherwise):
+        value_outside = yield Demand((op.pad_val, 0), at((), ()))
+        converted = convert(b, value_outside, element_of(op.pad_val), element_of(op.data))
+        fill = b.splat(converted, position.lanes)
+    return b.join(inside, (then, value), (otherwise, fill))
+
+
+def _pad_coordinate(
+    b: KernelBuilder, coord: Index, dim: int, width: Sequence[int], mode: str
+) -> Index:
+    if max(width) <= 0:
+        return coord
+    if mode == "edge":
+        return b.smaller(b.larger(coord, 0), dim - 1)
+    mirrored = b.larger(coord, b.sub(0, coord))
+    return b.smaller(mirrored, b.sub(2 * (dim - 1), mirrored))
+
+
 RULES: dict[type[Operation], RuleFunction] = {
-    rearrange.MirrorPadOp: _mirror_pad,
-    rearrange.DepthToSpaceOp: _depth_to_space,
-    rearrange.SpaceToDepthOp: _space_to_depth,
-    rearrange.BatchToSpaceNDOp: _batch_to_space,
-    rearrange.SpaceToBatchNDOp: _space_to_batch,
-    rearrange.FifoBufferOp: _fifo_buffer,
+    space.MirrorPadOp: _mirror_pad,
+    space.PadOp: _pad,
+    space.DepthToSpaceOp: _depth_to_space,
+    space.SpaceToDepthOp: _space_to_depth,
+    space.BatchToSpaceNDOp: _batch_to_space,
+    space.SpaceToBatchNDOp: _space_to_batch,
+    space.FifoBufferOp: _fifo_buffer,
 }

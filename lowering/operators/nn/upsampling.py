@@ -10,6 +10,7 @@ from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -48,10 +49,7 @@ def _upsampling(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
         straight = keeps_rows(op)
         return (yield from ev.mapped((op.data, 0), position, source, contiguous=straight))
     if position.lanes > 1:
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _upsampling(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
+        return (yield from EachLane(_upsampling)(ev, op, 0, position))
     n, c, *places = order.named(b, position.coords(b))
     kind = element_of(op.data)
     real = kind if kind.is_float and kind.bytes == 8 else element(f32)

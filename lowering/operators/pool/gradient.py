@@ -48,7 +48,7 @@ class _Gradient:
         self.data = in_order(ctx, op.data, order) if isinstance(op, MaxPool2DGradOp) else None
 
     def load(self, ctx: KernelContext, buffer: Buffer, coords: Sequence[Index]) -> SSAValue:
-        """An element of an operand, as it is computed with."""
+        """An element of an operand, in the type that is computed in."""
         offset = buffer.offset(ctx.b, at(buffer.shape, coords))
         value = ctx.b.load(buffer.pointer, offset, buffer.element, 1)
         return convert(ctx.b, value, buffer.element, self.kind)

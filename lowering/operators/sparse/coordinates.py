@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.sparse.coordinates import SparseReshapeOp
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -16,7 +17,6 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.operators.tensor.binary import integer_division
-from xrelay.lowering.operators.tensor.reorder import each_lane
 
 
 def _reshape(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
@@ -66,4 +66,4 @@ def _reshape(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rul
     return result
 
 
-RULES: dict[type[Operation], RuleFunction] = {SparseReshapeOp: each_lane(_reshape)}
+RULES: dict[type[Operation], RuleFunction] = {SparseReshapeOp: EachLane(_reshape)}

@@ -20,12 +20,11 @@ from xrelay.dialects.sparse.products import (
 )
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import wide
+from xrelay.lowering.emit.elements import INDEX, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.loops.reductions import INDEX
 from xrelay.lowering.math.arithmetic import add, multiply_add
 from xrelay.lowering.math.convert import convert
 
@@ -64,7 +63,7 @@ class _Matrix:
         return self._number(self.indices, element, columns - 1)
 
     def value(self, element: Index, i: Index, j: Index) -> SSAValue:
-        """An element of a block, as it is computed with."""
+        """An element of a block, in the type that is computed in."""
         b = self.b
         block = b.add(b.mul(element, self.height), i)
         place = b.add(b.mul(block, self.width), j)

@@ -12,12 +12,11 @@ from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import INDEX
 
 
 def key_element(kind: Element) -> Element:
@@ -61,7 +60,7 @@ def precedes(b: KernelBuilder, x: SSAValue, y: SSAValue, key: Element, relation:
 
 
 class Sorter:
-    """Sorts rows of at most `capacity` elements, of which every thread has one at a time."""
+    """Sorts rows of at most `capacity` elements; every thread sorts one row at a time."""
 
     def __init__(self, ctx: KernelContext, capacity: int, kind: Element):
         self.b, self.capacity = ctx.b, capacity

@@ -1,24 +1,31 @@
-"""Kernel code of sequences of numbers and of one-hot tensors."""
+"""Kernel code of filled tensors, sequences of numbers and one-hot tensors."""
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
-from xrelay.dialects.tensor.creation import ArangeOp, OneHotOp
-from xrelay.lowering.emit.elements import element, wide
+from xrelay.dialects.tensor.creation import (
+    ArangeOp,
+    FullOp,
+    OneHotOp,
+    OnesLikeOp,
+    OnesOp,
+    ZerosLikeOp,
+    ZerosOp,
+)
+from xrelay.lowering.emit.elements import INDEX, wide
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
     element_of,
+    leaf_element,
     shape_of,
 )
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.reorder import each_lane, saturated_index
-
-INDEX = element(i64)
+from xrelay.lowering.operators.tensor.reorder import saturated_index
 
 
 def _arange(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -47,7 +54,29 @@ def _one_hot(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     return b.select(hot, first, second)
 
 
+def _filled(number: int) -> RuleFunction:
+    def rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
+        yield from ()
+        kind = leaf_element((op.results[0], leaf))
+        return ev.b.constant(kind.compute, number, position.lanes)
+
+    return rule
+
+
+def full(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    """The last operand, a scalar, as an element of the result, wherever it is asked for."""
+    fill = op.operands[-1]
+    value = yield Demand((fill, 0), at((), ()))
+    converted = convert(ev.b, value, element_of(fill), element_of(op.results[0]))
+    return ev.b.splat(converted, position.lanes)
+
+
 RULES: dict[type[Operation], RuleFunction] = {
-    ArangeOp: each_lane(_arange),
-    OneHotOp: each_lane(_one_hot),
+    ArangeOp: EachLane(_arange),
+    FullOp: full,
+    OneHotOp: EachLane(_one_hot),
+    OnesLikeOp: _filled(1),
+    OnesOp: _filled(1),
+    ZerosLikeOp: _filled(0),
+    ZerosOp: _filled(0),
 }

@@ -1,8 +1,11 @@
 """Kernel code of the operators that read or write elements at computed indices."""
 
 from collections.abc import Callable, Sequence
+from math import prod
+from typing import cast
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import indexing
@@ -12,6 +15,7 @@ from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import (
     Buffer,
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -20,14 +24,14 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.format import row_major
-from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.hoist import before_loops
+from xrelay.lowering.emit.position import Coords, Position, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.tensor.reorder import each_lane, saturated_index
-from xrelay.lowering.operators.tensor.transform import field_shapes, index_value
+from xrelay.lowering.operators.tensor.reorder import saturated_index
+from xrelay.lowering.operators.tensor.transform import field_shapes
 
-Coords = tuple[Index, ...]
 Combine = Callable[[KernelBuilder, SSAValue, SSAValue, Element], SSAValue]
 
 COMBINE: dict[str, Combine] = {"add": add, "mul": multiply, "min": minimum, "max": maximum}
@@ -140,7 +144,7 @@ def _slice_step(
 def from_the_end(
     b: KernelBuilder, raw: SSAValue, kind: Element, length: int
 ) -> tuple[Index, SSAValue]:
-    """An index of which negative ones count from the end, and whether it is in range."""
+    """The place that an index names, negative ones counting from the end, and whether it exists."""
     value = saturated_index(b, raw, kind)
     negative = b.compare_integers(value, "slt", b.index(0))
     place = b.select(negative, b.index(b.add(value, length)), value)
@@ -277,10 +281,87 @@ def _sparse_to_dense(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     _scatter(ctx, initial, shape, element_of(op.result), (count,), place_of, "update", sink)
 
 
+def index_value(
+    b: KernelBuilder, value: SSAValue, kind: Element, length: int, mode: str
+) -> SSAValue:
+    """An index tensor's element as an i64 within the range of its axis."""
+    if kind.bits < 64:
+        value = b.insert((llvm.SExtOp if kind.signed else llvm.ZExtOp)(value, i64)).res
+    if mode == "wrap":
+        # The remainder has the sign of the index; adding the length once more mends that.
+        size = b.index(length)
+        op = arith.RemSIOp if kind.signed else arith.RemUIOp
+        remainder = b.insert(op(value, size)).result
+        again = b.insert(arith.AddiOp(remainder, size)).result
+        negative = b.compare_integers(remainder, "slt", b.index(0))
+        return b.select(negative, again, remainder)
+    if not kind.signed:
+        over = b.compare_integers(value, "ugt", b.index(length - 1))
+        return b.select(over, b.index(length - 1), value)
+    return cast(SSAValue, b.smaller(b.larger(value, 0), length - 1))
+
+
+def _take(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, indexing.TakeOp)
+    b, axis, batch = ev.b, op.normalized_axis, op.batch_dims.value.data
+    shape, index_shape = shape_of(op.data), shape_of(op.indices)
+    kind, mode = element_of(op.indices), op.mode.data
+    # Positions in the result: data axes before `axis`, index axes after the batch, data axes.
+    first = 0 if axis is None else axis
+    trailing = len(position.shape) - first - (len(index_shape) - batch)
+    if position.lanes > 1 and not (trailing and position.in_row):
+        return (yield from EachLane(_take)(ev, op, 0, position))
+    coords = position.coords(b)
+    middle = coords[first : first + len(index_shape) - batch]
+    where = (*coords[:batch], *middle)
+    length = prod(shape) if axis is None else shape[axis]
+    # Once for all elements of a row that come from one row.
+    with before_loops(b, where):
+        raw = yield Demand((op.indices, 0), at(index_shape, where))
+        index = index_value(b, raw, kind, length, mode)
+    if axis is None:
+        return (yield Demand((op.data, 0), linear(shape, index)))
+    own = (*coords[:axis], index, *coords[first + len(middle) :])
+    return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
+
+
+def _gather_nd(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, indexing.GatherNDOp)
+    b, batch = ev.b, op.batch_dims.value.data
+    shape, (count, *places) = shape_of(op.data), shape_of(op.indices)
+    kind = element_of(op.indices)
+    trailing = len(shape) - count - batch
+    if position.lanes > 1 and not (trailing and position.in_row):
+        return (yield from EachLane(_gather_nd)(ev, op, 0, position))
+    coords = position.coords(b)
+    own: list[Index] = list(coords[:batch])
+    for i in range(count):
+        where = (i, *coords[: len(places)])
+        with before_loops(b, where):
+            raw = yield Demand((op.indices, 0), at((count, *places), where))
+            own.append(index_value(b, raw, kind, shape[batch + i], "clip"))
+    own.extend(coords[len(places) :])
+    return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
+
+
+def breaks_rows(op: Operation) -> bool:
+    """Whether neighbouring elements of the result come from places that are not neighbours."""
+    match op:
+        case indexing.TakeOp():
+            return op.normalized_axis is None or op.normalized_axis == len(shape_of(op.data)) - 1
+        case indexing.GatherNDOp():
+            named = shape_of(op.indices)[0] + op.batch_dims.value.data
+            return named == len(shape_of(op.data))
+        case _:
+            return False
+
+
 RULES: dict[type[Operation], RuleFunction] = {
-    indexing.GatherOp: each_lane(_gather),
-    indexing.AdvIndexOp: each_lane(_adv_index),
-    indexing.StridedSetOp: each_lane(_strided_set),
+    indexing.GatherOp: EachLane(_gather),
+    indexing.AdvIndexOp: EachLane(_adv_index),
+    indexing.GatherNDOp: _gather_nd,
+    indexing.TakeOp: _take,
+    indexing.StridedSetOp: EachLane(_strided_set),
 }
 
 STRATEGIES: dict[type[Operation], Strategy] = {

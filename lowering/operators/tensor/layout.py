@@ -14,6 +14,7 @@ from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -32,10 +33,7 @@ def _layout_transform(ev: Evaluator, op: Operation, _: int, position: Position) 
     padded = padded_axes(op)
     straight = keeps_rows(source, target) and target.axes[-1].name not in padded
     if position.lanes > 1 and not (straight and position.in_row):
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _layout_transform(ev, op, 0, position.lane(ev.b, i))))
-        return ev.b.from_lanes(parts)
+        return (yield from EachLane(_layout_transform)(ev, op, 0, position))
     b = ev.b
     places = _whole_coordinates(ev, target, position.coords(b))
     inside: SSAValue | None = None

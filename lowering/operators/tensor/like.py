@@ -17,14 +17,12 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
-from xrelay.lowering.emit.position import Position
+from xrelay.lowering.emit.position import Coords, Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.operators.core.values import full
 from xrelay.lowering.operators.tensor import reduce as reduction
+from xrelay.lowering.operators.tensor.creation import full
 from xrelay.lowering.operators.tensor.reshape import reshape_rule
-
-Coords = tuple[Index, ...]
 
 
 def _cast_like(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:

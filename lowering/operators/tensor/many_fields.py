@@ -16,14 +16,13 @@ from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.shapes import leaf_count
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StackOp
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import ENOUGH_TASKS, KernelContext
-from xrelay.lowering.emit.elements import element
+from xrelay.lowering.emit.elements import INDEX
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import Position, at
@@ -33,7 +32,6 @@ from xrelay.lowering.operators.tensor.transform import field_shapes, fields_of
 MANY_FIELDS = 64
 """With more fields than this, a table is shorter and faster than comparisons."""
 
-INDEX = element(i64)
 
 Move: TypeAlias = Callable[[SSAValue, Index, Index, Index, int], None]
 """
@@ -42,7 +40,7 @@ place in the row of the joined tensor, how many.
 """
 
 Column: TypeAlias = Callable[[Index], Index]
-"""Gives the value for a piece, by the number of that."""
+"""From the number of a piece to its entry in a column of the table."""
 
 
 def has_many_fields(op: Operation) -> bool:

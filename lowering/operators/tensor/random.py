@@ -205,16 +205,11 @@ def _standard_uniform(b: KernelBuilder, word: SSAValue, kind: Element) -> SSAVal
     return b.insert(arith.SubfOp(number, b.constant(kind.compute, 1.0))).result
 
 
-def _scalar(ctx: KernelContext, value: SSAValue) -> SSAValue:
-    buffer = ctx.in_memory(value)
-    return ctx.b.load(buffer.pointer, 0, buffer.element, 1)
-
-
 def _uniform(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, random.UniformOp)
     b, shape, kind = ctx.b, leaf_shape((op.result, 1)), leaf_element((op.result, 1))
     count, numbers = prod(shape), ctx.sinks[1]
-    low, high = (_scalar(ctx, value) for value in (op.low, op.high))
+    low, high = (ctx.scalar(value) for value in (op.low, op.high))
     width = b.insert(arith.SubfOp(high, low)).result
     generator = Generator(ctx, op.key, count)
     _write_key(ctx, generator.next_key(count), sink)
@@ -242,7 +237,7 @@ def _normal(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, random.NormalOp)
     b, shape, kind = ctx.b, leaf_shape((op.result, 1)), leaf_element((op.result, 1))
     count, numbers = prod(shape), ctx.sinks[1]
-    mean, scale = (_scalar(ctx, value) for value in (op.mean, op.scale))
+    mean, scale = (ctx.scalar(value) for value in (op.mean, op.scale))
     generator = Generator(ctx, op.key, 2 * count)
     _write_key(ctx, generator.next_key(2 * count), sink)
     uniform = _uniform_scratch(ctx, generator, 2 * count, kind)

@@ -11,7 +11,7 @@ from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, Glob
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.lowering.emit.builder import Index, lanes_of
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, element, wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
@@ -19,7 +19,6 @@ from xrelay.lowering.loops.reductions import (
     ACCUMULATORS,
     ALL,
     ANY,
-    INDEX,
     MAXIMUM,
     MINIMUM,
     PRODUCT,
@@ -32,10 +31,7 @@ from xrelay.lowering.loops.reductions import (
     reduce_elements,
     sum_kind,
 )
-from xrelay.lowering.math.arithmetic import (
-    multiply,
-    subtract,
-)
+from xrelay.lowering.math.arithmetic import multiply, subtract
 from xrelay.lowering.math.convert import convert
 
 

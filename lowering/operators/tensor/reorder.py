@@ -1,14 +1,15 @@
 """Kernel code of the operators whose elements come from other places of one tensor."""
 
-from xdsl.dialects.builtin import f64, i64
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import reorder
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.evaluate import (
     Demand,
+    EachLane,
     Evaluator,
     Rule,
     RuleFunction,
@@ -17,28 +18,13 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.format import row_major
-from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.binary import integer_division
 from xrelay.lowering.operators.tensor.unary import nearest
 
-Coords = tuple[Index, ...]
-
-INDEX = element(i64)
 REAL = element(f64)
-
-
-def each_lane(rule: RuleFunction) -> RuleFunction:
-    """A rule for single elements as one for vectors, which it computes lane by lane."""
-
-    def lanes(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from rule(ev, op, leaf, position.lane(ev.b, i))))
-        return ev.b.from_lanes(parts)
-
-    return lanes
 
 
 def saturated_index(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValue:
@@ -210,15 +196,20 @@ def _invert_permutation(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     )
 
 
+def breaks_rows(op: Operation) -> bool:
+    """Whether neighbouring elements of the result come from places that are not neighbours."""
+    return isinstance(op, reorder.ReverseOp) and len(shape_of(op.data)) - 1 in op.reversed_axes
+
+
 RULES: dict[type[Operation], RuleFunction] = {
     reorder.ReverseOp: _reverse,
-    reorder.ReverseSequenceOp: each_lane(_reverse_sequence),
-    reorder.SequenceMaskOp: each_lane(_sequence_mask),
+    reorder.ReverseSequenceOp: EachLane(_reverse_sequence),
+    reorder.SequenceMaskOp: EachLane(_sequence_mask),
     reorder.MeshgridOp: _meshgrid,
     reorder.SlidingWindowOp: _sliding_window,
-    reorder.TriluOp: each_lane(_trilu),
-    reorder.MatrixSetDiagOp: each_lane(_matrix_set_diag),
-    reorder.UnravelIndexOp: each_lane(_unravel_index),
+    reorder.TriluOp: EachLane(_trilu),
+    reorder.MatrixSetDiagOp: EachLane(_matrix_set_diag),
+    reorder.UnravelIndexOp: EachLane(_unravel_index),
 }
 
 STRATEGIES: dict[type[Operation], Strategy] = {

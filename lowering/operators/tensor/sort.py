@@ -10,14 +10,13 @@ from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import sort
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import element, wide
+from xrelay.lowering.emit.elements import INDEX, element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
-from xrelay.lowering.emit.position import at, linear
+from xrelay.lowering.emit.position import Coords, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import INDEX
 from xrelay.lowering.operators.tensor.argsort import (
     Sorter,
     descending_key,
@@ -25,8 +24,6 @@ from xrelay.lowering.operators.tensor.argsort import (
     order_key,
     precedes,
 )
-
-Coords = tuple[Index, ...]
 
 I32 = element(i32)
 BOOL = element(i1)

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
-from typing import cast
 
-from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
-from xrelay.dialects.tensor import creation, indexing, reorder, transform
+from xrelay.dialects.tensor import transform
 from xrelay.lowering.emit.builder import Index, KernelBuilder
-from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import (
     Demand,
     Evaluator,
@@ -23,12 +20,9 @@ from xrelay.lowering.emit.evaluate import (
     leaf_shape,
     shape_of,
 )
-from xrelay.lowering.emit.hoist import before_loops
-from xrelay.lowering.emit.position import Position, at, linear
+from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.core.values import source_leaves
-
-Coords = tuple[Index, ...]
 
 
 def _transpose(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
@@ -186,124 +180,6 @@ def _split(ev: Evaluator, op: Operation, leaf: int, position: Position) -> Rule:
     return (yield from ev.mapped((op.data, 0), position, source, contiguous=True))
 
 
-def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, transform.PadOp)
-    b, widths, shape = ev.b, op.widths, shape_of(op.data)
-    last_is_padded = bool(widths) and max(widths[-1]) > 0
-    if position.lanes > 1 and (last_is_padded or not position.in_row):
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _pad(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
-    shifted: list[Index] = [
-        b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
-    ]
-    mode = op.pad_mode.data
-    if mode != "constant":
-        nearest = [
-            _pad_coordinate(b, coord, dim, width, mode)
-            for coord, dim, width in zip(shifted, shape, widths, strict=True)
-        ]
-        return (yield Demand((op.data, 0), at(shape, nearest, position.lanes)))
-    inside: SSAValue | None = None
-    for coord, dim, width in zip(shifted, shape, widths, strict=True):
-        tests = [("sge", 0)] * (width[0] > 0) + [("slt", dim)] * (width[1] > 0)
-        for predicate, bound in tests:
-            test = b.compare_index(coord, predicate, bound)
-            inside = test if inside is None else b.both(inside, test)
-    element = Demand((op.data, 0), at(shape, shifted, position.lanes))
-    if inside is None:
-        return (yield element)
-    then, otherwise = Block(), Block()
-    with b.inside(then):
-        value = yield element
-    with b.inside(otherwise):
-        value_outside = yield Demand((op.pad_val, 0), at((), ()))
-        converted = convert(b, value_outside, element_of(op.pad_val), element_of(op.data))
-        fill = b.splat(converted, position.lanes)
-    return b.join(inside, (then, value), (otherwise, fill))
-
-
-def _pad_coordinate(
-    b: KernelBuilder, coord: Index, dim: int, width: Sequence[int], mode: str
-) -> Index:
-    if max(width) <= 0:
-        return coord
-    if mode == "edge":
-        return b.smaller(b.larger(coord, 0), dim - 1)
-    mirrored = b.larger(coord, b.sub(0, coord))
-    return b.smaller(mirrored, b.sub(2 * (dim - 1), mirrored))
-
-
-def index_value(
-    b: KernelBuilder, value: SSAValue, kind: Element, length: int, mode: str
-) -> SSAValue:
-    """An index tensor's element as an i64 within the range of its axis."""
-    if kind.bits < 64:
-        value = b.insert((llvm.SExtOp if kind.signed else llvm.ZExtOp)(value, i64)).res
-    if mode == "wrap":
-        # The remainder has the sign of the index; adding the length once more mends that.
-        size = b.index(length)
-        op = arith.RemSIOp if kind.signed else arith.RemUIOp
-        remainder = b.insert(op(value, size)).result
-        again = b.insert(arith.AddiOp(remainder, size)).result
-        negative = b.compare_integers(remainder, "slt", b.index(0))
-        return b.select(negative, again, remainder)
-    if not kind.signed:
-        over = b.compare_integers(value, "ugt", b.index(length - 1))
-        return b.select(over, b.index(length - 1), value)
-    return cast(SSAValue, b.smaller(b.larger(value, 0), length - 1))
-
-
-def _take(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, transform.TakeOp)
-    b, axis, batch = ev.b, op.normalized_axis, op.batch_dims.value.data
-    shape, index_shape = shape_of(op.data), shape_of(op.indices)
-    kind, mode = element_of(op.indices), op.mode.data
-    # Positions in the result: data axes before `axis`, index axes after the batch, data axes.
-    first = 0 if axis is None else axis
-    trailing = len(position.shape) - first - (len(index_shape) - batch)
-    if position.lanes > 1 and not (trailing and position.in_row):
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _take(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
-    coords = position.coords(b)
-    middle = coords[first : first + len(index_shape) - batch]
-    where = (*coords[:batch], *middle)
-    length = prod(shape) if axis is None else shape[axis]
-    # Once for all elements of a row that come from one row.
-    with before_loops(b, where):
-        raw = yield Demand((op.indices, 0), at(index_shape, where))
-        index = index_value(b, raw, kind, length, mode)
-    if axis is None:
-        return (yield Demand((op.data, 0), linear(shape, index)))
-    own = (*coords[:axis], index, *coords[first + len(middle) :])
-    return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
-
-
-def _gather_nd(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
-    assert isinstance(op, transform.GatherNDOp)
-    b, batch = ev.b, op.batch_dims.value.data
-    shape, (count, *places) = shape_of(op.data), shape_of(op.indices)
-    kind = element_of(op.indices)
-    trailing = len(shape) - count - batch
-    if position.lanes > 1 and not (trailing and position.in_row):
-        parts: list[SSAValue] = []
-        for i in range(position.lanes):
-            parts.append((yield from _gather_nd(ev, op, 0, position.lane(b, i))))
-        return b.from_lanes(parts)
-    coords = position.coords(b)
-    own: list[Index] = list(coords[:batch])
-    for i in range(count):
-        where = (i, *coords[: len(places)])
-        with before_loops(b, where):
-            raw = yield Demand((op.indices, 0), at((count, *places), where))
-            own.append(index_value(b, raw, kind, shape[batch + i], "clip"))
-    own.extend(coords[len(places) :])
-    return (yield Demand((op.data, 0), at(shape, own, position.lanes)))
-
-
 def _where(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, transform.WhereOp)
     condition = yield from ev.broadcast(op.condition, position)
@@ -313,11 +189,8 @@ def _where(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     return ev.b.select(truth, x, y)
 
 
-def varies_along_row(op: Operation) -> bool:
-    """
-    Whether neighbouring elements of the result come from places that are not neighbours, so that
-    vectors would have to be put together lane by lane.
-    """
+def breaks_rows(op: Operation) -> bool:
+    """Whether neighbouring elements of the result come from places that are not neighbours."""
     rank = len(leaf_shape((op.results[0], 0)))
     last = rank - 1
     match op:
@@ -332,28 +205,6 @@ def varies_along_row(op: Operation) -> bool:
             return rank > 0 and op.slices[-1].step != 1
         case transform.ConcatenateOp() | transform.StackOp():
             return op.normalized_axis == last
-        case transform.PadOp():
-            return rank > 0 and any(op.widths[-1])
-        case transform.TakeOp():
-            return op.normalized_axis is None or op.normalized_axis == len(shape_of(op.data)) - 1
-        case transform.GatherNDOp():
-            named = shape_of(op.indices)[0] + op.batch_dims.value.data
-            return named == len(shape_of(op.data))
-        case reorder.ReverseOp():
-            return last in op.reversed_axes
-        case (
-            reorder.ReverseSequenceOp()
-            | reorder.SequenceMaskOp()
-            | reorder.TriluOp()
-            | reorder.MatrixSetDiagOp()
-            | reorder.UnravelIndexOp()
-            | indexing.GatherOp()
-            | indexing.AdvIndexOp()
-            | indexing.StridedSetOp()
-            | creation.ArangeOp()
-            | creation.OneHotOp()
-        ):
-            return True
         case _:
             return False
 
@@ -367,8 +218,5 @@ RULES: dict[type[Operation], RuleFunction] = {
     transform.ConcatenateOp: _concatenate,
     transform.StackOp: _stack,
     transform.SplitOp: _split,
-    transform.PadOp: _pad,
-    transform.TakeOp: _take,
-    transform.GatherNDOp: _gather_nd,
     transform.WhereOp: _where,
 }

@@ -12,14 +12,13 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.vision import nms as vision
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import maximum, minimum
 from xrelay.lowering.math.convert import convert
-from xrelay.lowering.math.interpolation import INDEX
 from xrelay.lowering.operators.tensor.argsort import Sorter, score_key
 
 COUNT = element(i32)
@@ -28,19 +27,13 @@ Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
 """Left, top, right and bottom of a box, whichever corners it was given by."""
 
 
-def single(ctx: KernelContext, value: SSAValue) -> SSAValue:
-    """The one element of a tensor."""
-    buffer = ctx.in_memory(value)
-    return ctx.b.load(buffer.pointer, 0, buffer.element, 1)
-
-
 def narrowed(b: KernelBuilder, index: Index) -> SSAValue:
     """An index as i32."""
     return convert(b, b.index(index), INDEX, COUNT)
 
 
 def corners(b: KernelBuilder, numbers: Sequence[SSAValue], kind: Element) -> Corners:
-    """A box of which opposite corners are given."""
+    """The box that has two opposite corners."""
     left, top, right, bottom = numbers
     return (
         minimum(b, left, right, kind),
@@ -104,7 +97,7 @@ def _get_valid_counts(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, vision.GetValidCountsOp)
     b, shape = ctx.b, shape_of(op.data)
     batch, count, length = shape
-    rows, threshold = Rows(ctx, op.data), single(ctx, op.score_threshold)
+    rows, threshold = Rows(ctx, op.data), ctx.scalar(op.score_threshold)
     kind = rows.computed
     threshold = convert(b, threshold, rows.kind, kind)
     score, identity = op.score_index.value.data, op.id_index.value.data
@@ -144,7 +137,7 @@ class _Suppression:
         self.rows = Rows(ctx, op.data)
         self.kind = self.rows.computed
         self.valid = ctx.in_memory(op.valid_count)
-        most, threshold = single(ctx, op.max_output_size), single(ctx, op.iou_threshold)
+        most, threshold = ctx.scalar(op.max_output_size), ctx.scalar(op.iou_threshold)
         self.most = convert(self.b, most, element_of(op.max_output_size), INDEX)
         self.threshold = convert(self.b, threshold, element_of(op.iou_threshold), self.kind)
         zero = self.b.constant(self.kind.compute, 0.0)
@@ -312,102 +305,128 @@ def _write_rows(ctx: KernelContext, suppression: _Suppression, image: Index, sin
             fill(place)
 
 
-def _all_class_non_max_suppression(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, vision.AllClassNonMaxSuppressionOp)
-    b, (batch, classes, count) = ctx.b, shape_of(op.scores)
-    boxes, scores = Rows(ctx, op.boxes), ctx.in_memory(op.scores)
-    kind = boxes.computed
-    threshold, least = single(ctx, op.iou_threshold), single(ctx, op.score_threshold)
-    stated = single(ctx, op.max_output_boxes_per_class)
-    most = convert(b, stated, element_of(op.max_output_boxes_per_class), INDEX)
-    sorter = Sorter(ctx, count, kind)
-    # For each class of each image, the boxes that are chosen, and how many they are.
-    found = ctx.scratch(INDEX, row_major((max(batch * classes * count, 1),)))
-    counts = ctx.scratch(INDEX, row_major((max(batch * classes, 1),)))
-    suppresses = b.compare_floats(b.constant(kind.compute, 0.0), "olt", threshold)
+class _ClassSuppression:
+    """For each class of each image, the boxes that are chosen, and how many they are."""
 
-    def one_class(indices: tuple[Index, ...]) -> None:
-        (number,) = indices
+    def __init__(self, ctx: KernelContext, op: vision.AllClassNonMaxSuppressionOp):
+        self.ctx, self.b = ctx, ctx.b
+        self.shape = shape_of(op.scores)
+        batch, classes, count = self.shape
+        self.boxes, self.scores = Rows(ctx, op.boxes), ctx.in_memory(op.scores)
+        self.kind = self.boxes.computed
+        self.threshold, self.least = ctx.scalar(op.iou_threshold), ctx.scalar(op.score_threshold)
+        stated = ctx.scalar(op.max_output_boxes_per_class)
+        self.most = convert(self.b, stated, element_of(op.max_output_boxes_per_class), INDEX)
+        self.sorter = Sorter(ctx, count, self.kind)
+        self.found = ctx.scratch(INDEX, row_major((max(batch * classes * count, 1),)))
+        self.counts = ctx.scratch(INDEX, row_major((max(batch * classes, 1),)))
+        zero = self.b.constant(self.kind.compute, 0.0)
+        self.suppresses = self.b.compare_floats(zero, "olt", self.threshold)
+
+    def choose(self, number: Index) -> None:
+        """Fills `found` and `counts` for a class, numbered through all images."""
+        b, (_, classes, count) = self.b, self.shape
         image, first = b.div(number, classes), b.mul(number, count)
 
         def score(box: Index) -> SSAValue:
-            return b.load(scores.pointer, b.add(first, box), kind, 1)
+            return b.load(self.scores.pointer, b.add(first, box), self.kind, 1)
 
-        sorter.sort(count, lambda box: score_key(b, score(box), kind))
+        self.sorter.sort(count, lambda box: score_key(b, score(box), self.kind))
 
         def step(place: Index, chosen: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            box = sorter.number(place)
-            own = boxes.box(image, box, 0)
-
-            def rival(before: Index, overlaps: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                other = b.load(found.pointer, b.add(first, before), INDEX, 1)
-                part = overlap(b, own, boxes.box(image, other, 0), kind)
-                return [b.either(overlaps[0], b.compare_floats(threshold, "ole", part))]
-
-            (dropped,) = b.fold(0, chosen[0], 1, [b.constant(i1, 0)], rival)
+            box = self.sorter.number(place)
+            dropped = self._overlaps(image, first, box, chosen[0])
             has_room = b.either(
-                b.compare_index(most, "sle", 0), b.compare_index(chosen[0], "slt", most)
+                b.compare_index(self.most, "sle", 0), b.compare_index(chosen[0], "slt", self.most)
             )
-            keeps = b.both(b.compare_floats(least, "olt", score(box)), b.negate(dropped))
-            keeps = b.both(b.both(keeps, has_room), suppresses)
+            keeps = b.both(b.compare_floats(self.least, "olt", score(box)), b.negate(dropped))
+            keeps = b.both(b.both(keeps, has_room), self.suppresses)
             with b.when(keeps):
-                b.store(found.pointer, b.add(first, chosen[0]), INDEX, box)
+                b.store(self.found.pointer, b.add(first, chosen[0]), INDEX, box)
             return [b.select(keeps, b.index(b.add(chosen[0], 1)), chosen[0])]
 
         (total,) = b.fold(0, count, 1, [b.index(0)], step)
-        b.store(counts.pointer, number, INDEX, total)
+        b.store(self.counts.pointer, number, INDEX, total)
 
-    ctx.tasks((batch * classes,), one_class)
-    ctx.barrier()
-    zero = b.constant(i64, 0)
+    def _overlaps(self, image: Index, first: Index, box: Index, chosen: SSAValue) -> SSAValue:
+        """Whether a box overlaps with one of those that are chosen, which lie from `first` on."""
+        b = self.b
+        own = self.boxes.box(image, box, 0)
 
-    def collected(image: Index | None, classes_from: Index, number: int) -> SSAValue:
-        """Writes the boxes of some classes one after the other; returns how many they are."""
+        def rival(before: Index, overlaps: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            other = b.load(self.found.pointer, b.add(first, before), INDEX, 1)
+            part = overlap(b, own, self.boxes.box(image, other, 0), self.kind)
+            return [b.either(overlaps[0], b.compare_floats(self.threshold, "ole", part))]
+
+        return b.fold(0, chosen, 1, [b.constant(i1, 0)], rival)[0]
+
+    def each_chosen(
+        self, first: Index, number: int, write: Callable[[Index, Index, SSAValue, Index], None]
+    ) -> SSAValue:
+        """
+        Hands what is chosen of `number` classes from `first` on to `write`: the class, counted from
+        `first` and through all images, the box, and its place. Returns how many boxes there are.
+        """
+        b, count = self.b, self.shape[2]
 
         def one(step: Index, start: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            row = b.add(classes_from, step)
-            chosen = b.load(counts.pointer, row, INDEX, 1)
+            row = b.add(first, step)
+            chosen = b.load(self.counts.pointer, row, INDEX, 1)
             with b.loop(0, chosen) as j:
-                box = b.load(found.pointer, b.add(b.mul(row, count), j), INDEX, 1)
-                target = b.add(start[0], j)
-                if image is None:
-                    numbers = (b.div(row, classes), b.mod(row, classes), box)
-                    for k, each in enumerate(numbers):
-                        sink(at((batch * classes * count, 3), (target, k)), b.index(each))
-                else:
-                    shape = (batch, classes * count)
-                    for k, each in enumerate((step, box)):
-                        sink(at((*shape, 2), (image, target, k)), b.index(each))
-                    value = b.load(scores.pointer, b.add(b.mul(row, count), box), kind, 1)
-                    ctx.sinks[1](at(shape, (image, target)), value)
+                box = b.load(self.found.pointer, b.add(b.mul(row, count), j), INDEX, 1)
+                write(step, row, box, b.add(start[0], j))
             return [b.index(b.add(start[0], chosen))]
 
         return b.fold(0, number, 1, [b.index(0)], one)[0]
 
+
+def _all_class_non_max_suppression(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, vision.AllClassNonMaxSuppressionOp)
+    suppression = _ClassSuppression(ctx, op)
+    batch, classes, _ = suppression.shape
+    ctx.tasks((batch * classes,), lambda indices: suppression.choose(indices[0]))
+    ctx.barrier()
     if op.output_format.data == "onnx":
+        ctx.tasks((1,), lambda _: _write_all(ctx, suppression, sink))
+    else:
+        ctx.tasks((batch,), lambda indices: _write_image(ctx, suppression, indices[0], sink))
 
-        def everything(_: tuple[Index, ...]) -> None:
-            rows = batch * classes * count
-            total = collected(None, 0, batch * classes)
-            with b.loop(total, rows) as row:
-                for k in range(3):
-                    sink(at((rows, 3), (row, k)), zero)
-            ctx.sinks[1](at((1,), (0,)), total)
 
-        ctx.tasks((1,), everything)
-        return
+def _write_all(ctx: KernelContext, suppression: _ClassSuppression, sink: Sink) -> None:
+    """Image, class and box of all that is chosen, and how many rows these are."""
+    b, (batch, classes, count) = ctx.b, suppression.shape
+    rows = batch * classes * count
 
-    def one_image(indices: tuple[Index, ...]) -> None:
-        (image,) = indices
-        shape = (batch, classes * count)
-        total = collected(image, b.mul(image, classes), classes)
-        with b.loop(total, classes * count) as row:
-            for k in range(2):
-                sink(at((*shape, 2), (image, row, k)), zero)
-            ctx.sinks[1](at(shape, (image, row)), b.constant(kind.compute, 0.0))
-        ctx.sinks[2](at((batch,), (image,)), total)
+    def write(_: Index, row: Index, box: SSAValue, target: Index) -> None:
+        for k, each in enumerate((b.div(row, classes), b.mod(row, classes), box)):
+            sink(at((rows, 3), (target, k)), b.index(each))
 
-    ctx.tasks((batch,), one_image)
+    total = suppression.each_chosen(0, batch * classes, write)
+    with b.loop(total, rows) as row:
+        for k in range(3):
+            sink(at((rows, 3), (row, k)), b.constant(i64, 0))
+    ctx.sinks[1](at((1,), (0,)), total)
+
+
+def _write_image(
+    ctx: KernelContext, suppression: _ClassSuppression, image: Index, sink: Sink
+) -> None:
+    """Class and box, and the score, of what is chosen of an image, and how many rows these are."""
+    b, (batch, classes, count), kind = ctx.b, suppression.shape, suppression.kind
+    rows = (batch, classes * count)
+
+    def write(step: Index, row: Index, box: SSAValue, target: Index) -> None:
+        for k, each in enumerate((step, box)):
+            sink(at((*rows, 2), (image, target, k)), b.index(each))
+        value = b.load(suppression.scores.pointer, b.add(b.mul(row, count), box), kind, 1)
+        ctx.sinks[1](at(rows, (image, target)), value)
+
+    total = suppression.each_chosen(b.mul(image, classes), classes, write)
+    with b.loop(total, classes * count) as row:
+        for k in range(2):
+            sink(at((*rows, 2), (image, row, k)), b.constant(i64, 0))
+        ctx.sinks[1](at(rows, (image, row)), b.constant(kind.compute, 0.0))
+    ctx.sinks[2](at((batch,), (image,)), total)
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {

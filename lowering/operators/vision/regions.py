@@ -10,7 +10,7 @@ from xrelay.dialects.image.resize import LINEAR
 from xrelay.dialects.vision import regions
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import (
     Buffer,
     Demand,
@@ -29,7 +29,6 @@ from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math.arithmetic import lowest, maximum, minimum
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import (
-    INDEX,
     REAL,
     Tap,
     blended,

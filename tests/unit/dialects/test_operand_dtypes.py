@@ -19,7 +19,7 @@ import xrelay
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
 from xrelay.dialects.dyn import select as dyn_select
-from xrelay.dialects.nn import dense
+from xrelay.dialects.nn import dense, space
 from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.tensor import (
@@ -172,7 +172,7 @@ def test_full_converts_its_number():
 
 def test_pads_and_defaults_are_converted():
     x = np.array([5, 6], np.int8)
-    padded = evaluate(lambda x, v: transform.PadOp(x, v, [(1, 0)]), x, np.array(-2.9, np.float32))
+    padded = evaluate(lambda x, v: space.PadOp(x, v, [(1, 0)]), x, np.array(-2.9, np.float32))
     same(padded, np.array([-2, 5, 6], np.int8))
     widths = np.array([[0, 1]])
     found = evaluate(dyn_select.DynPadOp, x, widths, np.array(300, np.int32))
@@ -330,7 +330,7 @@ def test_negative_pads(data: st.DataObject, mode: str):
 
     expected = [element(i - before) for i in range(length + before + after)]
     found = evaluate(
-        lambda x, v: transform.PadOp(x, v, [(before, after)], pad_mode=mode),
+        lambda x, v: space.PadOp(x, v, [(before, after)], pad_mode=mode),
         x,
         np.array(-9, np.int32),
     )
@@ -341,7 +341,7 @@ def test_pads_that_leave_out_too_much():
     with pytest.raises(
         VerifyException, match=r"'pad_width' \[-3, -2\] leaves out more than an axis"
     ):
-        transform.PadOp(parameter(4), parameter(), [(-3, -2)])
+        space.PadOp(parameter(4), parameter(), [(-3, -2)])
 
 
 # Types

@@ -17,8 +17,7 @@ from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.nn import dilate
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import dilate, space
 from xrelay.dialects.pool import adaptive as adaptive_pool
 from xrelay.dialects.tensor import creation, indexing, like, reorder, sort, transform
 from xrelay.dialects.tensor import reduce as reduction
@@ -130,7 +129,7 @@ def pad(rng: Random) -> Case:
         for length, (before, after) in zip(x.shape, widths, strict=True)
     )
     return (
-        lambda v, w: transform.PadOp(v, w, widths, pad_mode=str(mode)),
+        lambda v, w: space.PadOp(v, w, widths, pad_mode=str(mode)),
         [x, np.array(-7, np.float32)],
         np.pad(x, added, str(mode), **options)[kept],
     )
@@ -142,7 +141,7 @@ def mirror_pad(rng: Random) -> Case:
     border = 1 if mode == "REFLECT" else 0
     widths = [(pick(rng, 0, n - border), pick(rng, 0, n - border)) for n in x.shape]
     return (
-        lambda v: rearrange.MirrorPadOp(v, widths, mode=mode),
+        lambda v: space.MirrorPadOp(v, widths, mode=mode),
         [x],
         np.pad(x, widths, mode.lower()),
     )
@@ -267,7 +266,7 @@ def space_to_batch(rng: Random) -> Case:
     padded = np.pad(x, [(0, 0), (top, 0), (0, left), (0, 0)], constant_values=-1)
     blocks = padded.reshape(n, h, b1, w, b2, c).transpose(2, 4, 0, 1, 3, 5)
     return (
-        lambda v: rearrange.SpaceToBatchNDOp(v, [b1, b2], [(top, 0), (0, left)], pad_value=-1.0),
+        lambda v: space.SpaceToBatchNDOp(v, [b1, b2], [(top, 0), (0, left)], pad_value=-1.0),
         [x],
         blocks.reshape(b1 * b2 * n, h, w, c),
     )
@@ -282,7 +281,7 @@ def batch_to_space(rng: Random) -> Case:
     whole = x.reshape(b1, b2, n, h, w, c).transpose(2, 3, 0, 4, 1, 5)
     whole = whole.reshape(n, h * b1, w * b2, c)
     return (
-        lambda v: rearrange.BatchToSpaceNDOp(v, [b1, b2], [(top, 0), (0, left)]),
+        lambda v: space.BatchToSpaceNDOp(v, [b1, b2], [(top, 0), (0, left)]),
         [x],
         whole[:, top:, : w * b2 - left],
     )
@@ -293,7 +292,7 @@ def space_to_depth(rng: Random) -> Case:
     b, n, c, h, w = (pick(rng, 1, 3), *ints(rng, 1, 3, 4))
     x = numbers(rng, n, c, h * b, w * b)
     moved = x.reshape(n, c, h, b, w, b).transpose(0, 3, 5, 1, 2, 4)
-    return lambda v: rearrange.SpaceToDepthOp(v, b), [x], moved.reshape(n, b * b * c, h, w)
+    return lambda v: space.SpaceToDepthOp(v, b), [x], moved.reshape(n, b * b * c, h, w)
 
 
 @case
@@ -306,7 +305,7 @@ def depth_to_space(rng: Random) -> Case:
     else:
         moved = x.reshape(n, c, b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
     expected = moved.reshape(n, c, h * b, w * b)
-    return lambda v: rearrange.DepthToSpaceOp(v, b, mode=mode), [x], expected
+    return lambda v: space.DepthToSpaceOp(v, b, mode=mode), [x], expected
 
 
 @case
@@ -368,7 +367,7 @@ def take(rng: Random) -> Case:
     indices = np.array(ints(rng, -9, 9, 6)).reshape(2, 3)
     axis = some_axis(rng, x.ndim)
     expected = np.take(x, indices, axis, mode=mode)
-    return lambda v, i: transform.TakeOp(v, i, axis=axis, mode=mode), [x, indices], expected
+    return lambda v, i: indexing.TakeOp(v, i, axis=axis, mode=mode), [x, indices], expected
 
 
 @case

@@ -18,7 +18,7 @@ from xrelay.dialects.nn import loss
 from xrelay.dialects.pool import pool
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.qnn.parameters import fixed_point
-from xrelay.dialects.tensor import binary, bits, indexing, reorder, sort, transform, unary
+from xrelay.dialects.tensor import binary, bits, indexing, reorder, sort, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import Array, DType, element_type_of
 from xrelay.interpreters.image.interpolation import clamped as clamped_indices
@@ -452,9 +452,9 @@ def test_indices_below_and_above_an_axis(dtype: str):
         ("fast", lambda i: min(max(i, 0), 3)),
         ("wrap", lambda i: i % 4),
     ):
-        found = evaluate(lambda v, i, m=mode: transform.TakeOp(v, i, axis=0, mode=m), x, indices)
+        found = evaluate(lambda v, i, m=mode: indexing.TakeOp(v, i, axis=0, mode=m), x, indices)
         same(found, np.array([x[place(i)] for i in numbers]))
-    found = evaluate(transform.GatherNDOp, x, indices[None])
+    found = evaluate(indexing.GatherNDOp, x, indices[None])
     same(found, np.array([x[min(max(i, 0), 3)] for i in numbers]))
     for i, index in enumerate(numbers):
         expected = x.copy()

@@ -45,10 +45,10 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import annotation
 from xrelay.dialects.core import values as core
-from xrelay.dialects.nn import dense, norm, upsampling
+from xrelay.dialects.nn import dense, norm, space, upsampling
 from xrelay.dialects.pool import pool
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.tensor import binary, creation, reshape, transform, unary
+from xrelay.dialects.tensor import binary, creation, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import (
     Array,
@@ -600,17 +600,15 @@ def test_pad(seed: int, shape: list[int], data: st.DataObject):
     pads = np.array([*(w[0] for w in widths), *(w[1] for w in widths)], np.int64)
     for dtype, mode in product((F32, np.dtype("int32")), ("constant", "edge", "reflect")):
         x, value = sample(seed, shape, dtype), np.array(7, dtype)
-        found = evaluate(lambda v, p, m=mode: transform.PadOp(v, p, widths, pad_mode=m), x, value)
+        found = evaluate(lambda v, p, m=mode: space.PadOp(v, p, widths, pad_mode=m), x, value)
         same(found, runtime("Pad", x, pads, value, mode=mode) if shape else x)
 
 
 def test_pad_of_empty_tensor_and_bf16():
     x, value = np.zeros((0, 2), BF16), np.array(3, BF16)
-    found = evaluate(lambda v, p: transform.PadOp(v, p, [(1, 2), (0, 0)]), x, value)
+    found = evaluate(lambda v, p: space.PadOp(v, p, [(1, 2), (0, 0)]), x, value)
     same(found, np.full((3, 2), 3, BF16))
-    found = evaluate(
-        lambda v, p: transform.PadOp(v, p, [(0, 0), (1, 1)], pad_mode="edge"), x, value
-    )
+    found = evaluate(lambda v, p: space.PadOp(v, p, [(0, 0), (1, 1)], pad_mode="edge"), x, value)
     same(found, np.zeros((0, 4), BF16))
 
 
@@ -665,19 +663,19 @@ def test_take(seed: int, shape: list[int], data: st.DataObject):
     dtype = data.draw(st.sampled_from([d for d in INTEGERS if d != BOOL]))
     indices = sample(seed, index_shape, dtype)
     found = evaluate(
-        lambda v, i: transform.TakeOp(v, i, axis=axis, batch_dims=batch, mode=mode), x, indices
+        lambda v, i: indexing.TakeOp(v, i, axis=axis, batch_dims=batch, mode=mode), x, indices
     )
     same(found, taken_by_loops(x, indices, axis, batch, mode))
-    flat = evaluate(lambda v, i: transform.TakeOp(v, i, mode=mode), x, indices)
+    flat = evaluate(lambda v, i: indexing.TakeOp(v, i, mode=mode), x, indices)
     same(flat, taken_by_loops(x.reshape(-1), indices, 0, 0, mode))
     proper = np.asarray(indices.astype(np.int64) % shape[axis])
-    found = evaluate(lambda v, i: transform.TakeOp(v, i, axis=axis - len(shape)), x, proper)
+    found = evaluate(lambda v, i: indexing.TakeOp(v, i, axis=axis - len(shape)), x, proper)
     same(found, reference("Gather", x, proper, axis=axis))
 
 
 def test_take_from_nothing():
     found = evaluate(
-        lambda v, i: transform.TakeOp(v, i, axis=0), np.zeros((0, 0)), np.zeros((3,), np.int32)
+        lambda v, i: indexing.TakeOp(v, i, axis=0), np.zeros((0, 0)), np.zeros((3,), np.int32)
     )
     same(found, np.zeros((3, 0)))
 
@@ -690,7 +688,7 @@ def test_gather_nd(seed: int, shape: list[int], data: st.DataObject):
     count = data.draw(st.integers(1, len(shape) - batch))
     outer = [*shape[:batch], *data.draw(st.lists(dims, max_size=2))]
     indices = sample(seed, [count, *outer], np.dtype("int64"))
-    found = evaluate(lambda v, i: transform.GatherNDOp(v, i, batch_dims=batch), x, indices)
+    found = evaluate(lambda v, i: indexing.GatherNDOp(v, i, batch_dims=batch), x, indices)
     limits = np.array(shape[batch : batch + count]).reshape(-1, *[1] * len(outer))
     clamped = np.clip(indices, 0, limits - 1)
     if 0 not in outer:
@@ -701,7 +699,7 @@ def test_gather_nd(seed: int, shape: list[int], data: st.DataObject):
 
 def test_gather_nd_without_indices_repeats_the_data():
     x = np.arange(3)
-    found = evaluate(transform.GatherNDOp, x, np.zeros((0, 2), np.int64))
+    found = evaluate(indexing.GatherNDOp, x, np.zeros((0, 2), np.int64))
     same(found, np.stack([x, x]))
 
 
@@ -1252,7 +1250,7 @@ def test_shapes_that_only_the_arrays_know():
         (lambda v: reshape.ReshapeOp(v, [0, 2, -1]), x.reshape(4, 2, 3)),
         (lambda v: transform.StridedSliceOp(v, [-2], [100]), x[-2:]),
         (lambda v: transform.BroadcastToOp(v, [2, -1, -1]), np.stack([x, x])),
-        (lambda v: transform.TakeOp(v, constant_op(np.array(9)), axis=1), x[:, 5]),
+        (lambda v: indexing.TakeOp(v, constant_op(np.array(9)), axis=1), x[:, 5]),
         (lambda v: reduction.SumOp(v, [-1]), x.sum(1)),
     ):
         close(evaluate(build, x, types=[unknown]), expected)

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core.values import TupleOp
-from xrelay.dialects.nn import norm
+from xrelay.dialects.nn import norm, space
 from xrelay.dialects.pool import pool
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor import binary, reshape, transform, unary
@@ -132,7 +132,7 @@ class Network:
         """A border that the next convolution takes away again."""
         data = self.image()
         zero = self.op(constant_op(np.ones((), np.float32)))
-        wider = self.op(transform.PadOp(data, zero, [(0, 0), (0, 0), (1, 1), (1, 1)]))
+        wider = self.op(space.PadOp(data, zero, [(0, 0), (0, 0), (1, 1), (1, 1)]))
         return self.op(conv.Conv2DOp(wider, self.constant(8, shape_of(data)[1], 3, 3)))
 
     def joined(self) -> SSAValue:

@@ -105,7 +105,7 @@ def transposed_convolution(graph: OutputGraph, op: conv.TransposedConvolutionOp)
     return _in_out_layout(graph, op, result, kernel[1] * groups)
 
 
-CONV_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     conv.Conv1DOp: convolution,
     conv.Conv2DOp: convolution,
     conv.Conv2DTransposeOp: transposed_convolution,

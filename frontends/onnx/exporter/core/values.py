@@ -22,7 +22,7 @@ from xrelay.dialects.core.values import (
 from xrelay.dialects.nn.norm import DropoutOp
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.exporter.graph import EmitterTable, Exported, OutputGraph, Tensor
-from xrelay.frontends.onnx.exporter.tensor.transform import filled_like
+from xrelay.frontends.onnx.exporter.tensor.like import filled_like
 
 
 def constant(graph: OutputGraph, op: ConstantOp) -> Tensor:
@@ -72,7 +72,7 @@ def dropout(graph: OutputGraph, op: DropoutOp) -> Exported:
     return data, filled_like(graph, graph.scalar(1, data.dtype), op.data)
 
 
-STRUCTURE_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     CallOp: call,
     CheckpointOp: annotated,
     CompilerBeginOp: annotated,

@@ -5,13 +5,7 @@ from math import isfinite, trunc
 from xrelay.dialects.nn import norm
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor import unary
-from xrelay.frontends.onnx.exporter.graph import (
-    FLOAT64,
-    Emitter,
-    EmitterTable,
-    OutputGraph,
-    Tensor,
-)
+from xrelay.frontends.onnx.exporter.graph import FLOAT64, Emitter, EmitterTable, OutputGraph, Tensor
 from xrelay.frontends.onnx.exporter.numbers import rounded
 
 
@@ -60,7 +54,7 @@ def softmax(op_type: str) -> Emitter:
     return emit
 
 
-ACTIVATION_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     norm.FastSoftmaxOp: softmax("Softmax"),
     norm.LogSoftmaxOp: softmax("LogSoftmax"),
     norm.PReluOp: prelu,

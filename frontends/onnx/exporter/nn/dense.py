@@ -83,7 +83,7 @@ def sum_of_products(graph: OutputGraph, op: einsum.EinsumOp) -> Tensor:
     return graph.node("Einsum", *graph.tensors(op.data), equation=equation)
 
 
-MATRIX_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     dense.BatchMatmulOp: matrix_product,
     dense.ContribDensePackOp: packed_product,
     dense.DenseOp: dense_product,

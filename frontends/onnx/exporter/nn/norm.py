@@ -224,7 +224,7 @@ def nll_loss(graph: OutputGraph, op: loss.NllLossOp) -> Tensor:
     )
 
 
-NORM_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     loss.CrossEntropyOp: cross_entropy,
     loss.CrossEntropyWithLogitsOp: cross_entropy,
     loss.NllLossOp: nll_loss,

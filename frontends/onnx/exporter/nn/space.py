@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from xrelay.dialects.nn import dilate
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import dilate, space
 from xrelay.dialects.slicing import FARTHEST
-from xrelay.dialects.tensor import transform
 from xrelay.dialects.tensor.layout import IMAGE, Layout
 from xrelay.frontends.onnx.exporter.graph import Emitter, EmitterTable, OutputGraph, Tensor
 from xrelay.frontends.onnx.exporter.numbers import converted, rounded
@@ -22,7 +20,7 @@ def _all_pads(widths: Sequence[Sequence[int]]) -> list[int]:
     return [*(pair[0] for pair in widths), *(pair[1] for pair in widths)]
 
 
-def pad(graph: OutputGraph, op: transform.PadOp) -> Tensor:
+def pad(graph: OutputGraph, op: space.PadOp) -> Tensor:
     """Pad, then Slice where widths are negative."""
     data, mode = graph.tensor(op.data), op.pad_mode.data
     added = [[max(width, 0) for width in pair] for pair in op.widths]
@@ -39,7 +37,7 @@ def pad(graph: OutputGraph, op: transform.PadOp) -> Tensor:
     return graph.slice(data, starts, ends, [axis for axis, _ in cut])
 
 
-def mirror_pad(graph: OutputGraph, op: rearrange.MirrorPadOp) -> Tensor:
+def mirror_pad(graph: OutputGraph, op: space.MirrorPadOp) -> Tensor:
     """Pad; with a mirror at the border, Gather of the mirrored indices of each axis."""
     data, widths = graph.tensor(op.data), op.widths
     if op.border:
@@ -74,7 +72,7 @@ def dilated(graph: OutputGraph, op: dilate.DilateOp) -> Tensor:
 
 
 def _depth_to_space(
-    graph: OutputGraph, op: rearrange.DepthToSpaceOp, data: Tensor, channels: int
+    graph: OutputGraph, op: space.DepthToSpaceOp, data: Tensor, channels: int
 ) -> Tensor:
     """DepthToSpace, without the channels that do not fill a block."""
     if channels != DYNAMIC_INDEX and channels % op.block**2:
@@ -83,7 +81,7 @@ def _depth_to_space(
 
 
 def _space_to_depth(
-    graph: OutputGraph, op: rearrange.SpaceToDepthOp, data: Tensor, channels: int
+    graph: OutputGraph, op: space.SpaceToDepthOp, data: Tensor, channels: int
 ) -> Tensor:
     """SpaceToDepth."""
     return graph.node("SpaceToDepth", data, blocksize=op.block)
@@ -92,7 +90,7 @@ def _space_to_depth(
 def sub_pixels(pixels: Callable[[OutputGraph, Any, Tensor, int], Tensor]) -> Emitter:
     """What `pixels` makes of images of some channels, for images in any layout."""
 
-    def emit(graph: OutputGraph, op: rearrange.SubPixelOp) -> Tensor:
+    def emit(graph: OutputGraph, op: space.SubPixelOp) -> Tensor:
         canonical = Layout.parse(IMAGE, "layout")
         data, layout = graph.tensor(op.data), op.data_layout
         if layout == canonical:
@@ -106,7 +104,7 @@ def sub_pixels(pixels: Callable[[OutputGraph, Any, Tensor, int], Tensor]) -> Emi
     return emit
 
 
-def batch_to_space(graph: OutputGraph, op: rearrange.BatchToSpaceNDOp) -> Tensor:
+def batch_to_space(graph: OutputGraph, op: space.BatchToSpaceNDOp) -> Tensor:
     """The blocks of axis 0 as axes of their own, behind those that they belong to."""
     batch, *rest = graph.shape(op.data)
     blocks, count = op.blocks, len(op.blocks)
@@ -129,7 +127,7 @@ def batch_to_space(graph: OutputGraph, op: rearrange.BatchToSpaceNDOp) -> Tensor
     return graph.slice(data, starts, ends, range(1, count + 1))
 
 
-def space_to_batch(graph: OutputGraph, op: rearrange.SpaceToBatchNDOp) -> Tensor:
+def space_to_batch(graph: OutputGraph, op: space.SpaceToBatchNDOp) -> Tensor:
     """The opposite of `batch_to_space`, after Pad."""
     data, (batch, *rest) = graph.tensor(op.data), graph.shape(op.data)
     blocks, count = op.blocks, len(op.blocks)
@@ -146,12 +144,22 @@ def space_to_batch(graph: OutputGraph, op: rearrange.SpaceToBatchNDOp) -> Tensor
     return graph.reshape(graph.transpose(data, axes), graph.result_shape(op))
 
 
-BLOCK_EMITTERS: EmitterTable = {
+def fifo_buffer(graph: OutputGraph, op: space.FifoBufferOp) -> Tensor:
+    """The last elements of the buffer and the data together."""
+    axis = op.normalized_axis
+    length = graph.shape(op.buffer, "buffer")[axis]
+    both = graph.node("Concat", graph.tensor(op.buffer), graph.tensor(op.data), axis=axis)
+    pushed = graph.shape(op.data)[axis]
+    return graph.slice(both, [pushed], [pushed + length], [axis])
+
+
+EMITTERS: EmitterTable = {
     dilate.DilateOp: dilated,
-    rearrange.BatchToSpaceNDOp: batch_to_space,
-    rearrange.DepthToSpaceOp: sub_pixels(_depth_to_space),
-    rearrange.MirrorPadOp: mirror_pad,
-    rearrange.SpaceToBatchNDOp: space_to_batch,
-    rearrange.SpaceToDepthOp: sub_pixels(_space_to_depth),
-    transform.PadOp: pad,
+    space.BatchToSpaceNDOp: batch_to_space,
+    space.DepthToSpaceOp: sub_pixels(_depth_to_space),
+    space.MirrorPadOp: mirror_pad,
+    space.SpaceToBatchNDOp: space_to_batch,
+    space.SpaceToDepthOp: sub_pixels(_space_to_depth),
+    space.PadOp: pad,
+    space.FifoBufferOp: fifo_buffer,
 }

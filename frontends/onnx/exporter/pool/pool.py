@@ -183,7 +183,7 @@ def adaptive_pool_node(pools: str, reduces: str) -> Emitter:
     return emit
 
 
-POOL_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     **dict.fromkeys(
         adaptive_pool.ADAPTIVE_AVG_OPS, adaptive_pool_node("AveragePool", "ReduceMean")
     ),

@@ -10,13 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
 from xrelay.dialects.qnn import conversion as qnn
-from xrelay.dialects.qnn import products as qnn_products
 from xrelay.dialects.qnn.parameters import fixed_point
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.exporter.conv.conv import convolution
 from xrelay.frontends.onnx.exporter.graph import (
     FLOAT32,
     FLOAT64,
@@ -29,8 +25,8 @@ from xrelay.frontends.onnx.exporter.graph import (
     accepts,
     dtype_of,
 )
-from xrelay.frontends.onnx.exporter.tensor.elementwise import truncated
-from xrelay.frontends.onnx.exporter.tensor.integer import divided_by
+from xrelay.frontends.onnx.exporter.tensor.binary import divided_by
+from xrelay.frontends.onnx.exporter.tensor.unary import truncated
 from xrelay.frontends.onnx.tensors import Array
 
 
@@ -41,7 +37,7 @@ def _constant(graph: OutputGraph, value: SSAValue, what: str) -> Array:
     return known
 
 
-def _zero_point(graph: OutputGraph, value: SSAValue, dtype: DType, what: str) -> Array:
+def zero_point_of(graph: OutputGraph, value: SSAValue, dtype: DType, what: str) -> Array:
     """A zero point as an element of the quantised dtype."""
     zero = _constant(graph, value, what)
     info = np.iinfo(dtype)
@@ -74,7 +70,7 @@ def quantize(graph: OutputGraph, op: qnn.QnnQuantizeOp) -> Tensor:
     dtype = dtype_of(op.result.type, "the result")
     if not accepts("QuantizeLinear", dtype, 2):
         raise NotExpressible(f"'out_dtype' is {dtype}, to which ONNX does not quantise")
-    zero = _zero_point(graph, op.output_zero_point, dtype, "output_zero_point")
+    zero = zero_point_of(graph, op.output_zero_point, dtype, "output_zero_point")
     channels = _channels(graph, op.data, op.channel_axis)
     parameters = _parameters(graph, op.output_scale, zero, channels)
     axis = op.channel_axis if op.data.type.get_num_dims() else None
@@ -104,7 +100,7 @@ def dequantize(graph: OutputGraph, op: qnn.QnnDequantizeOp) -> Tensor:
     data, axis = graph.tensor(op.data), op.channel_axis
     if data.dtype == INT32:
         return _dequantized(graph, op.data, op.input_scale, op.input_zero_point, axis)
-    zero = _zero_point(graph, op.input_zero_point, data.dtype, "input_zero_point")
+    zero = zero_point_of(graph, op.input_zero_point, data.dtype, "input_zero_point")
     channels = _channels(graph, op.data, axis)
     parameters = _parameters(graph, op.input_scale, zero, channels)
     return graph.node(
@@ -141,7 +137,7 @@ def _fixed_point_product(
     return graph.cast(divided_by(graph, total, numbers([2**bits for bits in right])), INT32)
 
 
-def _clamped(graph: OutputGraph, data: Tensor, dtype: DType) -> Tensor:
+def clamped(graph: OutputGraph, data: Tensor, dtype: DType) -> Tensor:
     """Integers of i32 in the range of a dtype."""
     if dtype == INT32:
         return data
@@ -163,7 +159,7 @@ def _ratio(graph: OutputGraph, scale: SSAValue, new_scale: SSAValue, axis: int, 
     return quotient.reshape([-1 if d == axis else 1 for d in range(rank)])
 
 
-def _requantized(
+def requantized(
     graph: OutputGraph,
     data: SSAValue,
     scale: SSAValue,
@@ -191,7 +187,7 @@ def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
     if op.float_dtype is None:
         centred = graph.node("Sub", graph.cast(data, INT32), zero)
         moved = _fixed_point_product(graph, centred, ratio, rounds_up=op.rounds_up)
-        return _clamped(graph, graph.node("Add", moved, new_zero), dtype)
+        return clamped(graph, graph.node("Add", moved, new_zero), dtype)
     compute = FLOAT32 if op.compute_dtype.data == "float32" else FLOAT64
     centred = graph.node("Sub", graph.cast(data, compute), graph.cast(zero, compute))
     scaled = graph.node("Mul", centred, graph.constant(ratio.astype(compute)))
@@ -221,74 +217,11 @@ def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
 # Products
 
 
-def quantized_convolution(graph: OutputGraph, op: qnn_products.QnnConv2DOp) -> Tensor:
-    """ConvInteger, whose padding stands for the zero point, too."""
-    data, weight = graph.tensor(op.data), graph.tensor(op.weight)
-    zeros = _factors_zero_points(graph, op, data.dtype, weight.dtype)
-    plain = op.integer_product(op.data, op.weight)
-    assert isinstance(plain, Conv2DOp)
-    try:
-        return convolution(graph, plain, zeros)
-    finally:
-        plain.drop_all_references()
-
-
-def _factors_zero_points(
-    graph: OutputGraph, op: qnn_products.QnnProductOp, lhs: DType, rhs: DType
-) -> tuple[Tensor, Tensor]:
-    _, _, prefix, other = op.NAMES
-    first = _zero_point(graph, op.operands[2], lhs, f"{prefix}_zero_point").reshape(())
-    second = _zero_point(graph, op.operands[3], rhs, f"{other}_zero_point")
-    return graph.constant(first), graph.constant(second.reshape(()) if second.size == 1 else second)
-
-
-def dense(graph: OutputGraph, op: qnn_products.QnnDenseOp) -> Tensor:
-    """MatMulInteger with the transposed weight."""
-    data, weight = graph.tensor(op.data), graph.tensor(op.weight)
-    zeros = _factors_zero_points(graph, op, data.dtype, weight.dtype)
-    result = graph.node("MatMulInteger", data, graph.transpose(weight, (1, 0)), *zeros)
-    return graph.cast(result, dtype_of(op.result.type, "the result"))
-
-
-def batch_matmul(graph: OutputGraph, op: qnn_products.QnnBatchMatmulOp) -> Tensor:
-    """MatMulInteger."""
-    factors = [
-        graph.transpose(graph.tensor(factor), (0, 2, 1) if flag.value.data else (0, 1, 2))
-        for factor, flag in ((op.x, op.transpose_a), (op.y, op.transpose_b))
-    ]
-    zeros = _factors_zero_points(graph, op, factors[0].dtype, factors[1].dtype)
-    result = graph.node("MatMulInteger", *factors, *zeros)
-    return graph.cast(result, dtype_of(op.result.type, "the result"))
-
-
 # Arithmetic
 
 
-def _ranks(op: qnn_arithmetic.QnnBinaryOp) -> int:
-    return max(op.lhs.type.get_num_dims(), op.rhs.type.get_num_dims())
-
-
-def add_or_subtract(graph: OutputGraph, op: qnn_arithmetic.QnnBinaryOp) -> Tensor:
-    """Both operands with the result's scale, in i32, then the sum or the difference."""
-    rank, new = _ranks(op), (op.output_scale, op.output_zero_point)
-    axes = op.channel_axes
-    lhs = _requantized(graph, op.lhs, op.lhs_scale, op.lhs_zero_point, new, axes[0], rank)
-    rhs = _requantized(graph, op.rhs, op.rhs_scale, op.rhs_zero_point, new, axes[1], rank)
-    zero = graph.reshape(graph.tensor(op.output_zero_point), ())
-    if isinstance(op, qnn_arithmetic.QnnAddOp):
-        total = graph.node("Add", graph.node("Sub", lhs, zero), rhs)
-    else:
-        total = graph.node("Add", graph.node("Sub", lhs, rhs), zero)
-    return _clamped(graph, total, graph.tensor(op.lhs).dtype)
-
-
-QUANTIZED_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     qnn.QnnDequantizeOp: dequantize,
     qnn.QnnQuantizeOp: quantize,
     qnn.QnnRequantizeOp: requantize,
-    qnn_arithmetic.QnnAddOp: add_or_subtract,
-    qnn_arithmetic.QnnSubtractOp: add_or_subtract,
-    qnn_products.QnnBatchMatmulOp: batch_matmul,
-    qnn_products.QnnConv2DOp: quantized_convolution,
-    qnn_products.QnnDenseOp: dense,
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xrelay.dialects.shapes import element_count, tuple_fields
-from xrelay.dialects.tensor import creation, indexing, reorder, transform
+from xrelay.dialects.tensor import indexing
 from xrelay.frontends.onnx.errors import NotExpressible
 from xrelay.frontends.onnx.exporter.graph import (
     BOOL,
@@ -17,9 +17,8 @@ from xrelay.frontends.onnx.exporter.graph import (
     EmitterTable,
     OutputGraph,
     Tensor,
-    dtype_of,
 )
-from xrelay.frontends.onnx.exporter.numbers import as_i64, converted, rounded
+from xrelay.frontends.onnx.exporter.numbers import as_i64, converted
 
 
 def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip") -> Tensor:
@@ -35,11 +34,11 @@ def in_range(graph: OutputGraph, indices: Tensor, length: int, mode: str = "clip
 
 
 def _nothing(graph: OutputGraph, dtype: np.dtype, shape: Sequence[int]) -> Tensor | None:
-    """A result without elements, of which nothing is read; None for others."""
+    """The result if it has no elements, so that no index is read; None if it has some."""
     return None if element_count(shape) else graph.filled(graph.scalar(0, dtype), shape)
 
 
-def take(graph: OutputGraph, op: transform.TakeOp) -> Tensor:
+def take(graph: OutputGraph, op: indexing.TakeOp) -> Tensor:
     """Gather; with batches, GatherND."""
     data, indices = graph.tensor(op.data), graph.tensor(op.indices)
     axis, batch, shape = op.normalized_axis, op.batch_dims.value.data, op.data.type.get_shape()
@@ -83,7 +82,7 @@ def _numbers_last(graph: OutputGraph, indices: Tensor, rank: int) -> Tensor:
     return graph.transpose(as_i64(graph, indices, 2**62), [*range(1, rank), 0])
 
 
-def gather_nd(graph: OutputGraph, op: transform.GatherNDOp) -> Tensor:
+def gather_nd(graph: OutputGraph, op: indexing.GatherNDOp) -> Tensor:
     """GatherND, whose indices have the numbers of an element last."""
     data, shape, batch = graph.tensor(op.data), graph.shape(op.data), op.batch_dims.value.data
     count, *_ = graph.shape(op.indices, "indices")
@@ -172,92 +171,13 @@ def sparse_to_dense(graph: OutputGraph, op: indexing.SparseToDenseOp) -> Tensor:
     return graph.node("ScatterND", whole, places, updates)
 
 
-def one_hot(graph: OutputGraph, op: creation.OneHotOp) -> Tensor:
-    """OneHot, for which negative indices would count from the end."""
-    depth, dtype = op.depth.value.data, dtype_of(op.result.type, "the result")
-    indices = graph.tensor(op.indices)
-    if not depth:
-        return graph.filled(graph.scalar(0, dtype), graph.result_shape(op))
-    indices = as_i64(graph, indices, depth)
-    if not op.indices.type.get_num_dims():  # OneHot takes no scalars
-        indices = graph.reshape(indices, [1])
-    negative = graph.node("Less", indices, graph.scalar(0, INT64))
-    indices = graph.node("Where", negative, graph.scalar(depth, INT64), indices)
-    values = [
-        graph.reshape(converted(graph, graph.tensor(value), dtype), [1])
-        for value in (op.off_value, op.on_value)
-    ]
-    both = graph.node("Concat", *values, axis=0)
-    inputs = indices, graph.scalar(depth, INT64), both
-    if not op.indices.type.get_num_dims():
-        return graph.reshape(graph.node("OneHot", *inputs, axis=-1), [depth])
-    return graph.node("OneHot", *inputs, axis=op.normalized_axis)
-
-
-def sliding_window(graph: OutputGraph, op: reorder.SlidingWindowOp) -> Tensor:
-    """Gather of the windows of each axis, then the axes of the windows last."""
-    shape, first, data = graph.shape(op.data), op.normalized_axis, graph.tensor(op.data)
-    axes = len(shape) - first
-    numbers = zip(op.window_shape.get_values(), op.strides.get_values(), strict=True)
-    for i, (window, stride) in enumerate(numbers):
-        starts = np.arange((shape[first + i] - window) // stride + 1, dtype=np.int64) * stride
-        places = starts[:, None] + np.arange(window, dtype=np.int64)
-        data = graph.node("Gather", data, graph.constant(places), axis=first + 2 * i)
-    ends = range(first, first + 2 * axes)
-    return graph.transpose(data, [*range(first), *ends[::2], *ends[1::2]])
-
-
-def reverse_sequence(graph: OutputGraph, op: reorder.ReverseSequenceOp) -> Tensor:
-    """ReverseSequence, whose axes are the first two."""
-    sequence, batch = op.axes
-    shape = graph.shape(op.data)
-    if sequence == batch:
-        raise NotExpressible(f"'seq_axis' and 'batch_axis' are both {batch}")
-    if 0 in shape:
-        return graph.tensor(op.data)
-    lengths = as_i64(graph, graph.tensor(op.seq_lengths), shape[sequence])
-    # A sequence of one element is reversed as one of none is.
-    lengths = graph.node(
-        "Clip", lengths, graph.scalar(1, INT64), graph.scalar(shape[sequence], INT64)
-    )
-    data, order = graph.tensor(op.data), list(range(len(shape)))
-    if {sequence, batch} != {0, 1}:
-        order = [sequence, batch, *(axis for axis in order if axis not in (sequence, batch))]
-        sequence, batch = 0, 1
-    moved = graph.node(
-        "ReverseSequence",
-        graph.transpose(data, order),
-        lengths,
-        time_axis=sequence,
-        batch_axis=batch,
-    )
-    return graph.transpose(moved, [order.index(axis) for axis in range(len(order))])
-
-
-def sequence_mask(graph: OutputGraph, op: reorder.SequenceMaskOp) -> Tensor:
-    """Where, with places that are compared with the lengths."""
-    data, lengths = graph.tensor(op.data), graph.tensor(op.valid_length)
-    shape, axis = graph.shape(op.data), op.axis.value.data
-    rank = len(shape)
-    places = graph.cast(graph.constant(np.arange(shape[axis])), lengths.dtype)
-    inside = graph.node(
-        "Less", graph.along(places, axis, rank), graph.along(lengths, 1 - axis, rank)
-    )
-    number = graph.scalar(rounded(op.mask_value.value.data, data.dtype), data.dtype)
-    return graph.node("Where", inside, data, number)
-
-
-INDEXING_EMITTERS: EmitterTable = {
-    creation.OneHotOp: one_hot,
+EMITTERS: EmitterTable = {
     indexing.AdvIndexOp: adv_index,
     indexing.GatherOp: gather,
     indexing.ScatterAddOp: scatter("add"),
     indexing.ScatterNDOp: scatter_nd,
     indexing.ScatterOp: scatter(None),
     indexing.SparseToDenseOp: sparse_to_dense,
-    reorder.ReverseSequenceOp: reverse_sequence,
-    reorder.SequenceMaskOp: sequence_mask,
-    reorder.SlidingWindowOp: sliding_window,
-    transform.GatherNDOp: gather_nd,
-    transform.TakeOp: take,
+    indexing.GatherNDOp: gather_nd,
+    indexing.TakeOp: take,
 }

@@ -61,4 +61,4 @@ def layout_transform(graph: OutputGraph, op: LayoutTransformOp) -> Tensor:
     return change_layout(graph, graph.tensor(op.data), shape, source, target)[0]
 
 
-LAYOUT_EMITTERS: EmitterTable = {LayoutTransformOp: layout_transform}
+EMITTERS: EmitterTable = {LayoutTransformOp: layout_transform}

@@ -102,7 +102,7 @@ def collapse_sum(graph: OutputGraph, op: like.CollapseSumOp) -> Tensor:
     return graph.reshape(total, target) if len(target) < len(source) else total
 
 
-REDUCTION_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     like.CollapseSumLikeOp: collapse_sum,
     like.CollapseSumToOp: collapse_sum,
     reduction.AllOp: reduction_node("ReduceMin"),

@@ -68,7 +68,7 @@ def argwhere(graph: OutputGraph, op: sort.ArgwhereOp) -> Tensor:
 
 
 def cumsum(graph: OutputGraph, op: sort.CumsumOp) -> Tensor:
-    """CumSum; of integers of few bits, the last bits of that of wider ones."""
+    """CumSum; narrow integers are summed as wider ones, of whose sums the low bits are kept."""
     dtype = dtype_of(op.result.type, "the result")
     data, axis = graph.cast(graph.tensor(op.data), dtype), op.axis
     if axis is None:
@@ -82,7 +82,7 @@ def cumsum(graph: OutputGraph, op: sort.CumsumOp) -> Tensor:
     return graph.cast(sums, dtype)
 
 
-SORT_EMITTERS: EmitterTable = {
+EMITTERS: EmitterTable = {
     sort.ArgsortOp: argsort,
     sort.ArgwhereOp: argwhere,
     sort.CumsumOp: cumsum,

@@ -1,101 +1,16 @@
-"""Emitters of operators that change shapes, and that move or repeat elements."""
+"""Emitters of operators that move, repeat or join elements."""
 
-import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.nn import space as rearrange
-from xrelay.dialects.shapes import is_tensor_type, normalize_axes, normalize_axis, tuple_fields
-from xrelay.dialects.tensor import creation, like, reorder, reshape, transform
-from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.exporter.graph import (
-    INT64,
-    Emitter,
-    EmitterTable,
-    Exported,
-    OutputGraph,
-    Tensor,
-    accepts,
-    dtype_of,
-)
-from xrelay.frontends.onnx.exporter.numbers import (
-    as_i64,
-    computing_dtype,
-    converted,
-)
-
-# Shapes
-
-
-def reshaped(graph: OutputGraph, op: Operation) -> Tensor:
-    """Reshape to the shape of the result, in which one dimension may be unknown."""
-    type_ = op.results[0].type
-    assert is_tensor_type(type_)
-    shape = list(type_.get_shape())
-    if shape.count(DYNAMIC_INDEX) == 1 and 0 not in shape:
-        shape[shape.index(DYNAMIC_INDEX)] = -1
-    else:
-        graph.result_shape(op)
-    return graph.reshape(graph.tensor(op.operands[0]), shape)
-
-
-def batch_flatten(graph: OutputGraph, op: reshape.BatchFlattenOp) -> Tensor:
-    """Flatten."""
-    return graph.node("Flatten", graph.tensor(op.data), axis=1)
-
-
-def squeeze(graph: OutputGraph, op: reshape.SqueezeOp) -> Tensor:
-    """Squeeze; the axes are stated."""
-    shape = op.data.type.get_shape()
-    if op.axis is None:
-        axes = [axis for axis, dim in enumerate(shape) if dim == 1]
-    else:
-        axes = list(normalize_axes(op.axis.get_values(), len(shape)))
-    data = graph.tensor(op.data)
-    return graph.node("Squeeze", data, graph.integers(axes)) if axes else data
-
-
-def expand_dims(graph: OutputGraph, op: reshape.ExpandDimsOp) -> Tensor:
-    """Unsqueeze."""
-    axis = normalize_axis(op.axis.value.data, op.data.type.get_num_dims() + 1)
-    return graph.unsqueeze(graph.tensor(op.data), range(axis, axis + op.num_newaxis.value.data))
-
-
-def shape_of(graph: OutputGraph, op: like.ShapeOfOp) -> Tensor:
-    """A constant; Shape where a dimension is unknown."""
-    shape, dtype = op.data.type.get_shape(), dtype_of(op.result.type, "the result")
-    if DYNAMIC_INDEX in shape:
-        return graph.cast(graph.node("Shape", graph.tensor(op.data)), dtype)
-    return graph.constant(np.array(shape, np.int64).astype(dtype))
-
-
-def size_of(graph: OutputGraph, op: like.NdarraySizeOp) -> Tensor:
-    """Size."""
-    size = graph.node("Size", graph.tensor(op.data))
-    return graph.cast(size, dtype_of(op.result.type, "the result"))
-
-
-# Repetition
-
-
-def filled_like(graph: OutputGraph, number: Tensor, value: SSAValue) -> Tensor:
-    """A tensor with the shape of a value that repeats a scalar."""
-    assert is_tensor_type(value.type)
-    shape = value.type.get_shape()
-    if DYNAMIC_INDEX in shape:
-        return graph.node("Expand", number, graph.node("Shape", graph.tensor(value)))
-    return graph.filled(number, shape)
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor import transform
+from xrelay.frontends.onnx.exporter.graph import BOOL, EmitterTable, Exported, OutputGraph, Tensor
 
 
 def broadcast_to(graph: OutputGraph, op: transform.BroadcastToOp) -> Tensor:
     """Expand, in which a length of 1 keeps that of the data."""
     shape = [max(dim, 1) if dim < 0 else dim for dim in op.shape.get_values()]
     return graph.node("Expand", graph.tensor(op.data), graph.integers(shape))
-
-
-def broadcast_to_like(graph: OutputGraph, op: like.BroadcastToLikeOp) -> Tensor:
-    """Expand."""
-    return filled_like(graph, graph.tensor(op.data), op.broadcast_type)
 
 
 def tile(graph: OutputGraph, op: transform.TileOp) -> Tensor:
@@ -114,67 +29,6 @@ def repeat(graph: OutputGraph, op: transform.RepeatOp) -> Tensor:
     reps = [1] * (len(shape) + 1)
     reps[axis + 1] = op.repeats.value.data
     return graph.reshape(graph.node("Tile", data, graph.integers(reps)), result)
-
-
-def zeros_or_ones(number: int) -> Emitter:
-    """A tensor of one number."""
-
-    def emit(graph: OutputGraph, op: creation.FilledOp) -> Tensor:
-        dtype = dtype_of(op.result.type, "the result")
-        return graph.filled(graph.scalar(number, dtype), op.shape.get_values())
-
-    return emit
-
-
-def zeros_or_ones_like(number: int) -> Emitter:
-    """A tensor of one number with the type of another one."""
-
-    def emit(graph: OutputGraph, op: creation.FilledLikeOp) -> Tensor:
-        return filled_like(graph, graph.scalar(number, graph.tensor(op.data).dtype), op.data)
-
-    return emit
-
-
-def full(graph: OutputGraph, op: creation.FullOp) -> Tensor:
-    """Expand of a scalar that is converted first."""
-    number = converted(graph, graph.tensor(op.fill_value), dtype_of(op.result.type, "the result"))
-    return graph.filled(number, op.shape.get_values())
-
-
-def full_like(graph: OutputGraph, op: like.FullLikeOp) -> Tensor:
-    """Expand of a scalar that is converted first."""
-    number = converted(graph, graph.tensor(op.fill_value), graph.tensor(op.data).dtype)
-    return filled_like(graph, number, op.data)
-
-
-def arange(graph: OutputGraph, op: creation.ArangeOp) -> Tensor:
-    """Range; of dtypes that it does not take, in a wider one."""
-    numbers = list(map(graph.tensor, op.operands))
-    dtype = numbers[0].dtype
-    if not accepts("Range", dtype):
-        wide = INT64 if dtype.kind in "iu" and dtype.itemsize < 8 else computing_dtype(dtype)
-        numbers = [graph.cast(number, wide) for number in numbers]
-    made = graph.cast(graph.node("Range", *numbers), dtype)
-    return graph.cast(made, dtype_of(op.result.type, "the result"))
-
-
-def meshgrid(graph: OutputGraph, op: reorder.MeshgridOp) -> Exported:
-    """Each field as an axis of its own, expanded along the others."""
-    fields = tuple_fields(op.data, "'data'")
-    shape = [1] * len(fields)
-    for i, field in enumerate(fields):
-        if field.get_num_dims():
-            shape[op.axis_of(i)] = field.get_shape()[0]
-    if DYNAMIC_INDEX in shape:
-        raise NotExpressible("a field of 'data' has an unknown length")
-    result: list[Tensor] = []
-    for i, tensor in enumerate(graph.tensors(op.data)):
-        own = [shape[axis] if axis == op.axis_of(i) else 1 for axis in range(len(shape))]
-        result.append(graph.node("Expand", graph.reshape(tensor, own), graph.integers(shape)))
-    return tuple(result)
-
-
-# Order and selection
 
 
 def transpose(graph: OutputGraph, op: transform.TransposeOp) -> Tensor:
@@ -225,65 +79,13 @@ def strided_slice(graph: OutputGraph, op: transform.StridedSliceOp) -> Tensor:
     return graph.node("Slice", graph.tensor(op.data), *map(graph.integers, numbers))
 
 
-def slice_like(graph: OutputGraph, op: like.SliceLikeOp) -> Tensor:
-    """Slice of the first elements."""
-    result, shape = graph.result_shape(op), op.data.type.get_shape()
-    axes = [axis for axis, dim in enumerate(shape) if dim != result[axis]]
-    if not axes:
-        return graph.tensor(op.data)
-    ends = [result[axis] for axis in axes]
-    return graph.slice(graph.tensor(op.data), [0] * len(axes), ends, axes)
+def where(graph: OutputGraph, op: transform.WhereOp) -> Tensor:
+    """Where, whose condition is made of bools."""
+    condition, x, y = map(graph.tensor, op.operands)
+    return graph.node("Where", graph.cast(condition, BOOL), x, y)
 
 
-def reverse(graph: OutputGraph, op: reorder.ReverseOp) -> Tensor:
-    """Slice from the end."""
-    axes = op.reversed_axes
-    if not axes:
-        return graph.tensor(op.data)
-    count, low = len(axes), np.iinfo(np.int64).min
-    numbers = [-1] * count, [low] * count, axes, [-1] * count
-    return graph.node("Slice", graph.tensor(op.data), *map(graph.integers, numbers))
-
-
-def fifo_buffer(graph: OutputGraph, op: rearrange.FifoBufferOp) -> Tensor:
-    """The last elements of the buffer and the data together."""
-    axis = op.normalized_axis
-    length = graph.shape(op.buffer, "buffer")[axis]
-    both = graph.node("Concat", graph.tensor(op.buffer), graph.tensor(op.data), axis=axis)
-    pushed = graph.shape(op.data)[axis]
-    return graph.slice(both, [pushed], [pushed + length], [axis])
-
-
-def trilu(graph: OutputGraph, op: reorder.TriluOp) -> Tensor:
-    """Trilu."""
-    diagonal = as_i64(graph, graph.tensor(op.k), 2**31)
-    return graph.node(
-        "Trilu", graph.tensor(op.data), diagonal, upper=int(bool(op.upper.value.data))
-    )
-
-
-SHAPE_EMITTERS: EmitterTable = {
-    creation.ArangeOp: arange,
-    creation.FullOp: full,
-    creation.OnesLikeOp: zeros_or_ones_like(1),
-    creation.OnesOp: zeros_or_ones(1),
-    creation.ZerosLikeOp: zeros_or_ones_like(0),
-    creation.ZerosOp: zeros_or_ones(0),
-    like.BroadcastToLikeOp: broadcast_to_like,
-    like.FullLikeOp: full_like,
-    like.NdarraySizeOp: size_of,
-    like.ReshapeLikeOp: reshaped,
-    like.ShapeOfOp: shape_of,
-    like.SliceLikeOp: slice_like,
-    rearrange.FifoBufferOp: fifo_buffer,
-    reorder.MeshgridOp: meshgrid,
-    reorder.ReverseOp: reverse,
-    reorder.TriluOp: trilu,
-    reshape.BatchFlattenOp: batch_flatten,
-    reshape.ExpandDimsOp: expand_dims,
-    reshape.ReshapeOp: reshaped,
-    reshape.ReverseReshapeOp: reshaped,
-    reshape.SqueezeOp: squeeze,
+EMITTERS: EmitterTable = {
     transform.BroadcastToOp: broadcast_to,
     transform.ConcatenateOp: concatenate,
     transform.RepeatOp: repeat,
@@ -292,4 +94,5 @@ SHAPE_EMITTERS: EmitterTable = {
     transform.StridedSliceOp: strided_slice,
     transform.TileOp: tile,
     transform.TransposeOp: transpose,
+    transform.WhereOp: where,
 }

@@ -110,7 +110,7 @@ def transposed_convolution(node: Node) -> SSAValue:
     return _with_bias(node, result, bias)
 
 
-CONV_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "Conv": {1: convolution},
     "ConvTranspose": {1: transposed_convolution},
 }

@@ -172,7 +172,7 @@ def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
     return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))
 
 
-CONTROL_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "If": {1: branch},
     "Loop": {1: loop},
     "Scan": {9: scan},

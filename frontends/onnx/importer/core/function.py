@@ -6,17 +6,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import normalize_axes
 from xrelay.frontends.onnx.importer.functions import function_body
-from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-
-
-def with_constant(index: int, what: str) -> Converter:
-    """Converts an operator whose function needs one input to be a constant."""
-
-    def convert(node: Node) -> Sequence[SSAValue | None]:
-        node.known(index, what)
-        return function_body(node)
-
-    return convert
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 
 def center_crop_pad(node: Node) -> Sequence[SSAValue | None]:
@@ -26,7 +16,7 @@ def center_crop_pad(node: Node) -> Sequence[SSAValue | None]:
     return function_body(node)
 
 
-FUNCTION_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "Attention": {23: function_body},
     "CausalConvWithState": {27: function_body},
     "CenterCropPad": {18: center_crop_pad},

@@ -17,7 +17,8 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
 from xrelay.dialects.shapes import normalize_axes
-from xrelay.dialects.tensor.transform import TakeOp, TransposeOp
+from xrelay.dialects.tensor.indexing import TakeOp
+from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_size, require_table
@@ -287,7 +288,7 @@ def _cubic(x: Array, a: float) -> Array:
     return np.where(x <= 1, near, np.where(x < 2, far, 0))
 
 
-RESIZE_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "Resize": {10: resize_by_scales, 11: resize},
     "Upsample": {7: upsample_by_attribute, 9: resize_by_scales},
 }

@@ -4,14 +4,10 @@ from math import pi, sqrt
 
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    GreaterOp,
-    LessOp,
-    MultiplyOp,
-    SubtractOp,
-)
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, GreaterOp, LessOp, MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.creation import OneHotOp
+from xrelay.dialects.tensor.reduce import ArgmaxOp
 from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.dialects.tensor.unary import (
     AbsOp,
@@ -25,8 +21,9 @@ from xrelay.dialects.tensor.unary import (
     TanhOp,
 )
 from xrelay.frontends.onnx.errors import UnsupportedNode
+from xrelay.frontends.onnx.importer.emitting import as_matrix, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.importer.tensor.elementwise import in_floating_point
+from xrelay.frontends.onnx.importer.tensor.unary import in_floating_point
 
 
 def times(node: Node, value: SSAValue, factor: float) -> SSAValue:
@@ -176,7 +173,30 @@ def gelu(node: Node) -> SSAValue:
     return _times_sum(node, half, 1, node.emit(TanhOp(times(node, inner, sqrt(2 / pi)))))
 
 
-ACTIVATION_CONVERTERS: ConverterTable = {
+def hardmax(node: Node) -> SSAValue:
+    """Hardmax: 1 at the first of the largest elements along an axis, 0 elsewhere."""
+    return _hardmax(node, node.input(0), node.integer("axis", -1))
+
+
+def flat_hardmax(node: Node) -> SSAValue:
+    """Hardmax before operator set 13, over all axes from `axis` on."""
+    data = node.input(0)
+    axis = normalize_axis(node.integer("axis", 1), len(node.shape_of(data)))
+    matrix = as_matrix(node, data, axis)
+    return reshaped(node, _hardmax(node, matrix, -1), node.shape_of(data))
+
+
+def _hardmax(node: Node, data: SSAValue, axis: int) -> SSAValue:
+    shape = node.shape_of(data)
+    axis = normalize_axis(axis, len(shape))
+    if 0 in shape:
+        return data
+    place = node.emit(ArgmaxOp(data, [axis]))
+    on, off = node.scalar(1, data), node.scalar(0, data)
+    return node.emit(OneHotOp(place, on, off, shape[axis], axis=axis))
+
+
+CONVERTERS: ConverterTable = {
     "Celu": {12: celu},
     "Elu": {1: elu},
     "Gelu": {20: gelu},
@@ -190,4 +210,5 @@ ACTIVATION_CONVERTERS: ConverterTable = {
     "Softsign": {1: softsign},
     "Swish": {24: swish},
     "ThresholdedRelu": {10: thresholded_relu},
+    "Hardmax": {1: flat_hardmax, 13: hardmax},
 }

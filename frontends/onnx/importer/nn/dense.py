@@ -52,7 +52,7 @@ def einsum(node: Node) -> SSAValue:
     return node.emit(EinsumOp(node.emit(TupleOp(node.inputs())), equation))
 
 
-MATRIX_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "Einsum": {12: einsum},
     "Gemm": {1: gemm},
     "MatMul": {1: matmul},

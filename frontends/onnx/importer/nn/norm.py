@@ -27,7 +27,7 @@ from xrelay.dialects.tensor.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.importer.tensor.elementwise import converted
+from xrelay.frontends.onnx.importer.tensor.unary import converted
 
 
 def batch_normalization(node: Node) -> SSAValue:
@@ -223,7 +223,7 @@ def _undropped(node: Node) -> list[SSAValue]:
     return [data, node.emit(mask)]
 
 
-NN_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "BatchNormalization": {1: batch_normalization},
     "Dropout": {1: dropout, 12: dropout_with_mode},
     "GroupNormalization": {18: group_normalization_by_group, 21: group_normalization},

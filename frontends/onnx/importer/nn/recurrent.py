@@ -78,7 +78,7 @@ class Cell:
 
 
 Step = Callable[[Cell, SSAValue, Sequence[SSAValue]], list[SSAValue]]
-"""The new states for a product with the input and the states before, of which the first is Y."""
+"""The new states, of which the first is Y, from the product with the input and the states before."""
 
 
 def rnn_step(cell: Cell, given: SSAValue, states: Sequence[SSAValue]) -> list[SSAValue]:
@@ -337,7 +337,7 @@ _ACTIVATIONS: dict[str, tuple[Parametric, float | None, float | None]] = {
 }
 """Functions of a value, alpha and beta, with the defaults of those that they have."""
 
-RECURRENT_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "GRU": {7: recurrent(gru_step, (2, 1), ("Sigmoid", "Tanh"))},
     "LSTM": {7: recurrent(lstm_step, (4,), ("Sigmoid", "Tanh", "Tanh"), states=2)},
     "RNN": {7: recurrent(rnn_step, (1,), ("Tanh",))},

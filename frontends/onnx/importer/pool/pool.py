@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import window_output
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import (
     AvgPool1DOp,
     AvgPool2DOp,
@@ -18,10 +19,11 @@ from xrelay.dialects.pool.pool import (
     MaxPool3DOp,
 )
 from xrelay.dialects.tensor.binary import MultiplyOp
+from xrelay.dialects.tensor.indexing import ScatterOp
 from xrelay.dialects.tensor.reduce import MaxOp, MeanOp
-from xrelay.dialects.tensor.transform import PadOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import Window, kernel_shape
+from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.reduce import norm, root_of_powers
 
@@ -106,7 +108,7 @@ def norm_pool(node: Node) -> SSAValue:
 def global_pool(
     pool: Callable[[SSAValue], RelayOp], other: type[MeanOp] | type[MaxOp]
 ) -> Converter:
-    """Converts a pool over whole images, and a reduction where the input is no image."""
+    """Converts a pool over whole images, and a reduction where the input is not an image."""
 
     def convert(node: Node) -> SSAValue:
         data = node.input(0)
@@ -132,11 +134,42 @@ def _order(node: Node) -> int:
     return p
 
 
-POOL_CONVERTERS: ConverterTable = {
+def max_unpool(node: Node) -> SSAValue:
+    """MaxUnpool: elements at the places, in the whole tensor, that MaxPool took them from."""
+    kernel = kernel_shape(node)
+    axes = len(kernel)
+    window = Window.of(node, axes)
+    data, indices = node.input(0), node.input(1)
+    shape = node.shape_of(data)
+    if len(shape) != axes + 2:
+        raise OnnxImportError(f"'kernel_shape' is {kernel}, its input has rank {len(shape)}")
+    pads = window.pads or [0] * 2 * axes
+    lengths = [
+        (shape[2 + i] - 1) * window.strides[i] - pads[i] - pads[axes + i] + kernel[i]
+        for i in range(axes)
+    ]
+    inferred = [*shape[:2], *lengths]
+    stated = node.known_lengths(2, "output_shape") if node.has_input(2) else inferred
+    if min(inferred) < 0 or len(stated) != len(shape):
+        raise OnnxImportError(f"its result would have the shape {inferred}, stated is {stated}")
+    more = [outer - inner for outer, inner in zip(stated, inferred, strict=True)]
+    if min(more) < 0:
+        raise OnnxImportError(f"'output_shape' is {stated}, expected at least {inferred}")
+    zero = node.scalar(0, data)
+    nothing = node.zeros((prod(inferred),), data)
+    flat = [reshaped(node, value, (prod(shape),)) for value in (indices, data)]
+    result = reshaped(node, node.emit(ScatterOp(nothing, *flat)), tuple(inferred))
+    if not any(more):
+        return result
+    return node.emit(PadOp(result, zero, [(0, each) for each in more], pad_mode="constant"))
+
+
+CONVERTERS: ConverterTable = {
     "AveragePool": {1: average_pool},
     "GlobalAveragePool": {1: global_pool(GlobalAvgPool2DOp, MeanOp)},
     "GlobalLpPool": {2: global_norm_pool},
     "GlobalMaxPool": {1: global_pool(GlobalMaxPool2DOp, MaxOp)},
     "LpPool": {2: norm_pool},
     "MaxPool": {1: max_pool},
+    "MaxUnpool": {9: max_unpool},
 }

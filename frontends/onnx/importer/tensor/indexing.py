@@ -1,76 +1,29 @@
-"""Operators that select, order, or replace elements by indices."""
+"""Operators that select or replace elements by indices."""
 
 from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from onnx import TensorProto
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
-from xrelay.dialects.shapes import is_float, normalize_axis
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, FloorModOp, LessOp
-from xrelay.dialects.tensor.creation import OneHotOp
-from xrelay.dialects.tensor.indexing import GatherOp, ScatterAddOp, ScatterNDOp, ScatterOp
-from xrelay.dialects.tensor.reduce import ArgmaxOp
-from xrelay.dialects.tensor.reorder import ReverseOp, ReverseSequenceOp, TriluOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.dialects.tensor.sort import CumprodOp, CumsumOp, TopkOp
-from xrelay.dialects.tensor.transform import (
-    ConcatenateOp,
+from xrelay.dialects.tensor.indexing import (
     GatherNDOp,
-    SplitOp,
+    GatherOp,
+    ScatterAddOp,
+    ScatterNDOp,
+    ScatterOp,
     TakeOp,
-    TransposeOp,
-    WhereOp,
 )
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
-from xrelay.frontends.onnx.importer.emitting import as_matrix, reshaped
-from xrelay.frontends.onnx.importer.node import (
-    MAX_ELEMENTS,
-    Converter,
-    ConverterTable,
-    Node,
-    require_table,
-)
-from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
-
-
-def triangle(node: Node) -> SSAValue:
-    """Trilu: the upper or the lower triangle of matrices; `k` may be computed."""
-    upper = node.flag("upper", default=True)
-    k = node.input_as_scalar(1) if node.has_input(1) else node.constant(np.array(0, np.int64))
-    return node.emit(TriluOp(node.input(0), k, upper=upper))
-
-
-def top_by_attribute(node: Node) -> list[SSAValue]:
-    """TopK before operator set 10, where `k` is an attribute."""
-    return _top(node, node.integer("k"))
-
-
-def top(node: Node) -> list[SSAValue]:
-    """TopK: a constant number of the largest elements, or the smallest, in order."""
-    numbers = node.known_lengths(1, "K")
-    if len(numbers) != 1:
-        raise OnnxImportError(f"input 1 ('K') is {numbers}, expected one number")
-    return _top(node, numbers[0])
-
-
-def _top(node: Node, k: int) -> list[SSAValue]:
-    axis, largest = node.integer("axis", -1), node.flag("largest", default=True)
-    node.ignore("sorted")  # without it the order is left open
-    data = node.input(0)
-    if k == 0:  # which is all elements in Relay
-        shape = list(node.shape_of(data))
-        shape[normalize_axis(axis, len(shape))] = 0
-        return [
-            node.constant(np.empty(shape, node.element_dtype(data))),
-            node.constant(np.empty(shape, np.int64)),
-        ]
-    both = node.emit(TopkOp(data, k, axis=axis, is_ascend=not largest, dtype=i64))
-    return [node.emit(TupleGetItemOp(both, part)) for part in range(2)]
+from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
 
 
 def from_start(node: Node, indices: SSAValue, length: int | Sequence[int]) -> SSAValue:
@@ -147,7 +100,7 @@ def scatter_elements(node: Node) -> SSAValue:
     if mode in ("update", "add"):
         scatter = ScatterOp if mode == "update" else ScatterAddOp
         return node.emit(scatter(data, indices, updates, axis=axis))
-    # The coordinates of each update, all of which but one are its own.
+    # The coordinates of each update: those of its own place, except on `axis`.
     shape = node.shape_of(indices)
     require_table((len(shape), *shape), "the array of coordinates of the updates")
     grid = np.indices(shape, node.element_dtype(indices), sparse=True)
@@ -162,97 +115,6 @@ def scatter_elements(node: Node) -> SSAValue:
     if len(parts) > 1:
         coordinates = node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=0))
     return node.emit(ScatterNDOp(data, coordinates, updates, mode))
-
-
-def one_hot(node: Node) -> SSAValue:
-    """OneHot of a constant depth; indices below 0 count from the end."""
-    axis = node.integer("axis", -1)
-    depth = node.known(1, "depth")
-    if depth.size != 1 or not 0 < depth.item() <= MAX_ELEMENTS:
-        raise OnnxImportError(
-            f"input 1 ('depth') is {depth.tolist()}, expected one number in [1, {MAX_ELEMENTS}]"
-        )
-    length = int(depth.item())
-    indices, values = node.input(0), node.input(2)
-    if is_float(node.element_type(indices)):
-        indices = node.emit(CastOp(indices, i64))
-    if node.element_dtype(indices).kind == "i":
-        if np.iinfo(node.element_dtype(indices)).max < length:
-            indices = node.emit(CastOp(indices, i64))
-        indices = from_start(node, indices, length)
-    if node.shape_of(values) != (2,):
-        raise OnnxImportError(
-            f"input 2 ('values') has the shape {list(node.shape_of(values))}, expected [2]"
-        )
-    known = node.known_value(values)
-    if known is None:
-        halves = node.emit(SplitOp(values, 2, axis=0))
-        off, on = (reshaped(node, node.emit(TupleGetItemOp(halves, part)), ()) for part in range(2))
-    else:
-        off, on = (node.constant(known[part]) for part in range(2))
-    return node.emit(OneHotOp(indices, on, off, length, axis=axis))
-
-
-def hardmax(node: Node) -> SSAValue:
-    """Hardmax: 1 at the first of the largest elements along an axis, 0 elsewhere."""
-    return _hardmax(node, node.input(0), node.integer("axis", -1))
-
-
-def flat_hardmax(node: Node) -> SSAValue:
-    """Hardmax before operator set 13, over all axes from `axis` on."""
-    data = node.input(0)
-    axis = normalize_axis(node.integer("axis", 1), len(node.shape_of(data)))
-    matrix = as_matrix(node, data, axis)
-    return reshaped(node, _hardmax(node, matrix, -1), node.shape_of(data))
-
-
-def _hardmax(node: Node, data: SSAValue, axis: int) -> SSAValue:
-    shape = node.shape_of(data)
-    axis = normalize_axis(axis, len(shape))
-    if 0 in shape:
-        return data
-    place = node.emit(ArgmaxOp(data, [axis]))
-    on, off = node.scalar(1, data), node.scalar(0, data)
-    return node.emit(OneHotOp(place, on, off, shape[axis], axis=axis))
-
-
-def accumulation(op: type[CumsumOp] | type[CumprodOp]) -> Converter:
-    """Converts CumSum or CumProd along a constant axis, from its start or its end."""
-
-    def convert(node: Node) -> SSAValue:
-        exclusive, reverse = node.flag("exclusive"), node.flag("reverse")
-        axes = node.known_integers(1, "axis")
-        if len(axes) != 1:
-            raise OnnxImportError(f"input 1 ('axis') is {axes}, expected one number")
-        data = node.input(0)
-        axis = normalize_axis(axes[0], len(node.shape_of(data)))
-        if reverse:
-            data = node.emit(ReverseOp(data, axis))
-        result = node.emit(op(data, axis=axis, exclusive=exclusive))
-        return node.emit(ReverseOp(result, axis)) if reverse else result
-
-    return convert
-
-
-def reverse_sequence(node: Node) -> SSAValue:
-    """ReverseSequence: the first elements of each sequence in reverse order."""
-    batch_axis, time_axis = node.integer("batch_axis", 1), node.integer("time_axis", 0)
-    data, lengths = node.input(0), node.input(1)
-    return node.emit(ReverseSequenceOp(data, lengths, seq_axis=time_axis, batch_axis=batch_axis))
-
-
-def eye_like(node: Node) -> SSAValue:
-    """EyeLike: ones on a diagonal of a matrix of the shape of the input."""
-    data = node.input(0)
-    shape = node.shape_of(data)
-    dtype = node.element_dtype(data)
-    if node.has_attribute("dtype"):
-        code = node.integer("dtype", TensorProto.FLOAT)
-        dtype = numpy_type(element_type_of(code, "attribute 'dtype'"))
-    if len(shape) != 2:
-        raise OnnxImportError(f"its input has the shape {list(shape)}, expected a matrix")
-    require_table(shape, "the result", dtype.itemsize)
-    return node.constant(np.eye(*shape, k=node.integer("k", 0), dtype=dtype))
 
 
 def compress(node: Node) -> SSAValue:
@@ -301,21 +163,20 @@ def tensor_scatter(node: Node) -> SSAValue:
     return node.emit(TransposeOp(result, [order.index(each) for each in range(len(shape))]))
 
 
-INDEX_CONVERTERS: ConverterTable = {
+def gather(node: Node) -> SSAValue:
+    """Gather: a negative index counts from the end, which is the index modulo the length."""
+    axis = node.integer("axis", 0)
+    return node.emit(TakeOp(node.input(0), node.input(1), axis=axis, mode="wrap"))
+
+
+CONVERTERS: ConverterTable = {
     "Compress": {9: compress},
-    "CumProd": {26: accumulation(CumprodOp)},
-    "CumSum": {11: accumulation(CumsumOp)},
-    "EyeLike": {9: eye_like},
     "GatherElements": {11: gather_elements},
     "GatherND": {11: gather_nd},
-    "Hardmax": {1: flat_hardmax, 13: hardmax},
     "NonZero": {9: non_zero},
-    "OneHot": {9: one_hot},
-    "ReverseSequence": {10: reverse_sequence},
     "Scatter": {9: scatter_elements},
     "ScatterElements": {11: scatter_elements},
     "ScatterND": {11: scatter_nd},
     "TensorScatter": {24: tensor_scatter},
-    "TopK": {1: top_by_attribute, 10: top},
-    "Trilu": {14: triangle},
+    "Gather": {1: gather},
 }

@@ -6,14 +6,7 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    EqualOp,
-    MultiplyOp,
-    PowerOp,
-    SubtractOp,
-)
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, EqualOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.dialects.tensor.bits import IsFiniteOp
 from xrelay.dialects.tensor.reduce import (
     AllOp,
@@ -32,7 +25,7 @@ from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.dialects.tensor.unary import AbsOp, CastOp, ExpOp, LogOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.importer.tensor.elementwise import in_floating_point, in_single_precision
+from xrelay.frontends.onnx.importer.tensor.unary import in_floating_point, in_single_precision
 
 Reduce = Callable[[Node, SSAValue, list[int] | None, bool], SSAValue]
 """Reduces a value along axes (all for None), and maybe keeps them with length 1."""
@@ -194,7 +187,7 @@ def since_18(reduce: Reduce) -> dict[int, Converter]:
     return {1: axes_by_attribute(reduce), 18: axes_by_input(reduce)}
 
 
-REDUCTION_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "ArgMax": {1: extreme_index(ArgmaxOp)},
     "ArgMin": {1: extreme_index(ArgminOp)},
     "LpNormalization": {1: norm_normalization},

@@ -195,7 +195,7 @@ def mel_weights(node: Node) -> SSAValue:
     return node.constant(np.where(inside, weights, 0).astype(dtype))
 
 
-SIGNAL_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "BlackmanWindow": {17: window((0.42, -0.5, 0.08))},
     "DFT": {17: fourier_transform_by_attribute, 20: fourier_transform},
     "HammingWindow": {17: window((25 / 46, -21 / 46))},

@@ -16,8 +16,7 @@ from oracles import close, evaluate, every_index, reference, runtime, same, samp
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.conv import gradient as conv_gradient
-from xrelay.dialects.nn import correlation, norm, upsampling
-from xrelay.dialects.nn import space as rearrange
+from xrelay.dialects.nn import correlation, norm, space, upsampling
 from xrelay.dialects.pool import adaptive as adaptive_pool
 from xrelay.dialects.pool import gradient as pool_gradient
 from xrelay.dialects.pool import pool
@@ -114,7 +113,7 @@ def test_mirror_pad(mode: str, seed: int, shape: list[int], data: st.DataObject)
         for n in shape
     ]
     x = sample(seed, shape, DTYPES[seed % len(DTYPES)])
-    found = evaluate(lambda v: rearrange.MirrorPadOp(v, widths, mode=mode), x)
+    found = evaluate(lambda v: space.MirrorPadOp(v, widths, mode=mode), x)
     expected = np.empty([n + sum(pair) for n, pair in zip(shape, widths, strict=True)], x.dtype)
     for index in every_index(expected.shape):
         own: list[int] = []
@@ -135,14 +134,14 @@ def test_depth_to_space_and_back(layout: str, seed: int, sizes: tuple[int, int, 
     x = sample(seed, (batch, channels * block**2, height, width))
     for mode in ("DCR", "CRD"):
         found = evaluate(
-            lambda v, m=mode: rearrange.DepthToSpaceOp(v, block, layout=layout, mode=m),
+            lambda v, m=mode: space.DepthToSpaceOp(v, block, layout=layout, mode=m),
             to_layout(x, "NCHW", layout),
         )
         expected = runtime("DepthToSpace", x, blocksize=block, mode=mode)
         same(from_layout(found, "NCHW", layout), expected)
     large = sample(seed, (batch, channels, height * block, width * block))
     found = evaluate(
-        lambda v: rearrange.SpaceToDepthOp(v, block, layout=layout),
+        lambda v: space.SpaceToDepthOp(v, block, layout=layout),
         to_layout(large, "NCHW", layout),
     )
     expected = runtime("SpaceToDepth", large, blocksize=block)
@@ -166,7 +165,7 @@ def test_blocks_to_batch_and_back(
         for n, block in zip(lengths, blocks, strict=True)
     ]
     x = sample(seed, (batch * math.prod(blocks), *lengths, channels))
-    found = evaluate(lambda v: rearrange.BatchToSpaceNDOp(v, blocks, cuts), x)
+    found = evaluate(lambda v: space.BatchToSpaceNDOp(v, blocks, cuts), x)
     whole = [n * block for n, block in zip(lengths, blocks, strict=True)]
     expected = np.empty((batch, *whole, channels), x.dtype)
     for index in every_index(expected.shape):
@@ -179,7 +178,7 @@ def test_blocks_to_batch_and_back(
     kept = [slice(a, n - b) for (a, b), n in zip(cuts, whole, strict=True)]
     same(found, expected[(slice(None), *kept)])
     # Back again: what was cut off is filled in.
-    back = evaluate(lambda v: rearrange.SpaceToBatchNDOp(v, blocks, cuts, pad_value=7.0), found)
+    back = evaluate(lambda v: space.SpaceToBatchNDOp(v, blocks, cuts, pad_value=7.0), found)
     filled = np.full_like(expected, 7)
     filled[(slice(None), *kept)] = found
     for index in every_index(expected.shape):
@@ -194,7 +193,7 @@ def test_blocks_to_batch_and_back(
 
 def test_padding_of_batches_is_rounded_to_integers():
     x = np.ones((1, 1, 1), np.int8)
-    found = evaluate(lambda v: rearrange.SpaceToBatchNDOp(v, [2], [(0, 1)], pad_value=2.6), x)
+    found = evaluate(lambda v: space.SpaceToBatchNDOp(v, [2], [(0, 1)], pad_value=2.6), x)
     same(found, np.array([[[1]], [[3]]], np.int8))
 
 
@@ -203,7 +202,7 @@ def test_padding_of_batches_is_rounded_to_integers():
 def test_fifo_buffer(seed: int, lengths: tuple[int, int], axis: int):
     new, old = ([n, 3] if axis % 2 == 0 else [3, n] for n in lengths)
     data, buffer = sample(seed, new), sample(seed + 1, old)
-    found = evaluate(lambda d, q: rearrange.FifoBufferOp(d, q, axis=axis), data, buffer)
+    found = evaluate(lambda d, q: space.FifoBufferOp(d, q, axis=axis), data, buffer)
     pushed = list(np.moveaxis(buffer, axis, 0)) + list(np.moveaxis(data, axis, 0))
     kept = pushed[len(pushed) - lengths[1] :]
     expected = np.moveaxis(np.array(kept, np.float32).reshape(lengths[1], 3), 0, axis)

@@ -1,7 +1,6 @@
-"""Elementwise operators, with the broadcasting rules of each operator set."""
+"""Operators of one operand, element by element."""
 
 from collections.abc import Callable
-from functools import reduce
 from math import inf
 
 import numpy as np
@@ -11,32 +10,14 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import (
-    AddOp,
-    BitwiseAndOp,
-    BitwiseOrOp,
     BitwiseXorOp,
     DivideOp,
     EqualOp,
-    FloorModOp,
-    GreaterEqualOp,
-    GreaterOp,
-    LeftShiftOp,
-    LessEqualOp,
-    LessOp,
-    LogicalAndOp,
-    LogicalOrOp,
-    LogicalXorOp,
     MaximumOp,
     MinimumOp,
-    ModOp,
-    MultiplyOp,
     NotEqualOp,
-    PowerOp,
-    RightShiftOp,
-    SubtractOp,
 )
 from xrelay.dialects.tensor.bits import IsInfOp, ReinterpretOp
-from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transcendental import (
     AcoshOp,
     AcosOp,
@@ -48,7 +29,6 @@ from xrelay.dialects.tensor.transcendental import (
     SinhOp,
     TanOp,
 )
-from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.dialects.tensor.unary import (
     AbsOp,
     CastOp,
@@ -70,21 +50,14 @@ from xrelay.dialects.tensor.unary import (
     SqrtOp,
     TanhOp,
 )
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.tensors import (
-    ElementType,
-    as_type,
-    element_type_named,
-    element_type_of,
-    numpy_type,
-)
+from xrelay.frontends.onnx.tensors import ElementType, element_type_named, element_type_of
 
 _FLOAT_MAX = 3.4028234663852886e38
 """The largest finite f32."""
 
 Unary = Callable[[SSAValue], RelayOp]
-Binary = Callable[[SSAValue, SSAValue], RelayOp]
 
 
 def unary(op: Unary) -> Converter:
@@ -123,137 +96,15 @@ def error_function(node: Node) -> SSAValue:
     return in_floating_point(node, node.input(0), lambda data: node.emit(ErfOp(data)))
 
 
-def binary(op: Binary) -> Converter:
-    """Converts a node with two inputs that broadcast as in NumPy to one operation."""
-
-    def convert(node: Node) -> SSAValue:
-        return node.emit(op(node.input(0), node.input(1)))
-
-    return convert
-
-
-def aligned_binary(op: Binary) -> Converter:
-    """Converts a node of operator sets before 7, where `axis` aligns the second input."""
-
-    def convert(node: Node) -> SSAValue:
-        return node.emit(op(*aligned_operands(node)))
-
-    return convert
-
-
-def broadcasting(op: Binary) -> dict[int, Converter]:
-    """The converters of a binary operator by operator set."""
-    return {1: aligned_binary(op), 7: binary(op)}
-
-
-def aligned_operands(node: Node) -> tuple[SSAValue, SSAValue]:
-    """
-    The two inputs, the second with axes of length 1 appended so that its first axis meets `axis`
-    of the first one. Without the attribute `broadcast` the shapes must be equal.
-    """
-    broadcast = node.integer("broadcast", 0)
-    axis = node.integer("axis", 0) if node.has_attribute("axis") else None
-    lhs, rhs = node.input(0), node.input(1)
-    shapes = node.shape_of(lhs), node.shape_of(rhs)
-    if not broadcast:
-        if shapes[0] != shapes[1]:
-            raise OnnxImportError(
-                f"the inputs have the shapes {list(shapes[0])} and {list(shapes[1])}, "
-                "which are different, and 'broadcast' is not set"
-            )
-        return lhs, rhs
-    if axis is None:
-        return lhs, rhs
-    rank = len(shapes[0])
-    if not -rank <= axis < rank:
-        raise OnnxImportError(f"'axis' is {axis}, accepted range is [{-rank}, {rank - 1}]")
-    missing = rank - axis % rank - len(shapes[1])
-    if missing < 0:
-        raise OnnxImportError(f"input 1 of rank {len(shapes[1])} does not fit at axis {axis}")
-    if missing:
-        rhs = node.emit(ExpandDimsOp(rhs, len(shapes[1]), num_newaxis=missing))
-    return lhs, rhs
-
-
-def variadic(op: Binary) -> Converter:
-    """Combines any number of inputs from left to right."""
-
-    def convert(node: Node) -> SSAValue:
-        return reduce(lambda lhs, rhs: node.emit(op(lhs, rhs)), node.inputs())
-
-    return convert
-
-
-def mean(node: Node) -> SSAValue:
-    """Mean: the sum of all inputs divided by their number."""
-    total = variadic(AddOp)(node)
-    assert isinstance(total, SSAValue)
-    if node.input_count == 1:
-        return total
-    return node.emit(DivideOp(total, node.scalar(node.input_count, total)))
-
-
 def reciprocal(node: Node) -> SSAValue:
     """Reciprocal: 1 / x."""
     data = node.input(0)
     return node.emit(DivideOp(node.scalar(1, data), data))
 
 
-def power(node: Node) -> SSAValue:
-    """Pow: the result has the type of the base, the exponent may have another."""
-    return _power(node, node.input(0), node.input(1))
-
-
-def aligned_power(node: Node) -> SSAValue:
-    """Pow before operator set 7."""
-    return _power(node, *aligned_operands(node))
-
-
-def _power(node: Node, base: SSAValue, exponent: SSAValue) -> SSAValue:
-    dtype = node.element_type(base)
-    # Whole numbers up to 2**53 are exact in f64. A rounded exponent is even, and gives another sign.
-    if not is_float(dtype) or not _converts_exactly(node, exponent, dtype):
-        result = node.emit(PowerOp(converted(node, base, f64), converted(node, exponent, f64)))
-        return converted(node, result, dtype)
-    return node.emit(PowerOp(base, converted(node, exponent, dtype)))
-
-
-def _converts_exactly(node: Node, exponent: SSAValue, dtype: ElementType) -> bool:
-    """Whether the exponents are numbers of a floating-point type: by their type, or as they are known."""
-    source, target = numpy_type(node.element_type(exponent)), numpy_type(dtype)
-    if np.can_cast(source, target):
-        return True
-    known = node.known_value(exponent)
-    return known is not None and np.array_equal(as_type(known, target), known)
-
-
 def converted(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
     """`value` with elements of another type, itself when it has that type already."""
     return value if node.element_type(value) == dtype else node.emit(CastOp(value, dtype))
-
-
-def modulo(node: Node) -> SSAValue:
-    """Mod: the sign of the divisor, with `fmod` that of the dividend."""
-    fmod = node.flag("fmod")
-    lhs, rhs = node.input(0), node.input(1)
-    if fmod:
-        return node.emit(ModOp(lhs, rhs))
-    if is_float(node.element_type(lhs)):
-        raise UnsupportedNode("'fmod' is 0 and the inputs are floating-point numbers")
-    return node.emit(FloorModOp(lhs, rhs))
-
-
-def bit_shift(node: Node) -> SSAValue:
-    """BitShift: to the left or to the right."""
-    match node.string("direction", ""):
-        case "LEFT":
-            return node.emit(LeftShiftOp(node.input(0), node.input(1)))
-        case "RIGHT":
-            return node.emit(RightShiftOp(node.input(0), node.input(1)))
-        case direction:
-            raise OnnxImportError(
-                f'\'direction\' is "{direction}", accepted are "LEFT" and "RIGHT"'
-            )
 
 
 def bitwise_not(node: Node) -> SSAValue:
@@ -350,61 +201,37 @@ def is_infinite(node: Node) -> SSAValue:
     return node.emit(EqualOp(data, node.scalar(inf if positive else -inf, data)))
 
 
-def where(node: Node) -> SSAValue:
-    """Where: all three inputs broadcast."""
-    return node.emit(WhereOp(node.input(0), node.input(1), node.input(2)))
-
-
 def identity(node: Node) -> SSAValue:
     """Identity: no operation at all."""
     return node.input(0)
 
 
-ELEMENTWISE_CONVERTERS: ConverterTable = {
+CONVERTERS: ConverterTable = {
     "Abs": {1: unary(AbsOp)},
     "Acos": {7: unary(AcosOp)},
     "Acosh": {9: unary(AcoshOp)},
-    "Add": broadcasting(AddOp),
-    "And": broadcasting(LogicalAndOp),
     "Asin": {7: unary(AsinOp)},
     "Asinh": {9: unary(AsinhOp)},
     "Atan": {7: unary(AtanOp)},
     "Atanh": {9: unary(AtanhOp)},
     "BitCast": {26: bit_cast},
-    "BitShift": {11: bit_shift},
-    "BitwiseAnd": {18: binary(BitwiseAndOp)},
     "BitwiseNot": {18: bitwise_not},
-    "BitwiseOr": {18: binary(BitwiseOrOp)},
-    "BitwiseXor": {18: binary(BitwiseXorOp)},
     "Cast": {1: named_cast, 6: cast},
     "CastLike": {15: cast_like},
     "Ceil": {1: unary(CeilOp)},
     "Clip": {1: clip_by_attributes, 11: clip_by_inputs},
     "Cos": {7: unary(CosOp)},
     "Cosh": {9: unary(CoshOp)},
-    "Div": broadcasting(DivideOp),
-    "Equal": broadcasting(EqualOp),
     "Erf": {9: error_function},
     "Exp": {1: unary(ExpOp)},
     "Floor": {1: unary(FloorOp)},
-    "Greater": broadcasting(GreaterOp),
-    "GreaterOrEqual": {12: binary(GreaterEqualOp)},
     "Identity": {1: identity},
     "IsInf": {10: is_infinite},
     "IsNaN": {9: is_nan},
     "LeakyRelu": {1: leaky_relu},
-    "Less": broadcasting(LessOp),
-    "LessOrEqual": {12: binary(LessEqualOp)},
     "Log": {1: unary(LogOp)},
-    "Max": {1: variadic(MaximumOp)},
-    "Mean": {1: mean},
-    "Min": {1: variadic(MinimumOp)},
-    "Mod": {10: modulo},
-    "Mul": broadcasting(MultiplyOp),
     "Neg": {1: unary(NegativeOp)},
     "Not": {1: unary(LogicalNotOp)},
-    "Or": broadcasting(LogicalOrOp),
-    "Pow": {1: aligned_power, 7: power},
     "Reciprocal": {1: reciprocal},
     "Relu": {1: unary(ReluOp)},
     "Round": {11: unary(RoundOp)},
@@ -413,10 +240,6 @@ ELEMENTWISE_CONVERTERS: ConverterTable = {
     "Sin": {7: unary(SinOp)},
     "Sinh": {9: unary(SinhOp)},
     "Sqrt": {1: unary(SqrtOp)},
-    "Sub": broadcasting(SubtractOp),
-    "Sum": {1: variadic(AddOp)},
     "Tan": {7: unary(TanOp)},
     "Tanh": {1: unary(TanhOp)},
-    "Where": {9: where},
-    "Xor": broadcasting(LogicalXorOp),
 }

@@ -1,23 +1,15 @@
-"""
-Emitters of division and shifts, whose meaning for integers ONNX states in part only: relay divides
-by 0 to 0, and shifts by any number of bits.
+"""Emitters of arithmetic, comparison and logic of two operands.
+
+Division and shifts of integers mean more than ONNX states: relay divides by 0 to 0, and shifts by any number of bits.
 """
 
 import numpy as np
 from xdsl.ir import Operation
 
-from xrelay.dialects.tensor import binary, bits
+from xrelay.dialects.tensor import binary
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.exporter.graph import (
-    BOOL,
-    INT32,
-    INT64,
-    Emitter,
-    EmitterTable,
-    OutputGraph,
-    Tensor,
-)
-from xrelay.frontends.onnx.exporter.tensor.elementwise import truncated
+from xrelay.frontends.onnx.exporter.graph import BOOL, Emitter, EmitterTable, OutputGraph, Tensor
+from xrelay.frontends.onnx.exporter.tensor.unary import truncated
 
 
 def _is_safe(graph: OutputGraph, divisor: Tensor) -> bool:
@@ -149,17 +141,38 @@ def divided_by(graph: OutputGraph, data: Tensor, divisor: Tensor) -> Tensor:
     return graph.node("Div", graph.node("Sub", data, graph.node("Mod", data, divisor)), divisor)
 
 
-def fixed_point_multiply(graph: OutputGraph, op: bits.FixedPointMultiplyOp) -> Tensor:
-    """The product in i64, rounded and shifted, of which the last 32 bits are kept."""
-    left, right = op.shifts
-    wide = graph.cast(graph.tensor(op.data), INT64)
-    shifted = graph.node("Mul", wide, graph.scalar(2**left, INT64))
-    product = graph.node("Mul", shifted, graph.scalar(op.multiplier.value.data, INT64))
-    half = graph.node("Add", product, graph.scalar(2 ** (right - 1), INT64))
-    return graph.cast(divided_by(graph, half, graph.scalar(2**right, INT64)), INT32)
+def binary_node(op_type: str, for_bools: str | None = None) -> Emitter:
+    """
+    An operator with the meaning of an ONNX operator of two inputs; of bools, which are integers of
+    one bit, of another one.
+    """
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        lhs, rhs = map(graph.tensor, op.operands)
+        chosen = for_bools if for_bools is not None and lhs.dtype == BOOL else op_type
+        return graph.node(chosen, lhs, rhs)
+
+    return emit
 
 
-INTEGER_EMITTERS: EmitterTable = {
+def comparison(op_type: str) -> Emitter:
+    """A comparison; bools are compared as numbers."""
+
+    def emit(graph: OutputGraph, op: Operation) -> Tensor:
+        lhs, rhs = map(graph.tensor, op.operands)
+        if lhs.dtype == BOOL:
+            lhs, rhs = (graph.cast(side, np.dtype(np.uint8)) for side in (lhs, rhs))
+        return graph.node(op_type, lhs, rhs)
+
+    return emit
+
+
+def not_equal(graph: OutputGraph, op: binary.NotEqualOp) -> Tensor:
+    """The opposite of Equal."""
+    return graph.node("Not", graph.node("Equal", graph.tensor(op.lhs), graph.tensor(op.rhs)))
+
+
+EMITTERS: EmitterTable = {
     binary.DivideOp: divide,
     binary.FloorDivideOp: floor_divide,
     binary.FloorModOp: modulo(truncating=False),
@@ -168,5 +181,22 @@ INTEGER_EMITTERS: EmitterTable = {
     binary.RightShiftOp: shift("RIGHT"),
     binary.TruncDivideOp: truncated_divide,
     binary.TruncModOp: modulo(truncating=True),
-    bits.FixedPointMultiplyOp: fixed_point_multiply,
+    binary.AddOp: binary_node("Add", "Xor"),
+    binary.BitwiseAndOp: binary_node("BitwiseAnd", "And"),
+    binary.BitwiseOrOp: binary_node("BitwiseOr", "Or"),
+    binary.BitwiseXorOp: binary_node("BitwiseXor", "Xor"),
+    binary.EqualOp: binary_node("Equal"),
+    binary.GreaterEqualOp: comparison("GreaterOrEqual"),
+    binary.GreaterOp: comparison("Greater"),
+    binary.LessEqualOp: comparison("LessOrEqual"),
+    binary.LessOp: comparison("Less"),
+    binary.LogicalAndOp: binary_node("And"),
+    binary.LogicalOrOp: binary_node("Or"),
+    binary.LogicalXorOp: binary_node("Xor"),
+    binary.MaximumOp: binary_node("Max", "Or"),
+    binary.MinimumOp: binary_node("Min", "And"),
+    binary.MultiplyOp: binary_node("Mul", "And"),
+    binary.NotEqualOp: not_equal,
+    binary.PowerOp: binary_node("Pow"),
+    binary.SubtractOp: binary_node("Sub", "Xor"),
 }

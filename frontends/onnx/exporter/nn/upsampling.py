@@ -1,0 +1,78 @@
+"""Emitters of upsampling."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from xrelay.dialects.nn import upsampling
+from xrelay.dialects.tensor.layout import Layout
+from xrelay.frontends.onnx.errors import NotExpressible
+from xrelay.frontends.onnx.exporter.graph import EmitterTable, OutputGraph, Tensor
+from xrelay.frontends.onnx.exporter.tensor.layout import change_layout
+
+
+def _repeated(
+    graph: OutputGraph, data: Tensor, shape: Sequence[int], targets: Sequence[int]
+) -> Tensor:
+    """Images whose element i of n on an axis is that at i * length / n, rounded down."""
+    if all(length and not target % length for length, target in zip(shape, targets, strict=True)):
+        return graph.node(
+            "Resize",
+            data,
+            None,
+            None,
+            graph.integers(targets),
+            mode="nearest",
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        )
+    for axis, (length, target) in enumerate(zip(shape, targets, strict=True)):
+        if length != target:
+            places = np.arange(target, dtype=np.int64) * length // target
+            data = graph.node("Gather", data, graph.constant(places), axis=axis)
+    return data
+
+
+def upsample(graph: OutputGraph, op: upsampling.UpsamplingFamilyOp) -> Tensor:
+    """Gather of the nearest elements; Resize where these are interpolated."""
+    layout, canonical = op.data_layout, Layout.parse(op.IMAGE_LAYOUT, "layout")
+    if 0 in graph.result_shape(op):
+        return graph.filled(graph.scalar(0, graph.tensor(op.data).dtype), graph.result_shape(op))
+    data, shape = change_layout(
+        graph, graph.tensor(op.data), graph.shape(op.data), layout, canonical
+    )
+    lengths = layout.lengths(graph.result_shape(op))
+    targets = [lengths[name] for name in canonical.names]
+    if op.interpolates:
+        if data.dtype.kind in "iub":
+            raise NotExpressible(f"ONNX leaves open how {data.dtype} is rounded")
+        cubic = isinstance(op, upsampling.UpsamplingOp) and op.is_cubic
+        data = graph.node(
+            "Resize",
+            data,
+            None,
+            None,
+            graph.integers(targets),
+            mode="cubic" if cubic else "linear",
+            cubic_coeff_a=-0.5,
+            coordinate_transformation_mode=op.mode,
+        )
+    elif op.mode == "asymmetric":
+        data = _repeated(graph, data, shape, targets)
+    else:
+        corners = op.mode == "align_corners"
+        for axis, (length, target) in enumerate(zip(shape, targets, strict=True)):
+            if length == target:
+                continue
+            step, start, unit = op.place_factors(length, target)
+            numbers = np.arange(target, dtype=np.int64) * step + start
+            places = (2 * numbers + unit) // (2 * unit) if corners else numbers // unit
+            places = np.clip(places, 0, length - 1)
+            data = graph.node("Gather", data, graph.constant(places), axis=axis)
+    return change_layout(graph, data, targets, canonical, layout)[0]
+
+
+EMITTERS: EmitterTable = {
+    upsampling.UpsamplingOp: upsample,
+    upsampling.Upsampling3DOp: upsample,
+}

@@ -1,0 +1,4 @@
+"""
+Emitters of operators on boxes.
+Imports: the files of the exporter.
+"""

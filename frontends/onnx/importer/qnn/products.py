@@ -1,0 +1,160 @@
+"""Products and convolutions of 8-bit integers."""
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
+from xrelay.dialects.qnn.parameters import BYTES
+from xrelay.dialects.qnn.products import QnnBatchMatmulOp, QnnConv2DOp
+from xrelay.dialects.tensor.binary import MultiplyOp, SubtractOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.frontends.onnx.errors import UnsupportedNode
+from xrelay.frontends.onnx.importer.conv.conv import spatial
+from xrelay.frontends.onnx.importer.conv.windows import Window
+from xrelay.frontends.onnx.importer.emitting import cast, matrix_product, reshaped
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.importer.qnn.conversion import one_or_vector
+
+
+def integer_matmul(node: Node) -> SSAValue:
+    """MatMulInteger: the product of integers without their zero points, as i32."""
+    zero_points = (node.optional(index) for index in (2, 3))
+    return _product(node, node.input(0), node.input(1), *zero_points)
+
+
+def quantized_matmul(node: Node) -> SSAValue:
+    """QLinearMatMul: the product of two quantised tensors, quantised itself."""
+    a, b = node.input(0), node.input(3)
+    total = _product(node, a, b, node.input(2), node.input(5))
+    scales = [cast(node, node.input(index), f32) for index in (1, 4, 6)]
+    # The scales of rows and columns are axes of the result.
+    rows, columns = (
+        _aligned(node, scale, len(node.shape_of(value)), last=last)
+        for scale, value, last in ((scales[0], a, False), (scales[1], b, True))
+    )
+    numbers = node.emit(MultiplyOp(cast(node, total, f32), node.emit(MultiplyOp(rows, columns))))
+    return _quantized(node, numbers, scales[2], node.input(7))
+
+
+def _product(
+    node: Node, a: SSAValue, b: SSAValue, zero_a: SSAValue | None, zero_b: SSAValue | None
+) -> SSAValue:
+    """The matrix product of two tensors of 8-bit integers; zero points of `a` are those of rows."""
+    for value in (a, b):
+        if node.element_type(value) not in BYTES:
+            raise UnsupportedNode(f"it multiplies elements of type {node.element_type(value)}")
+    single = all(zero is None or node.shape_of(zero) in ((), (1,)) for zero in (zero_a, zero_b))
+    one = node.constant(np.array(1, np.float32))
+    if single:
+        zero_x, zero_y = (
+            node.constant(np.array(0, np.int32))
+            if zero is None
+            else reshaped(node, cast(node, zero, i32), ())
+            for zero in (zero_a, zero_b)
+        )
+        return matrix_product(
+            node, a, b, lambda x, y: QnnBatchMatmulOp(x, y, zero_x, zero_y, one, one)
+        )
+    left, right = (
+        cast(node, value, i32)
+        if zero is None
+        else node.emit(
+            SubtractOp(
+                cast(node, value, i32),
+                _aligned(node, cast(node, zero, i32), len(node.shape_of(value)), last=last),
+            )
+        )
+        for value, zero, last in ((a, zero_a, False), (b, zero_b, True))
+    )
+    return matrix_product(node, left, right)
+
+
+def _aligned(node: Node, parameter: SSAValue, rank: int, *, last: bool) -> SSAValue:
+    """A parameter of rows, or of columns if `last`, in a shape that broadcasts to the matrices."""
+    shape = node.shape_of(parameter)
+    if shape in ((), (1,)):
+        return reshaped(node, parameter, ())
+    if len(shape) == 1 and rank > 1 and not last:
+        return reshaped(node, parameter, (shape[0], 1))
+    return parameter
+
+
+def _quantized(
+    node: Node, numbers: SSAValue, scale: SSAValue, zero_point: SSAValue, axis: int = -1
+) -> SSAValue:
+    """Numbers of f32 quantised to the type of the zero point."""
+    parameters = (one_or_vector(node, each) for each in (scale, cast(node, zero_point, i32)))
+    dtype = node.element_type(zero_point)
+    return node.emit(QnnQuantizeOp(numbers, *parameters, out_dtype=dtype, axis=axis))
+
+
+def integer_convolution(node: Node) -> SSAValue:
+    """ConvInteger: convolution of integers without their zero points, as i32."""
+    return _convolution(node, node.input(0), node.input(1), node.optional(2), node.optional(3))
+
+
+def quantized_convolution(node: Node) -> SSAValue:
+    """QLinearConv: convolution of a quantised tensor, quantised itself, with a bias of i32."""
+    total = _convolution(node, node.input(0), node.input(3), node.input(2), node.input(5))
+    if node.has_input(8):
+        total = node.emit(BiasAddOp(total, node.input(8)))
+    scale, weight_scale = (
+        one_or_vector(node, cast(node, node.input(index), f32)) for index in (1, 4)
+    )
+    scales = node.emit(MultiplyOp(scale, weight_scale))
+    zero_point = node.constant(np.zeros(node.shape_of(scales), np.int32))
+    numbers = node.emit(QnnDequantizeOp(total, scales, zero_point, axis=1))
+    return _quantized(node, numbers, cast(node, node.input(6), f32), node.input(7))
+
+
+def _convolution(
+    node: Node,
+    data: SSAValue,
+    weight: SSAValue,
+    zero_data: SSAValue | None,
+    zero_weight: SSAValue | None,
+) -> SSAValue:
+    """The convolution of 8-bit integers; lines are taken for images of height 1."""
+    image, kernel = spatial(node, data, weight)
+    axes = len(image)
+    if axes > 2:
+        raise UnsupportedNode(f"its input has {axes} spatial axes: expected lines or images")
+    window = Window.of(node, axes)
+    padding = window.padding(image, kernel)
+    strides, dilations = window.strides, window.dilations
+    if axes == 1:
+        data, weight = (node.emit(ExpandDimsOp(value, 2)) for value in (data, weight))
+        strides, dilations = [1, *strides], [1, *dilations]
+        padding = [0, padding[0], 0, padding[1]]
+    zero_x, zero_w = (
+        node.constant(np.array(0, np.int32))
+        if zero is None
+        else one_or_vector(node, cast(node, zero, i32))
+        for zero in (zero_data, zero_weight)
+    )
+    one = node.constant(np.array(1, np.float32))
+    result = node.emit(
+        QnnConv2DOp(
+            data,
+            weight,
+            zero_x,
+            zero_w,
+            one,
+            one,
+            strides=strides,
+            padding=padding,
+            dilation=dilations,
+            groups=node.integer("group", 1),
+        )
+    )
+    return node.emit(SqueezeOp(result, (2,))) if axes == 1 else result
+
+
+CONVERTERS: ConverterTable = {
+    "ConvInteger": {10: integer_convolution},
+    "MatMulInteger": {10: integer_matmul},
+    "QLinearConv": {10: quantized_convolution},
+    "QLinearMatMul": {10: quantized_matmul},
+}

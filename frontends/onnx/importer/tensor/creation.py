@@ -1,0 +1,109 @@
+"""Tensors that indices or shapes describe."""
+
+from math import isfinite
+
+import numpy as np
+from onnx import TensorProto
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.core.values import TupleGetItemOp
+from xrelay.dialects.shapes import is_float
+from xrelay.dialects.tensor.creation import OneHotOp
+from xrelay.dialects.tensor.transform import SplitOp
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.node import (
+    MAX_ELEMENTS,
+    ConverterTable,
+    Node,
+    require_size,
+    require_table,
+)
+from xrelay.frontends.onnx.importer.tensor.indexing import from_start
+from xrelay.frontends.onnx.tensors import Array, element_type_of, numpy_type
+
+
+def one_hot(node: Node) -> SSAValue:
+    """OneHot of a constant depth; indices below 0 count from the end."""
+    axis = node.integer("axis", -1)
+    depth = node.known(1, "depth")
+    if depth.size != 1 or not 0 < depth.item() <= MAX_ELEMENTS:
+        raise OnnxImportError(
+            f"input 1 ('depth') is {depth.tolist()}, expected one number in [1, {MAX_ELEMENTS}]"
+        )
+    length = int(depth.item())
+    indices, values = node.input(0), node.input(2)
+    if is_float(node.element_type(indices)):
+        indices = node.emit(CastOp(indices, i64))
+    if node.element_dtype(indices).kind == "i":
+        if np.iinfo(node.element_dtype(indices)).max < length:
+            indices = node.emit(CastOp(indices, i64))
+        indices = from_start(node, indices, length)
+    if node.shape_of(values) != (2,):
+        raise OnnxImportError(
+            f"input 2 ('values') has the shape {list(node.shape_of(values))}, expected [2]"
+        )
+    known = node.known_value(values)
+    if known is None:
+        halves = node.emit(SplitOp(values, 2, axis=0))
+        off, on = (reshaped(node, node.emit(TupleGetItemOp(halves, part)), ()) for part in range(2))
+    else:
+        off, on = (node.constant(known[part]) for part in range(2))
+    return node.emit(OneHotOp(indices, on, off, length, axis=axis))
+
+
+def eye_like(node: Node) -> SSAValue:
+    """EyeLike: ones on a diagonal of a matrix of the shape of the input."""
+    data = node.input(0)
+    shape = node.shape_of(data)
+    dtype = node.element_dtype(data)
+    if node.has_attribute("dtype"):
+        code = node.integer("dtype", TensorProto.FLOAT)
+        dtype = numpy_type(element_type_of(code, "attribute 'dtype'"))
+    if len(shape) != 2:
+        raise OnnxImportError(f"its input has the shape {list(shape)}, expected a matrix")
+    require_table(shape, "the result", dtype.itemsize)
+    return node.constant(np.eye(*shape, k=node.integer("k", 0), dtype=dtype))
+
+
+def constant_of_shape(node: Node) -> SSAValue:
+    """ConstantOfShape: all elements are one number, which is stored once."""
+    value = node.tensor("value")
+    if value is None:
+        value = np.zeros(1, np.float32)
+    if value.size != 1:
+        raise OnnxImportError(f"attribute 'value' has {value.size} elements, expected one")
+    shape = node.known_lengths(0, "input")
+    require_size(shape, "the result")
+    return node.constant(np.broadcast_to(value.reshape(()), shape))
+
+
+def number_range(node: Node) -> SSAValue:
+    """Range: the numbers from start to limit in steps of delta."""
+    node.ignore("stash_type")
+    bounds = [node.known(index, name) for index, name in enumerate(("start", "limit", "delta"))]
+    start, limit, delta = (_scalar(bound) for bound in bounds)
+    if delta == 0 or not all(map(isfinite, (start, limit, delta))):
+        raise OnnxImportError(f"it is the range from {start} to {limit} in steps of {delta}")
+    count = max(int(np.ceil((limit - start) / delta)), 0)
+    require_table((count,), "the result")
+    numbers = start + delta * np.arange(count, dtype=type(start))
+    return node.constant(np.asarray(numbers).astype(bounds[0].dtype))
+
+
+def _scalar(array: Array) -> int | float:
+    """The one element of an array as a Python number."""
+    if array.size != 1:
+        raise OnnxImportError(f"an input has {array.size} elements, expected one")
+    element = array.reshape(-1)[0]
+    return int(element) if array.dtype.kind in "iu" else float(element)
+
+
+CONVERTERS: ConverterTable = {
+    "EyeLike": {9: eye_like},
+    "OneHot": {9: one_hot},
+    "ConstantOfShape": {9: constant_of_shape},
+    "Range": {11: number_range},
+}

@@ -1,0 +1,4 @@
+"""
+Converters of operators on boxes.
+Imports: the files of the importer.
+"""
