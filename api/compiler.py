@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
@@ -31,6 +31,7 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import tuple_depth
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
@@ -378,23 +379,11 @@ def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
     """The constants of a program, each in the order of elements that the kernels expect."""
     constants = aligned_bytes(program.constant_bytes, "the constants of the program")
     for constant in program.constants:
-        data = np.frombuffer(constant.data, np.uint8)
-        type_ = constant.op.result.type
-        if type_.element_type == i1:
-            # A dense attribute writes true as 0xff.
-            data = (data != 0).view(np.uint8)
-        place = constants[constant.offset : constant.offset + constant.size]
+        elements = constant_array(constant.op)
         if constant.packing is not None:
-            dtype, shape = dtype_of(type_.element_type), type_.get_shape()
-            elements = data.view(dtype)
-            weights = (
-                elements.reshape(shape) if elements.size != 1 else np.broadcast_to(elements, shape)
-            )
-            packed = constant.packing.pack(weights)
-            place.view(dtype).reshape(packed.shape)[...] = packed
-        elif data.size:
-            # A splat may keep the bytes of one element only.
-            place.reshape(-1, data.size)[:] = data
+            elements = constant.packing.pack(elements)
+        place = constants[constant.offset : constant.offset + constant.size]
+        place.view(elements.dtype).reshape(elements.shape)[...] = elements
         end = constant.offset + constant.size
         constants[end : -(-end // ALIGNMENT) * ALIGNMENT] = 0  # What was in memory is not saved.
     return constants

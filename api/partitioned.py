@@ -34,7 +34,8 @@ from xrelay.compiler import compile_code, read_model, require_weights, run_passe
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import leaf_types
-from xrelay.interpreters.arrays import Array, constant_array, dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
 from xrelay.lowering.program.program import entry_function, ports

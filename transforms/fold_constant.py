@@ -47,7 +47,6 @@ from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import (
-    BlobAttr,
     ConstantOp,
     TupleGetItemOp,
     TupleOp,
@@ -55,7 +54,8 @@ from xrelay.dialects.core.values import (
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
-from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of, held_elements
+from xrelay.interpreters.arrays import Array, dtype_of, held_elements
+from xrelay.interpreters.constants import attribute_array, constant_op
 from xrelay.interpreters.relay import register_relay
 from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
 
@@ -206,11 +206,7 @@ def constant_value(value: SSAValue) -> Any:
     if isinstance(op, TupleOp):
         fields = [constant_value(field) for field in op.fields]
         return None if any(field is None for field in fields) else tuple(fields)
-    if not isinstance(op, ConstantOp):
-        return None
-    if isinstance(op.value, BlobAttr) and op.value.data.data is None:
-        return None
-    return constant_array(op)
+    return attribute_array(op.value, op.result.type) if isinstance(op, ConstantOp) else None
 
 
 def type_bytes(type_: Attribute) -> int:

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
@@ -40,7 +39,6 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.values import (
     ONNX_NAME,
-    BlobAttr,
     CompositeOp,
     ConstantOp,
     FusedOp,
@@ -88,31 +86,13 @@ class Port:
 
 @dataclass(frozen=True)
 class ConstantData:
-    """The bytes of a constant, and where they lie among the constants of a program."""
+    """A constant, and where its elements lie among the constants of a program."""
 
     offset: int
     op: ConstantOp
     size: int
     packing: Packing | None = None
     """The order of elements that the kernels expect; row-major by default."""
-
-    @property
-    def data(self) -> bytes | memoryview:
-        """
-        The elements as the constant has them, little-endian and row-major.
-
-        Raises DiagnosticException when the program was read from text without them.
-        """
-        value = self.op.value
-        if isinstance(value, DenseIntOrFPElementsAttr):
-            return value.data.data
-        assert isinstance(value, BlobAttr)
-        if value.data.data is None:
-            raise DiagnosticException(
-                f"the bytes of constant {value.data.key} are missing: the program was read from "
-                "text without the side file that holds its weights"
-            )
-        return value.data.data
 
 
 @dataclass(frozen=True)

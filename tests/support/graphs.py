@@ -15,7 +15,8 @@ from xrelay.collector import collector_paused
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
 from xrelay.dialects.shapes import leaf_count
-from xrelay.interpreters.arrays import Array, constant_op, type_of
+from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.program.program import entry_function, lower_function
 from xrelay.options import CompileOptions

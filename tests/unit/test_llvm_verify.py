@@ -35,7 +35,7 @@ from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.program import entry_function, lower_function

@@ -63,7 +63,7 @@ BELOW: dict[str, tuple[str, ...]] = {
     "interpreters": ("dialects",),
     "analysis": ("dialects", "interpreters"),
     "transforms": ("dialects", "interpreters", "analysis", "runtime"),
-    "frontends": ("dialects", "runtime"),
+    "frontends": ("dialects", "interpreters", "runtime"),
     "lowering": ("dialects", "analysis", "runtime"),
     "runtime": (),
     "backends": ("dialects", "interpreters", "analysis", "frontends", "runtime"),
