@@ -5,17 +5,21 @@ Arrays with equal bits become equal attributes, however they lie in memory: one 
 the same, all of them in a dense attribute where they are few, else a blob over the memory of the array.
 """
 
+from typing import Any, cast
+
 import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core.dense import repeats, stored_once
+from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.values import (
     INLINE_ELEMENTS,
     Blob,
     BlobAttr,
     ConstantOp,
+    TupleOp,
     stored_content,
 )
 from xrelay.interpreters.arrays import Array, dtype_of, held_elements, type_of
@@ -83,3 +87,25 @@ def known_array(value: SSAValue) -> Array | None:
     """The elements of a constant, None for other values and for bytes that were not supplied."""
     op = value.owner
     return attribute_array(op.value, op.result.type) if isinstance(op, ConstantOp) else None
+
+
+def constant_value(value: SSAValue) -> Any:
+    """
+    What a constant, or a tuple of constants, is to the interpreter, wherever it lives; None for other
+    values.
+    """
+    op = value.owner
+    while isinstance(op, OnDeviceOp):
+        op = op.body.owner
+    if isinstance(op, TupleOp):
+        fields = [constant_value(field) for field in op.fields]
+        return None if any(field is None for field in fields) else tuple(fields)
+    return known_array(op.results[0]) if isinstance(op, ConstantOp) else None
+
+
+def constant_ops(value: Any) -> list[Operation]:
+    """The operations that make a value; the last one has it as its result."""
+    if isinstance(value, np.ndarray):
+        return [constant_op(cast(Array, value))]
+    parts = [constant_ops(field) for field in cast(tuple[Any, ...], value)]
+    return [*(op for part in parts for op in part), TupleOp([part[-1] for part in parts])]

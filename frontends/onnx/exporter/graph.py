@@ -22,14 +22,10 @@ from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
-from xrelay.frontends.onnx.tensors import (
-    Array,
-    array_of,
-    data_type_of,
-    is_element_type,
-    numpy_type,
-)
+from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS, data_type_of, is_element_type
+from xrelay.interpreters import arrays
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.constants import known_array
 
 OPSET = 21
 """
@@ -101,7 +97,7 @@ def element_dtype(type_: Attribute, what: str) -> DType:
     """The NumPy type of an element type; `what` names it in the refusal of others."""
     if not is_element_type(type_):
         raise NotExpressible(f"{what} is {type_}, which ONNX does not have")
-    return numpy_type(type_)
+    return arrays.dtype_of(type_)
 
 
 def leaves(exported: Exported) -> list[Tensor]:
@@ -206,7 +202,7 @@ class OutputGraph:
     def known(self, tensor: Tensor) -> Array | None:
         """The elements of a constant."""
         constant = self._constants.get(tensor.name)
-        return array_of(constant) if isinstance(constant, ConstantOp) else constant
+        return known_array(constant.result) if isinstance(constant, ConstantOp) else constant
 
     # Constants
 
@@ -214,7 +210,7 @@ class OutputGraph:
         """The tensor of a constant. Its bytes are not copied before they are needed."""
         dtype = dtype_of(op.result.type, "the constant")
         if op.result.type.get_shape() == ():
-            array = array_of(op)
+            array = known_array(op.result)
             if array is not None:
                 return self.constant(array)
         name = self.unique(label_of(op) or "constant")

@@ -39,7 +39,8 @@ from xrelay.frontends.onnx.exporter.graph import (
     label_of,
     leaves,
 )
-from xrelay.frontends.onnx.tensors import Array, data_type_of
+from xrelay.frontends.onnx.tensors import data_type_of
+from xrelay.interpreters.arrays import Array
 
 MAX_MODEL_BYTES = 2**31 - 2**20
 """What the weights of a model may take inside of it: protobuf's limit, and room for the graph."""

@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_size, require_table
-from xrelay.frontends.onnx.tensors import Array
+from xrelay.interpreters.arrays import Array
 
 
 def constant(node: Node) -> SSAValue:

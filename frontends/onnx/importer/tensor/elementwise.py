@@ -72,12 +72,8 @@ from xrelay.dialects.tensor.unary import (
 )
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.tensors import (
-    ElementType,
-    element_type_named,
-    element_type_of,
-    numpy_type,
-)
+from xrelay.frontends.onnx.tensors import ElementType, element_type_named, element_type_of
+from xrelay.interpreters.arrays import dtype_of
 
 _FLOAT_MAX = 3.4028234663852886e38
 """The largest finite f32."""
@@ -219,7 +215,7 @@ def _power(node: Node, base: SSAValue, exponent: SSAValue) -> SSAValue:
 
 def _converts_exactly(node: Node, exponent: SSAValue, dtype: ElementType) -> bool:
     """Whether the exponents are numbers of a floating-point type: by their type, or as they are known."""
-    source, target = numpy_type(node.element_type(exponent)), numpy_type(dtype)
+    source, target = dtype_of(node.element_type(exponent)), dtype_of(dtype)
     if source.kind not in "iu" or np.can_cast(source, target):
         return True
     known = node.known_value(exponent)
