@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
+from xrelay.analysis.facts.ports import Port, entry_function
 from xrelay.analysis.facts.program_size import expanded_total, program_size
 from xrelay.analysis.facts.verification import verify_program
 from xrelay.analysis.facts.walking import walk
@@ -37,14 +38,7 @@ from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.kernel import KernelOptions
-from xrelay.lowering.program.program import (
-    CONSTANTS_ATTRIBUTE,
-    Port,
-    Program,
-    Step,
-    entry_function,
-    lower_function,
-)
+from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure

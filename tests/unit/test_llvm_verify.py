@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, context, kernel_options, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp
@@ -38,7 +39,7 @@ from xrelay.dialects.relay import Relay
 from xrelay.interpreters.constants import constant_op
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.target import TARGETS
-from xrelay.lowering.program.program import entry_function, lower_function
+from xrelay.lowering.program.program import lower_function
 from xrelay.lowering.program.registry import INTERPRETER_ONLY
 from xrelay.options import CompileOptions
 from xrelay.runtime.llvm import portable_text
