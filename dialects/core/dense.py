@@ -2,7 +2,13 @@
 
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import AnyDenseElement, BytesAttr, DenseIntOrFPElementsAttr, i1
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    i1,
+)
 
 Dense: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 
@@ -31,3 +37,15 @@ def stored_once(value: Dense) -> Dense:
     if repeats(kept, dtype.compile_time_size):
         kept = kept[: dtype.compile_time_size]
     return value if kept == content else DenseIntOrFPElementsAttr(value.type, BytesAttr(kept))
+
+
+def is_written_exactly(value: Dense) -> bool:
+    """
+    Whether the numbers that xDSL prints have the bits of the elements: it makes signalling NaNs quiet,
+    and takes 0 and -0 for one number that fills the tensor.
+    """
+    dtype, count = value.get_element_type(), len(value)
+    if not isinstance(dtype, AnyFloat) or not count:
+        return True
+    numbers = dtype.unpack(value.data.data, count)
+    return dtype.pack(numbers) == value.data.data and (count == 1 or not value.is_splat())

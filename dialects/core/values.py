@@ -55,7 +55,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_result_def, tuple_operand_def, tuple_type
-from xrelay.dialects.core.dense import Dense, stored_once
+from xrelay.dialects.core.dense import Dense, is_written_exactly, stored_once
 from xrelay.dialects.shapes import compatible, element_count, integer, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
@@ -193,10 +193,15 @@ class ConstantOp(RelayOp):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        printer.print_attribute(self.value)
-        if not is_dense(self.value):
-            printer.print_string(" : ")
-            printer.print_attribute(self.result.type)
+        if is_dense(self.value) and is_written_exactly(self.value):
+            printer.print_attribute(self.value)
+            return
+        if is_dense(self.value):
+            printer.print_string(f'dense<"0x{self.value.data.data.hex().upper()}">')
+        else:
+            printer.print_attribute(self.value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
 
     def infer_type(self) -> Attribute:
         if is_dense(self.value):
