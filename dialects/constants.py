@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import ConstantOp, is_dense, stored_content
@@ -27,7 +26,7 @@ def constant_numbers(value: SSAValue) -> tuple[int | float, ...] | None:
     numbers: tuple[Any, ...]
     if is_dense(op.value):
         numbers = tuple(op.value.iter_values())
-    elif is_integer_type(dtype) and dtype != i1:
+    elif is_integer_type(dtype) and dtype.width.data in (8, 16, 32, 64):
         numbers = tuple(dtype.iter_unpack(content))
     else:
         return None

@@ -75,9 +75,10 @@ def _ports(
     attributes: ArrayAttr[DictionaryAttr] | None,
     hints: Sequence[str],
 ) -> tuple[Port, ...]:
-    attributes = attributes or ArrayAttr(DictionaryAttr({}) for _ in types)
-    stated = [each.data.get(ONNX_NAME) for each in attributes]
-    names = _names([name.data if isinstance(name, StringAttr) else None for name in stated], hints)
+    given = (
+        attributes.data if attributes else ()
+    )  # As many as the text states, which may be others.
+    names = _names([_stated_name(given, i) for i in range(len(types))], hints)
     found = tuple(
         port for name, type_ in zip(names, types, strict=True) for port in _leaves(name, type_)
     )
@@ -85,6 +86,11 @@ def _ports(
     if len(set(listed)) != len(listed):
         raise DiagnosticException(f"two {what} have the same name: {', '.join(listed)}")
     return found
+
+
+def _stated_name(attributes: Sequence[DictionaryAttr], i: int) -> str | None:
+    name = attributes[i].data.get(ONNX_NAME) if i < len(attributes) else None
+    return name.data if isinstance(name, StringAttr) else None
 
 
 def _names(stated: Sequence[str | None], hints: Sequence[str]) -> list[str]:

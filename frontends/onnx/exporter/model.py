@@ -116,9 +116,13 @@ def reason_not_exported(op: Operation) -> str | None:
 
 
 def _export(function: FuncOp, name: str, external: ExternalWeights | None) -> ModelProto:
-    block = function.body.blocks.first
-    if block is None or not isinstance(block.last_op, ReturnOp):
+    if function.is_declaration:
         raise OnnxExportError(f"function @{function.sym_name.data} has no body")
+    block = function.body.blocks[0]
+    if len(function.body.blocks) > 1 or not isinstance(block.last_op, ReturnOp):
+        raise OnnxExportError(
+            f"function @{function.sym_name.data} is not one block that ends in func.return"
+        )
     graph = OutputGraph(EMITTERS)
     inputs, outputs = ports(function)
     model = GraphProto(name=name)

@@ -92,7 +92,9 @@ class Builder:
     def emit(self, op: RelayOp, name: str) -> SSAValue:
         """The result of `op`, or a constant when `op` is arithmetic on constant shapes."""
         if isinstance(op, TupleGetItemOp) and isinstance(op.tuple_value.owner, TupleOp):
-            return op.tuple_value.owner.fields[op.index.value.data]
+            value = op.tuple_value.owner.fields[op.index.value.data]
+            op.drop_all_references()
+            return value
         folded = fold(op, self._interpreter)
         if folded is None:
             return self._created(op, name)
