@@ -77,8 +77,8 @@ def constant_array(op: ConstantOp) -> Array:
     if array is None:
         assert isinstance(op.value, BlobAttr)
         raise InterpretationError(
-            f'the bytes of constant "{op.value.data.key}" ({op.result.type}) were not supplied with '
-            "the text that names them"
+            f'the bytes of constant "{op.value.data.key}" ({op.result.type}) are missing: they were not '
+            "supplied with the text that names them"
         )
     return array
 
