@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
@@ -22,6 +22,7 @@ from xdsl.utils.hints import isa
 
 from xrelay import deep
 from xrelay.analysis.facts.dominance import check_dominance
+from xrelay.analysis.facts.ports import Port, entry_function
 from xrelay.analysis.facts.program_size import (
     check_leaves,
     expanded_size,
@@ -37,19 +38,13 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import tuple_depth
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.kernel import KernelOptions
-from xrelay.lowering.program.program import (
-    CONSTANTS_ATTRIBUTE,
-    Port,
-    Program,
-    Step,
-    entry_function,
-    lower_function,
-)
+from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure
@@ -392,23 +387,11 @@ def packed_constants(program: Program) -> npt.NDArray[np.uint8]:
     """The constants of a program, each in the order of elements that the kernels expect."""
     constants = aligned_bytes(program.constant_bytes, "the constants of the program")
     for constant in program.constants:
-        data = np.frombuffer(constant.data, np.uint8)
-        type_ = constant.op.result.type
-        if type_.element_type == i1:
-            # A dense attribute writes true as 0xff.
-            data = (data != 0).view(np.uint8)
-        place = constants[constant.offset : constant.offset + constant.size]
+        elements = constant_array(constant.op)
         if constant.packing is not None:
-            dtype, shape = dtype_of(type_.element_type), type_.get_shape()
-            elements = data.view(dtype)
-            weights = (
-                elements.reshape(shape) if elements.size != 1 else np.broadcast_to(elements, shape)
-            )
-            packed = constant.packing.pack(weights)
-            place.view(dtype).reshape(packed.shape)[...] = packed
-        elif data.size:
-            # A splat may keep the bytes of one element only.
-            place.reshape(-1, data.size)[:] = data
+            elements = constant.packing.pack(elements)
+        place = constants[constant.offset : constant.offset + constant.size]
+        place.view(elements.dtype).reshape(elements.shape)[...] = elements
         end = constant.offset + constant.size
         constants[end : -(-end // ALIGNMENT) * ALIGNMENT] = 0  # What was in memory is not saved.
     return constants

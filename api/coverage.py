@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT, No
 from xrelay.backends.base import Backend
@@ -77,12 +78,13 @@ class Coverage:
 
 
 def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
-    """The coverage of what `main` of a partitioned module calls, itself included."""
+    """The coverage of what the entry function of a partitioned module calls, itself included."""
     regions: list[RegionCoverage] = []
     host: list[Operation] = []
     by_name = {backend.name: backend for backend in backends}
     graph = CallGraph.of_module(module)
-    needed = graph.reachable(["main"])
+    entry = entry_function(module).sym_name.data
+    needed = graph.reachable([entry])
     for name, function in graph.functions.items():
         if name not in needed or function.is_declaration:
             continue
@@ -106,7 +108,7 @@ def coverage(module: ModuleOp, backends: Sequence[Backend]) -> Coverage:
             )
         )
     rest = RegionCoverage(
-        "main", DEFAULT, tuple(map(operator_name, host)), sum(map(_flops, host)), 0
+        entry, DEFAULT, tuple(map(operator_name, host)), sum(map(_flops, host)), 0
     )
     return Coverage(tuple(regions), rest, _blockers(host, backends))
 

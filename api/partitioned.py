@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.analysis.facts.names import operation_text
+from xrelay.analysis.facts.ports import entry_function, ports
 from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Compiler
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
@@ -34,10 +35,10 @@ from xrelay.compiler import compile_code, read_model, require_weights, run_passe
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import field_places, leaf_types
-from xrelay.interpreters.arrays import Array, constant_array, dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
-from xrelay.lowering.program.program import entry_function, ports
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
@@ -144,7 +145,7 @@ def partition(
 def check_references(module: ModuleOp) -> None:
     """Raises CompileError, with the place, for a reference in a program that is to be cut."""
     graph = CallGraph.of_module(module)
-    needed = graph.reachable([host_function(module).sym_name.data])
+    needed = graph.reachable([entry_function(module).sym_name.data])
     for name, function in graph.functions.items():
         op = next(references(function), None) if name in needed else None
         if op is not None:
@@ -158,21 +159,6 @@ def compiler_of(function: func.FuncOp) -> str:
     """The backend that a function is for, `default` for xrelay's own code generator."""
     attribute = function.attributes.get("Compiler")
     return attribute.data if isinstance(attribute, StringAttr) else DEFAULT
-
-
-def host_function(module: ModuleOp) -> func.FuncOp:
-    """
-    The function of a partitioned module that calls the regions: `main`, or the only one that is for
-    no backend.
-
-    Raises DiagnosticException when there is none.
-    """
-    own = [
-        op
-        for op in module.ops
-        if isinstance(op, func.FuncOp) and not op.is_declaration and compiler_of(op) == DEFAULT
-    ]
-    return own[0] if len(own) == 1 else entry_function(module, "main")
 
 
 @dataclass
@@ -201,7 +187,7 @@ class PartitionedCompiler:
 
         Raises DiagnosticException for what a backend, or xrelay, cannot compile.
         """
-        main = host_function(self.module)
+        main = entry_function(self.module)
         check_straight(main)
         inputs, outputs = ports(main)
         outline_default_regions(self.module, main)

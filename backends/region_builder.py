@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xrelay.dialects.core.values import TupleOp
-from xrelay.interpreters.arrays import Array, constant_op, type_of
+from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.constants import constant_op
 
 
 class RegionBuilder:

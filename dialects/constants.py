@@ -1,40 +1,38 @@
 """The numbers in constants, for operators whose result types depend on them."""
 
-from struct import unpack
 from typing import Any
 
-from xdsl.dialects.builtin import Signedness, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import BlobAttr, ConstantOp, is_dense
-from xrelay.dialects.shapes import is_integer_type
+from xrelay.dialects.core.values import ConstantOp, is_dense, stored_content
+from xrelay.dialects.shapes import element_count, is_integer_type
 
-_FORMATS = {8: "b", 16: "h", 32: "i", 64: "q"}
+MOST_NUMBERS = 1 << 16
+"""A constant of more elements says nothing of a shape."""
 
 
 def constant_numbers(value: SSAValue) -> tuple[int | float, ...] | None:
     """
-    The elements, in row-major order, of a tensor that is a `relay.constant`; None for other values
-    and for large constants that are not integers in memory.
+    The elements, in row-major order, of a tensor that is a `relay.constant`; None for other values,
+    for more than MOST_NUMBERS elements, and for large constants that are not integers in memory.
     """
     op = value.owner
-    if not isinstance(op, Operation) or not isinstance(op, ConstantOp):
+    if not isinstance(op, ConstantOp):
         return None
+    content, dtype = stored_content(op.value), op.result.type.element_type
+    count = element_count(op.result.type.get_shape())
+    if content is None or count > MOST_NUMBERS:
+        return None
+    numbers: tuple[Any, ...]
     if is_dense(op.value):
-        elements: list[Any] = list(op.value.iter_values())
-        return tuple(elements) if all(isinstance(x, int | float) for x in elements) else None
-    dtype = op.result.type.element_type
-    if not isinstance(op.value, BlobAttr) or op.value.data.data is None:
+        numbers = tuple(op.value.iter_values())
+    elif is_integer_type(dtype) and dtype.width.data in (8, 16, 32, 64):
+        numbers = tuple(dtype.iter_unpack(content))
+    else:
         return None
-    if not is_integer_type(dtype) or dtype == i1:
+    if not all(isinstance(number, int | float) for number in numbers):
         return None
-    code = _FORMATS.get(dtype.width.data)
-    if code is None:
-        return None
-    if dtype.signedness.data == Signedness.UNSIGNED:
-        code = code.upper()
-    data = op.value.data.data
-    return unpack(f"<{len(data) * 8 // dtype.width.data}{code}", data)
+    return numbers * count if len(numbers) == 1 else numbers
 
 
 def constant_integers(value: SSAValue) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
 """
 Formats of programs: ONNX (both directions) and Relay text (both directions).
-Imports: dialects, runtime.
+Imports: dialects, interpreters, analysis.facts, runtime.
 """

@@ -1,5 +1,5 @@
 """
-NumPy arrays as values of builtin tensor types: element types, tensor types and constants.
+NumPy arrays as values of builtin tensor types: element types and tensor types.
 
 Bools are `numpy.bool_` (i1), bf16 is `ml_dtypes.bfloat16`; all other element types have the
 NumPy type of the same name.
@@ -13,8 +13,6 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     BFloat16Type,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -24,8 +22,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
-
-from xrelay.dialects.core.values import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp, is_dense
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
@@ -87,57 +83,3 @@ def type_of(array: Array) -> TensorType[AnyDenseElement]:
 def held_elements(array: Array) -> Array:
     """The elements of `array` without what `np.broadcast_to` repeats of them."""
     return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
-
-
-def constant_array(op: ConstantOp) -> Array:
-    """
-    The value of a constant: a read-only view of its bytes, copied for bools only.
-
-    Raises InterpretationError when the text named the bytes and they were not supplied.
-    """
-    type_ = op.result.type
-    if isinstance(op.value, BlobAttr):
-        data = op.value.data.data
-        if data is None:
-            raise InterpretationError(
-                f'the bytes of constant "{op.value.data.key}" ({type_}) were not supplied with '
-                "the text that names them"
-            )
-    else:
-        assert is_dense(op.value)
-        data = op.value.data.data
-    dtype = dtype_of(type_.element_type)
-    # A splat may keep the bytes of one element only.
-    held = () if len(data) == dtype.itemsize else type_.get_shape()
-    if dtype == np.bool_:
-        # A dense attribute writes true as 0xff, which is no NumPy bool.
-        array = np.asarray(np.ndarray(held, np.uint8, data) != 0)
-    else:
-        array = np.ndarray(held, dtype, data)
-    return np.broadcast_to(array, type_.get_shape())
-
-
-def constant_op(array: Array) -> ConstantOp:
-    """
-    A constant that holds `array`: its values when they are few or all the same, else a blob over
-    its memory. The blob shares this memory unless `array` has to be copied into row-major order;
-    do not write to `array` afterwards.
-
-    Raises InterpretationError as `element_type_of`.
-    """
-    type_ = type_of(array)
-    held = held_elements(array)
-    array = held if held.size == 1 else array
-    packed = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
-    if packed.size <= INLINE_ELEMENTS or _is_splat(packed):
-        stored = -packed.view(np.int8) if packed.dtype == np.bool_ else packed
-        dense = DenseIntOrFPElementsAttr(type_, BytesAttr(stored.tobytes()))
-        return ConstantOp(dense)
-    return ConstantOp(BlobAttr(Blob(packed.reshape(-1).view(np.uint8).data)), type_)
-
-
-def _is_splat(array: Array) -> bool:
-    """Whether all elements have the bits of the first one."""
-    elements = array.reshape(-1).view(np.dtype((np.void, array.itemsize)))
-    few = elements[: INLINE_ELEMENTS + 1]
-    return bool(np.all(few == few[0]) and np.all(elements == elements[0]))

@@ -60,7 +60,8 @@ def convert(array: Array, dtype: DType) -> Array:
     if dtype == np.bool_:
         return np.asarray(array != 0)
     if not is_float(array.dtype) or is_float(dtype):
-        return array.astype(dtype, copy=False)
+        with np.errstate(over="ignore"):  # Too large for a floating-point type is infinite.
+            return array.astype(dtype, copy=False)
     whole = np.trunc(array.astype(np.float64, copy=False))
     low, high = lowest(dtype), highest(dtype)
     # float(high) may round up to a number that is out of range: it counts as one.

@@ -150,6 +150,13 @@ def register_relay(interpreter: Interpreter) -> None:
         interpreter.register_implementations(functions())
 
 
+def relay_interpreter() -> Interpreter:
+    """An interpreter for single operators of the relay dialect."""
+    interpreter = Interpreter(ModuleOp([]))
+    register_relay(interpreter)
+    return interpreter
+
+
 @register_impls
 class ArrayElementFunctions(InterpreterFunctions):
     """`tensor.extract` from an array: how a computed condition reaches `scf.if`."""

@@ -12,6 +12,7 @@ from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.fusion.plan import (
     Boundary,
     FusionGroup,
@@ -26,7 +27,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
-from xrelay.lowering.program.program import Program, entry_function, lower_function
+from xrelay.lowering.program.program import Program, lower_function
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with

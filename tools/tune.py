@@ -21,6 +21,7 @@ from statistics import fmean
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import (
     build,
     kernel_options,
@@ -33,7 +34,7 @@ from xrelay.lowering.emit.group import short_name
 from xrelay.lowering.emit.strategy import Selection
 from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.lowering.emit.tuning import TuningRecords, read_records, records_text
-from xrelay.lowering.program.program import Program, entry_function, lower_function
+from xrelay.lowering.program.program import Program, lower_function
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
 from xrelay.runtime.model import Model

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.backends.regions import arrays_in, nested
 from xrelay.compiler import read_model
 from xrelay.dialects.limits import Limits
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program.program import entry_function
 from xrelay.options import Shapes
 from xrelay.runtime.model import Array
 from xrelay.tools.errors import FAILED, failing_with

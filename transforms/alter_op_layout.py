@@ -64,9 +64,8 @@ from xrelay.dialects.tensor.layout import (
 from xrelay.dialects.tensor.reduce import MeanOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.tensor.layout import change_layout
-from xrelay.transforms.rules.rewriting import known_array
 
 DIVISIONS = (DivideOp, FloorDivideOp, FloorModOp, ModOp)
 """Operators whose second operand is 1, not 0, in the lanes that are padding."""

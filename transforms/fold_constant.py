@@ -43,24 +43,19 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
-from xrelay.dialects.core.values import BlobAttr, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
-from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of, held_elements
-from xrelay.interpreters.relay import register_relay
+from xrelay.interpreters.arrays import Array, dtype_of, held_elements
+from xrelay.interpreters.constants import constant_ops, constant_value
+from xrelay.interpreters.relay import relay_interpreter
 from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
 
 REPEATED_BYTES = 1 << 28
 """Constants that repeat one number are stored as one; as operands they may be up to this large."""
 MOST_BYTES = 1 << 31
 """Larger results are left to the running program, whatever they are computed from."""
-
-
-def _interpreter() -> Interpreter:
-    interpreter = Interpreter(ModuleOp([]))
-    register_relay(interpreter)
-    return interpreter
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,7 @@ class FoldOperator(RewritePattern):
     Gives a result the type of its constant, which knows more dimensions, and its users one that they can
     take. Without it such a result stays: not every user takes another type than the stated one.
     """
-    interpreter: Interpreter = field(default_factory=_interpreter)
+    interpreter: Interpreter = field(default_factory=relay_interpreter)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
@@ -126,7 +121,7 @@ class FoldOperator(RewritePattern):
 
     def _replace(self, op: Operation, result: Any, rewriter: PatternRewriter) -> None:
         sources = tuple(dict.fromkeys(op.operands))
-        new = _constants(result)
+        new = constant_ops(result)
         (known,) = new[-1].result_types
         if known != op.results[0].type:
             if self.retype is None:
@@ -197,24 +192,6 @@ def taken_branch(op: Operation) -> Block | None:
     return region.blocks.first
 
 
-def constant_value(value: SSAValue) -> Any:
-    """
-    What a constant, or a tuple of constants, is to the interpreter, wherever it lives; None for other
-    values.
-    """
-    op = value.owner
-    while isinstance(op, OnDeviceOp):
-        op = op.body.owner
-    if isinstance(op, TupleOp):
-        fields = [constant_value(field) for field in op.fields]
-        return None if any(field is None for field in fields) else tuple(fields)
-    if not isinstance(op, ConstantOp):
-        return None
-    if isinstance(op.value, BlobAttr) and op.value.data.data is None:
-        return None
-    return constant_array(op)
-
-
 def type_bytes(type_: Attribute) -> int:
     """The bytes of tensors of a type, tuples included; 0 where a dimension is not known."""
     if isinstance(type_, TupleType):
@@ -236,14 +213,6 @@ def held_bytes(value: Any) -> int:
     if isinstance(value, tuple):
         return sum(map(held_bytes, cast(tuple[Any, ...], value)))
     return held_elements(cast(Array, value)).nbytes
-
-
-def _constants(value: Any) -> list[Operation]:
-    """The operations that make a value; the last one has it as its result."""
-    if isinstance(value, np.ndarray):
-        return [constant_op(cast(Array, value))]
-    parts = [_constants(field) for field in cast(tuple[Any, ...], value)]
-    return [*(op for part in parts for op in part), TupleOp([part[-1] for part in parts])]
 
 
 @dataclass(frozen=True)

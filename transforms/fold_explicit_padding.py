@@ -31,8 +31,9 @@ from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.shapes import boolean, int_array
 from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.numerics import convert, lowest
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, known_array
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule
 
 WindowOp = Conv2DOp | MaxPool2DOp | AvgPool2DOp
 

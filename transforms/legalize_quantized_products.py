@@ -28,7 +28,8 @@ from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
 from xrelay.dialects.tensor.binary import SubtractOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rules.rewriting import Emitter, known_array, shape_of
+from xrelay.interpreters.constants import known_array
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 REPLACED = QNN_PRODUCT_OPS
 """The operators that this pass replaces."""

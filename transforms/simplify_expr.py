@@ -62,6 +62,7 @@ from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, Reshape
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp, RsqrtOp, SqrtOp
 from xrelay.interpreters.arrays import Array, DType, dtype_of, held_elements
+from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.transforms.rules.rewriting import (
     Emitter,
@@ -69,7 +70,6 @@ from xrelay.transforms.rules.rewriting import (
     apply_rule,
     has_static_type,
     is_floating,
-    known_array,
     shape_of,
 )
 

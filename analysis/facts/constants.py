@@ -3,9 +3,10 @@
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import ConstantOp, is_dense
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.interpreters.arrays import BFLOAT16, constant_array, dtype_of, held_elements
+from xrelay.interpreters.arrays import BFLOAT16, dtype_of, held_elements
+from xrelay.interpreters.constants import constant_array
 from xrelay.interpreters.numerics import is_float
 
 
@@ -18,13 +19,10 @@ def rounding(value: SSAValue) -> float:
     return 2.0**-6 if dtype == BFLOAT16 else 2 * float(np.finfo(dtype).eps)
 
 
-def number_of(value: SSAValue) -> float | None:
-    """The number that all elements of a small or uniform constant are, None for other values."""
+def number_of(value: SSAValue) -> int | float | None:
+    """The number that all elements of a constant are, bit by bit; None for other values."""
     op = value.owner
-    if not isinstance(op, ConstantOp) or isinstance(op.value, BlobAttr):
+    if not isinstance(op, ConstantOp) or not is_dense(op.value):
         return None
-    array = held_elements(constant_array(op))
-    if array.size == 0 or not np.all(array == array.flat[0]):
-        return None
-    first = array.flat[0].item()
-    return float(first) if isinstance(first, float | int) else None
+    held = held_elements(constant_array(op))
+    return held.item() if held.size == 1 else None

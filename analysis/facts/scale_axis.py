@@ -41,7 +41,7 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.core.values import ConstantOp, stored_content
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
@@ -51,7 +51,8 @@ from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp
-from xrelay.interpreters.arrays import Array, constant_array
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.constants import constant_array
 
 Direction = Literal["backward", "forward"]
 
@@ -128,9 +129,7 @@ class _Refused(Exception):
 def is_constant(value: SSAValue) -> bool:
     """Whether a value is a constant whose bytes are known."""
     op = value.owner
-    if not isinstance(op, ConstantOp):
-        return False
-    return not isinstance(op.value, BlobAttr) or op.value.data.data is not None
+    return isinstance(op, ConstantOp) and stored_content(op.value) is not None
 
 
 def becomes_constant(value: SSAValue) -> bool:

@@ -10,7 +10,6 @@ from hashlib import blake2b
 from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import (
-    AnyDenseElement,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
@@ -56,6 +55,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_result_def, tuple_operand_def, tuple_type
+from xrelay.dialects.core.dense import Dense, is_written_exactly, stored_once
 from xrelay.dialects.shapes import compatible, element_count, integer, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
@@ -125,16 +125,23 @@ class RefType(ParametrizedAttribute, TypeAttribute):
     value: Attribute = param_def(AnyAttr())
 
 
-def is_dense(value: Attribute) -> TypeGuard[DenseIntOrFPElementsAttr[AnyDenseElement]]:
+def is_dense(value: Attribute) -> TypeGuard[Dense]:
     """Whether a constant holds its elements in the attribute itself, not in a blob."""
     return isinstance(value, DenseIntOrFPElementsAttr)
 
 
+def stored_content(value: Attribute) -> bytes | memoryview | None:
+    """
+    The bytes that a constant keeps: those of all elements, or of one that fills the tensor. None when
+    the text that names them came without them.
+    """
+    return value.data.data if isinstance(value, BlobAttr) or is_dense(value) else None
+
+
 def stored_bytes(value: Attribute) -> int:
-    """The size of what a constant keeps; one number that fills a tensor is kept once."""
-    if isinstance(value, BlobAttr):
-        return 0 if value.data.data is None else memoryview(value.data.data).nbytes
-    return len(value.data.data) if is_dense(value) else 0
+    """The size of what a constant keeps."""
+    content = stored_content(value)
+    return 0 if content is None else memoryview(content).nbytes
 
 
 def _held_type(ref: SSAValue) -> Attribute:
@@ -152,7 +159,8 @@ def _ref_operand_def() -> SSAValue[RefType]:
 @irdl_op_definition
 class ConstantOp(RelayOp):
     """
-    A constant tensor. Small ones and splats hold a dense attribute, others a blob.
+    A constant tensor. Small ones and splats hold a dense attribute, in which one element stands for all
+    that are the same, others a blob.
 
     Source: Relay's `Constant`.
     """
@@ -166,6 +174,12 @@ class ConstantOp(RelayOp):
 
     def __init__(self, value: Attribute, result_type: TensorType[Attribute] | None = None):
         super().__init__([], {"value": value}, result_type)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        value = self.properties.get("value")
+        if value is not None and is_dense(value):
+            self.properties["value"] = stored_once(value)
 
     # A dense attribute carries its type and a blob does not, which no assembly_format expresses.
     @classmethod
@@ -186,10 +200,15 @@ class ConstantOp(RelayOp):
     def print(self, printer: Printer) -> None:
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
-        printer.print_attribute(self.value)
-        if not is_dense(self.value):
-            printer.print_string(" : ")
-            printer.print_attribute(self.result.type)
+        if is_dense(self.value) and is_written_exactly(self.value):
+            printer.print_attribute(self.value)
+            return
+        if is_dense(self.value):
+            printer.print_string(f'dense<"0x{self.value.data.data.hex().upper()}">')
+        else:
+            printer.print_attribute(self.value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
 
     def infer_type(self) -> Attribute:
         if is_dense(self.value):

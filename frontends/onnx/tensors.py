@@ -1,23 +1,18 @@
-"""TensorProto, NumPy arrays and `relay.constant`: from one to the other."""
+"""The data of ONNX tensors as NumPy arrays, and their element types."""
 
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 from onnx import TensorProto
-from onnx.helper import tensor_dtype_to_np_dtype
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
     IntegerType,
     Signedness,
-    TensorType,
     bf16,
     f16,
     f32,
@@ -30,12 +25,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from xrelay.dialects.core.values import INLINE_ELEMENTS, Blob, BlobAttr, ConstantOp, is_dense
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
+from xrelay.interpreters.arrays import Array, DType, dtype_of
 
-Array: TypeAlias = npt.NDArray[Any]
 ElementType: TypeAlias = IntegerType | BFloat16Type | Float16Type | Float32Type | Float64Type
+
+FOLDED_ELEMENTS = 4096
+"""Constants with more elements are not computed with here."""
 
 _ELEMENT_TYPES: dict[int, ElementType] = {
     TensorProto.FLOAT: f32,
@@ -52,18 +49,13 @@ _ELEMENT_TYPES: dict[int, ElementType] = {
     TensorProto.UINT32: IntegerType(32, Signedness.UNSIGNED),
     TensorProto.UINT64: IntegerType(64, Signedness.UNSIGNED),
 }
-_NUMPY_TYPES: dict[Attribute, np.dtype[Any]] = {
-    element_type: tensor_dtype_to_np_dtype(code).newbyteorder("<")
-    for code, element_type in _ELEMENT_TYPES.items()
+_ALL = frozenset(_ELEMENT_TYPES.values())
+_DATA_TYPES: dict[DType, int] = {
+    dtype_of(element_type): code for code, element_type in _ELEMENT_TYPES.items()
 }
 
 
-_DATA_TYPES: dict[np.dtype[Any], int] = {
-    _NUMPY_TYPES[element_type]: code for code, element_type in _ELEMENT_TYPES.items()
-}
-
-
-def data_type_of(dtype: np.dtype[Any]) -> int:
+def data_type_of(dtype: DType) -> int:
     """The ONNX data type code of the NumPy type of an element type."""
     return _DATA_TYPES[dtype]
 
@@ -79,7 +71,7 @@ def element_type_of(data_type: int, what: str) -> ElementType:
 
 def is_element_type(type_: Attribute) -> TypeGuard[ElementType]:
     """Whether a type is one that ONNX tensors are imported with."""
-    return type_ in _NUMPY_TYPES
+    return type_ in _ALL
 
 
 def element_type_named(name: str) -> ElementType:
@@ -87,17 +79,6 @@ def element_type_named(name: str) -> ElementType:
     if name.upper() not in TensorProto.DataType.keys():  # noqa: SIM118 (an enum, not a dict)
         raise OnnxImportError(f"'{name}' is not the name of an element type")
     return element_type_of(TensorProto.DataType.Value(name.upper()), f"'{name}'")
-
-
-def numpy_type(element_type: ElementType) -> np.dtype[Any]:
-    """The NumPy dtype of an element type; bfloat16 comes from ml_dtypes."""
-    return _NUMPY_TYPES[element_type]
-
-
-def as_type(array: npt.ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """The elements as another type: too large for a floating-point type are infinite."""
-    with np.errstate(over="ignore"):
-        return np.asarray(array).astype(dtype)
 
 
 def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
@@ -108,7 +89,7 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     not supported, or its external data cannot be read.
     """
     what = f"tensor '{tensor.name}'"
-    dtype = numpy_type(element_type_of(tensor.data_type, what))
+    dtype = dtype_of(element_type_of(tensor.data_type, what))
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
         raise OnnxImportError(f"{what} has the shape {list(shape)} with a negative number")
@@ -131,7 +112,7 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     return np.frombuffer(content, dtype).reshape(shape)
 
 
-def _from_fields(tensor: TensorProto, dtype: np.dtype[Any], count: int, what: str) -> Array:
+def _from_fields(tensor: TensorProto, dtype: DType, count: int, what: str) -> Array:
     """The elements from the field for their type (`float_data`, `int32_data`, …)."""
     match tensor.data_type:
         case TensorProto.FLOAT:
@@ -154,7 +135,7 @@ def _from_fields(tensor: TensorProto, dtype: np.dtype[Any], count: int, what: st
     return _narrowed(elements, dtype, what)
 
 
-def _narrowed(elements: Array, dtype: np.dtype[Any], what: str) -> Array:
+def _narrowed(elements: Array, dtype: DType, what: str) -> Array:
     """`elements` as `dtype`, which must hold them exactly."""
     if elements.dtype == dtype:
         return elements
@@ -162,57 +143,3 @@ def _narrowed(elements: Array, dtype: np.dtype[Any], what: str) -> Array:
     if not np.array_equal(narrowed, elements):
         raise OnnxImportError(f"{what} has elements that its type {dtype} cannot hold")
     return narrowed
-
-
-def tensor_type_of(array: Array) -> TensorType[ElementType]:
-    """The builtin tensor type of an array."""
-    for element_type, dtype in _NUMPY_TYPES.items():
-        if array.dtype == dtype and is_element_type(element_type):
-            return TensorType(element_type, array.shape)
-    raise ValueError(f"no element type for {array.dtype}")
-
-
-def is_splat(array: Array) -> bool:
-    """Whether an array repeats one stored element, as `np.broadcast_to` of a scalar does."""
-    return array.size > 1 and not any(
-        stride for stride, dim in zip(array.strides, array.shape, strict=True) if dim > 1
-    )
-
-
-def constant_of(array: Array) -> ConstantOp:
-    """
-    A constant with the elements of `array`: small ones and splats as a dense attribute, others
-    as a blob over the bytes of the array. A large splat keeps the bytes of one element only.
-    """
-    type_ = tensor_type_of(array)
-    if is_splat(array) or array.size <= INLINE_ELEMENTS:
-        stored = array
-        if array.size > INLINE_ELEMENTS:
-            stored = np.asarray(array[(0,) * array.ndim])
-        if stored.dtype == np.bool_:  # a dense attribute writes true as -1
-            stored = np.negative(stored, dtype=np.int8)
-        return ConstantOp(DenseIntOrFPElementsAttr(type_, BytesAttr(stored.tobytes())))
-    flat: npt.NDArray[np.uint8] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return ConstantOp(BlobAttr(Blob(flat.data)), type_)
-
-
-def array_of(op: ConstantOp) -> Array | None:
-    """
-    The elements of a constant, the opposite of `constant_of`: a read-only view of its bytes, copied
-    for bools. None when the text that names the bytes came without them.
-    """
-    type_ = op.result.type
-    assert is_element_type(type_.element_type)
-    dtype = numpy_type(type_.element_type)
-    if isinstance(op.value, BlobAttr):
-        content = op.value.data.data
-    else:
-        assert is_dense(op.value)
-        content = op.value.data.data
-    if content is None:
-        return None
-    # A splat may keep the bytes of one element only.
-    held = () if len(content) == dtype.itemsize else type_.get_shape()
-    if dtype == np.bool_:  # a dense attribute writes true as -1
-        return np.broadcast_to(np.ndarray(held, np.uint8, content) != 0, type_.get_shape())
-    return np.broadcast_to(np.ndarray(held, dtype, content), type_.get_shape())

@@ -21,10 +21,9 @@ from math import prod
 from struct import Struct
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     StringAttr,
@@ -33,15 +32,17 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core.device import VirtualDeviceAttr
-from xrelay.dialects.core.values import INLINE_ELEMENTS, Blob, BlobAttr, is_dense
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.frontends.relay_text.errors import RelayTextError, Source
 from xrelay.frontends.relay_text.literals import INT64, WIDTHS, int64
 from xrelay.frontends.relay_text.object_graph import Node, read_graph
 from xrelay.frontends.relay_text.syntax import MOST_NESTED, Constant, MetaRef
 from xrelay.frontends.relay_text.types import element_type_name, element_type_named
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.constants import attribute_array, constant_attribute
 
 MAGIC = 0xDD5E40F096B4A13F
 HEADER = Struct("<QQiiiBBH")
@@ -271,25 +272,11 @@ def array_constant(data: bytes) -> tuple[Attribute, Attribute]:
             f"an array of shape {shape} and type {name} has {size} bytes, expected {expected}; "
             f"{len(data) - shape_end - 8} are there"
         )
-    type_ = TensorType(element, shape)
-    return value_of(data[shape_end + 8 :], type_), type_
-
-
-def value_of(content: bytes, type_: TensorType[Attribute]) -> Attribute:
-    """
-    The value of a constant with these elements, as `relay.constant` keeps it: few ones and one
-    that repeats in the attribute, others in a blob. Bools are one byte each.
-    """
-    count = prod(type_.get_shape())
-    width = len(content) // count if count else 1
-    splat = count > 1 and content == content[:width] * count
-    if count > INLINE_ELEMENTS and not splat:
-        return BlobAttr(Blob(content))
-    stored = content[:width] if splat and count > INLINE_ELEMENTS else content
-    element = type_.element_type
-    if is_integer_type(element) and element.width.data == 1:
-        stored = bytes(0xFF if byte else 0 for byte in stored)  # how a dense attribute says true
-    return DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(stored))
+    dtype = dtype_of(element)
+    # Any byte but 0 is true.
+    stored = np.ndarray(shape, np.uint8 if dtype == np.bool_ else dtype, data, shape_end + 8)
+    array = stored != 0 if dtype == np.bool_ else stored
+    return constant_attribute(array), TensorType(element, shape)
 
 
 class MetadataWriter:
@@ -397,21 +384,16 @@ def array_bytes(value: Attribute, type_: TensorType[Attribute]) -> bytes:
     name = element_type_name(type_.element_type)
     if name is None:
         raise ValueError(f"TVM has no arrays with elements of type {type_.element_type}")
-    if isinstance(value, BlobAttr):
-        if value.data.data is None:
-            raise ValueError(f'the bytes of constant "{value.data.key}" are not there')
-        content = bytes(value.data.data)
-    else:
-        assert is_dense(value)
-        content = bytes(value.data.data)
+    try:
+        array = attribute_array(value, type_)
+    except InterpretationError as error:
+        raise ValueError(str(error)) from error
+    if array is None:
+        raise ValueError(f"the bytes of constant {value} are not there")
     boolean = name == "bool"
     name = "uint1" if boolean else name
     letters = name.rstrip("0123456789")
     bits = int(name[len(letters) :])
-    expected = prod(shape) * ((bits + 7) // 8)
-    if len(content) != expected:  # One element stands for all.
-        content *= expected // len(content) if content else 0
-    if boolean:
-        content = bytes(byte & 1 for byte in content)
+    content = array.tobytes()
     header = HEADER.pack(MAGIC, 0, CPU, 0, len(shape), CODES[letters], bits, 1)
     return header + Struct(f"<{len(shape) + 1}q").pack(*shape, len(content)) + content

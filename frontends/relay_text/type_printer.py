@@ -1,10 +1,11 @@
 """Types and scalar constants as Relay text writes them."""
 
 import struct
-from math import isfinite
+from math import isfinite, isnan, nan
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AnyFloat,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -89,7 +90,7 @@ def _text(type_: Type) -> Step[str]:
 def scalar_text(value: Attribute, type_: TensorType[Attribute], *, six_digits: bool) -> str | None:
     """
     A constant of rank 0 as a literal: with the fewest digits that read back as the same number,
-    or with six significant ones as TVM prints it. None for element types without literals.
+    or with six significant ones as TVM prints it. None for element types, and NaNs, without literals.
     """
     if not is_dense(value) or type_.get_shape():
         return None
@@ -104,6 +105,8 @@ def scalar_text(value: Attribute, type_: TensorType[Attribute], *, six_digits: b
         if element.signedness.data == Signedness.UNSIGNED or width not in (16, 32, 64):
             return None
         return str(number) if width == 32 else f"{number}i{width}"
+    if isinstance(element, AnyFloat) and isnan(number) and element.pack((nan,)) != value.data.data:
+        return None  # Only one NaN has a name.
     match element:
         case Float16Type():
             return _float_text(float(number), "f16", "<e", six_digits)

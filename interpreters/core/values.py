@@ -15,7 +15,7 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects.core import values as core
-from xrelay.interpreters.arrays import constant_array
+from xrelay.interpreters.constants import constant_array
 
 
 @dataclass(eq=False)

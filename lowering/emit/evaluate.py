@@ -17,7 +17,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.core.values import CompositeOp, ConstantOp, is_dense
+from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.shapes import leaf_type, static_tensor
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
@@ -263,14 +263,3 @@ def leaf_element(leaf: Leaf) -> Element:
 def element_of(value: SSAValue) -> Element:
     """The element type of a tensor value."""
     return element(static_tensor(value.type).element_type)
-
-
-def inline_number(op: ConstantOp) -> int | float | None:
-    """The number that every element of a constant has, when it is kept as such."""
-    if is_dense(op.value):
-        data = op.value.data.data
-        size = element_of(op.result).bytes
-        if data and data == data[:size] * (len(data) // size):
-            number = next(iter(op.value.iter_values()))
-            return number if isinstance(number, int | float) else None
-    return None

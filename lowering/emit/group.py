@@ -9,8 +9,8 @@ from hashlib import blake2b
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.values import CalledBodyOp, CompositeOp, ConstantOp
-from xrelay.lowering.emit.evaluate import inline_number
 
 MAX_NAME_LENGTH = 80
 """Longer kernel names are cut and end with a hash, as in Relay."""
@@ -31,7 +31,7 @@ class Group:
     def constants(self) -> tuple[ConstantOp, ...]:
         """Constants among the operators that need memory: further inputs of the kernel."""
         return tuple(
-            op for op in self.ops if isinstance(op, ConstantOp) and inline_number(op) is None
+            op for op in self.ops if isinstance(op, ConstantOp) and number_of(op.result) is None
         )
 
     @cached_property
@@ -103,7 +103,7 @@ def _op_key(op: Operation, numbers: dict[SSAValue, int]) -> Hashable:
     operands = tuple(numbers[operand] for operand in op.operands)
     for result in op.results:
         numbers[result] = len(numbers)
-    if isinstance(op, ConstantOp) and inline_number(op) is None:
+    if isinstance(op, ConstantOp) and number_of(op.result) is None:
         # The kernel gets its elements as an argument.
         return (op.name, operands, None)
     properties: Sequence[tuple[str, Attribute]] = sorted(op.properties.items())

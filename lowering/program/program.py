@@ -16,13 +16,12 @@ Inputs and outputs are row-major. Constants and workspace are aligned to 64 byte
 time of their steps; both are functions of the run time.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
@@ -35,24 +34,21 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.analysis.facts.operation_count import operation_count
-from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.facts.ports import Port, ports
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
 from xrelay.dialects.core.values import (
-    ONNX_NAME,
-    BlobAttr,
     CompositeOp,
     ConstantOp,
     FusedOp,
     RefCreateOp,
     RefReadOp,
-    RefType,
     RefWriteOp,
     TupleGetItemOp,
     TupleOp,
     YieldOp,
 )
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import leaf_types, static_tensor
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format
@@ -80,40 +76,14 @@ in the constants which value is expected."""
 
 
 @dataclass(frozen=True)
-class Port:
-    """An input or output of a program."""
-
-    name: str
-    type: TensorType[Attribute]
-
-
-@dataclass(frozen=True)
 class ConstantData:
-    """The bytes of a constant, and where they lie among the constants of a program."""
+    """A constant, and where its elements lie among the constants of a program."""
 
     offset: int
     op: ConstantOp
     size: int
     packing: Packing | None = None
     """The order of elements that the kernels expect; row-major by default."""
-
-    @property
-    def data(self) -> bytes | memoryview:
-        """
-        The elements as the constant has them, little-endian and row-major.
-
-        Raises DiagnosticException when the program was read from text without them.
-        """
-        value = self.op.value
-        if isinstance(value, DenseIntOrFPElementsAttr):
-            return value.data.data
-        assert isinstance(value, BlobAttr)
-        if value.data.data is None:
-            raise DiagnosticException(
-                f"the bytes of constant {value.data.key} are missing: the program was read from "
-                "text without the side file that holds its weights"
-            )
-        return value.data.data
 
 
 @dataclass(frozen=True)
@@ -180,89 +150,14 @@ def lower_function(
         )
     check_straight(function)
     inputs, outputs = ports(function)
+    for port in (*inputs, *outputs):
+        static_tensor(port.type)
     returned = _returned(function)
     wanted: dict[Leaf, Storage] = {}
     for i, leaf in enumerate(returned):
         wanted.setdefault(origin(leaf), Storage("output", i))
     plan = plan_storage(function.body.block, options, wanted)
     return _Lowering(function, options, profile, plan, wanted).run(inputs, outputs)
-
-
-def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
-    """
-    The function called `name`; by default `main`, or the only one with a body that no other calls.
-
-    Raises DiagnosticException when there is none.
-    """
-    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
-    named = [op for op in functions if op.sym_name.data == (name or "main")]
-    if named:
-        return named[0]
-    if name is None:
-        called = {
-            op.callee.root_reference.data
-            for caller in functions
-            for op in walk(caller)
-            if isinstance(op, func.CallOp) and op.callee.root_reference != caller.sym_name
-        }
-        roots = [function for function in functions if function.sym_name.data not in called]
-        if len(roots) == 1:
-            return roots[0]
-    known = ", ".join(op.sym_name.data for op in functions) or "none"
-    raise DiagnosticException(f"no function '{name or 'main'}' to lower; the module has {known}")
-
-
-def ports(function: func.FuncOp) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-    """Names and types of what a function takes and returns, tuples flattened."""
-    attrs = function.arg_attrs.data if function.arg_attrs else ()
-    stated = [_port_name(attrs, i) for i in range(len(function.args))]
-    hints = [arg.name_hint or f"input{i}" for i, arg in enumerate(function.args)]
-    inputs: list[Port] = []
-    for arg, name in zip(function.args, _names(stated, hints), strict=True):
-        inputs.extend(_leaf_ports(name, arg.type))
-    attrs = function.res_attrs.data if function.res_attrs else ()
-    terminator = function.body.block.last_op
-    assert isinstance(terminator, func.ReturnOp)
-    stated = [_port_name(attrs, i) for i in range(len(terminator.operands))]
-    hints = [f"output{i}" for i in range(len(terminator.operands))]
-    outputs: list[Port] = []
-    for value, name in zip(terminator.operands, _names(stated, hints), strict=True):
-        outputs.extend(_leaf_ports(name, value.type))
-    for what, listed in (("inputs", inputs), ("outputs", outputs)):
-        names = [port.name for port in listed]
-        if len(set(names)) != len(names):
-            raise DiagnosticException(f"two {what} have the same name: {', '.join(names)}")
-    return tuple(inputs), tuple(outputs)
-
-
-def _names(stated: Sequence[str | None], hints: Sequence[str]) -> list[str]:
-    """
-    The names that attributes state, else those of the values in the text, of which several may be
-    the same: xDSL reads `%x_1` as another `%x`. These get a number.
-    """
-    taken = {name for name in stated if name is not None}
-    names: list[str] = []
-    for name, hint in zip(stated, hints, strict=True):
-        found, number = hint, 0
-        while name is None and found in taken:
-            number += 1
-            found = f"{hint}_{number}"
-        taken.add(found if name is None else name)
-        names.append(found if name is None else name)
-    return names
-
-
-def _port_name(attrs: Sequence[DictionaryAttr], i: int) -> str | None:
-    name = attrs[i].data.get(ONNX_NAME) if i < len(attrs) else None
-    return name.data if isinstance(name, StringAttr) else None
-
-
-def _leaf_ports(name: str, type_: Attribute) -> Iterator[Port]:
-    if isinstance(type_, RefType):
-        raise DiagnosticException(f"'{name}' is a reference, which cannot leave the program")
-    leaves = leaf_types(type_)
-    for i, leaf in enumerate(leaves):
-        yield Port(name if isinstance(type_, TensorType) else f"{name}.{i}", leaf)
 
 
 @dataclass(eq=False)

@@ -22,11 +22,12 @@ from strategy_checks import problems
 from xdsl.ir import SSAValue
 
 import xrelay
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
-from xrelay.lowering.program.program import entry_function, lower_function
+from xrelay.lowering.program.program import lower_function
 from xrelay.options import CompileOptions
 from xrelay.transforms.fuse_ops import FuseOpsPass
 

@@ -22,12 +22,13 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.dialects.core.values import RefCreateOp
 from xrelay.dialects.tensor.unary import AbsOp, CastOp, CopyOp
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.lowering.emit.target import GENERIC, named_target
 from xrelay.lowering.program.kernel import KernelOptions
-from xrelay.lowering.program.program import entry_function, lower_function
+from xrelay.lowering.program.program import lower_function
 
 
 def module(types: Sequence[Attribute], build: type[Operation], *args: object) -> ModuleOp:
@@ -65,7 +66,7 @@ def test_operators_of_other_dialects():
 
 
 def test_values_that_are_no_tensors():
-    with pytest.raises(DiagnosticException, match="i64 is not a tensor type"):
+    with pytest.raises(DiagnosticException, match="'input0' is i64, which is no tensor"):
         xrelay.compile(module([i64, i64], arith.AddiOp))
 
 
@@ -76,13 +77,9 @@ def test_references_that_leave_the_program():
 
 def test_modules_without_an_entry():
     program = module([TensorType(f32, [4])], AbsOp)
-    with pytest.raises(
-        DiagnosticException, match="no function 'other' to lower; the module has main"
-    ):
+    with pytest.raises(DiagnosticException, match="no function 'other'; the module has main"):
         entry_function(program, "other")
-    with pytest.raises(
-        DiagnosticException, match="no function 'main' to lower; the module has none"
-    ):
+    with pytest.raises(DiagnosticException, match="no function 'main'; the module has none"):
         xrelay.compile(ModuleOp([]))
 
 

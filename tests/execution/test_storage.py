@@ -10,6 +10,7 @@ from raw_calls import RawCode
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, kernel_options
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
@@ -17,7 +18,7 @@ from xrelay.dialects.nn import dense, norm
 from xrelay.dialects.pool import pool
 from xrelay.dialects.tensor import binary, reshape, transform, unary
 from xrelay.lowering.emit.format import NO_HALO
-from xrelay.lowering.program.program import PlacedTensor, Program, entry_function, lower_function
+from xrelay.lowering.program.program import PlacedTensor, Program, lower_function
 from xrelay.options import CompileOptions
 
 LANES = {"x86-64": 4, "x86-64-v3": 8, "x86-64-v4": 16}

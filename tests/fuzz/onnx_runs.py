@@ -11,10 +11,10 @@ from xdsl.utils.exceptions import DiagnosticException
 from tests.fuzz.fuzzer import Difference
 from tests.fuzz.pass_pipelines import random_inputs
 from tests.fuzz.roundings import noisy_results, unexplained
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import compile_code
 from xrelay.dialects.shapes import leaf_types
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program.program import entry_function
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 

@@ -26,6 +26,7 @@ from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
 from tests.fuzz.onnx_graphs import random_model
 from tests.fuzz.onnx_values import Array
 from tests.fuzz.roundings import noisy_results, unexplained
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators
 from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.analysis.patterns.language import is_op, wildcard
@@ -33,7 +34,6 @@ from xrelay.compiler import context, parse_program
 from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program.program import entry_function
 from xrelay.tools.reduction import Part
 from xrelay.tools.semantics import KINDS, input_of, leaves
 from xrelay.tools.universe import XRELAY_UNIVERSE

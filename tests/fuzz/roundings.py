@@ -19,6 +19,7 @@ from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation
 
 from tests.fuzz.onnx_values import Array
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.norm import LogSoftmaxOp, SoftmaxOp
@@ -27,7 +28,6 @@ from xrelay.dialects.tensor.binary import PowerOp
 from xrelay.dialects.tensor.bits import ReinterpretOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.relay import register_relay
-from xrelay.lowering.program.program import entry_function
 
 CLOSE = 8
 """Units of the last place within which numbers are the same without further ado."""

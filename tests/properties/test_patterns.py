@@ -46,7 +46,7 @@ from xrelay.analysis.patterns.matching import Match, match, why_not
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.tensor.unary import NegativeOp, ReluOp
 from xrelay.dialects.traits import pattern_kind
-from xrelay.interpreters.arrays import constant_array
+from xrelay.interpreters.constants import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites
 

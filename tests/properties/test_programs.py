@@ -21,7 +21,7 @@ from xrelay.analysis.facts.scopes import in_evaluation_order
 from xrelay.analysis.partition.region_merging import plan_merge
 from xrelay.compiler import context
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.interpreters.arrays import constant_array
+from xrelay.interpreters.constants import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
 

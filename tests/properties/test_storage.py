@@ -27,7 +27,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
 from xrelay.compiler import context, kernel_options
 from xrelay.dialects.shapes import leaf_types
-from xrelay.interpreters.arrays import Array, constant_array, dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.constants import constant_array
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.emit.context import BARRIER
 from xrelay.lowering.emit.format import NO_HALO, Format

@@ -11,13 +11,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.collector import collector_paused
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
 from xrelay.dialects.shapes import leaf_count
-from xrelay.interpreters.arrays import Array, constant_op, type_of
+from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.relay import interpret
-from xrelay.lowering.program.program import entry_function, lower_function
+from xrelay.lowering.program.program import lower_function
 from xrelay.options import CompileOptions
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.model import Model

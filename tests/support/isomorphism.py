@@ -15,7 +15,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, TypeDefOp
 from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, LetOp
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.interpreters.arrays import constant_array
+from xrelay.interpreters.constants import constant_array
 
 NAMED = (ConstantOp, ConstructorOp, GlobalVarOp)
 """Operations without operands that are the same wherever they stand."""

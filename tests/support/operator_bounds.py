@@ -32,7 +32,7 @@ from xrelay.dialects.core.memory import STORAGE
 from xrelay.dialects.core.values import RefType
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import boolean, float_array, int_array, integer, real, string
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op
 
 OPERATORS: dict[str, type[RelayOp]] = {
     op.name.removeprefix("relay."): op for op in Relay.operations if issubclass(op, RelayOp)

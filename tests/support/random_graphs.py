@@ -30,7 +30,8 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.sort import CumsumOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import AbsOp, CastOp, NegativeOp, ReluOp, TanhOp
-from xrelay.interpreters.arrays import Array, constant_op, type_of
+from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.constants import constant_op
 
 Step = tuple[str, int, int, int]
 """A production, and what its choices are made by."""

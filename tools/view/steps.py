@@ -9,9 +9,10 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.compiler import kernel_options, run_passes
-from xrelay.lowering.program.program import Step, entry_function, lower_function
+from xrelay.lowering.program.program import Step, lower_function
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.reading import read_source
 from xrelay.tools.errors import BAD_INPUT, CommandFailed

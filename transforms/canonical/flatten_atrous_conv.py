@@ -32,7 +32,8 @@ from xrelay.dialects.conv.windows import expand_padding
 from xrelay.dialects.nn.space import BatchToSpaceNDOp, SpaceToBatchNDOp
 from xrelay.dialects.qnn.products import QnnConv2DOp
 from xrelay.dialects.shapes import int_array
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, known_array
+from xrelay.interpreters.constants import known_array
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type
 
 
 def _pads_with(op: Conv2DOp | QnnConv2DOp, value: float) -> bool:

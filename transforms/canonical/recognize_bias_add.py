@@ -28,11 +28,11 @@ from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
+from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.rewriting import (
     Emitter,
     apply_rule,
     has_static_type,
-    known_array,
     shape_of,
 )
 

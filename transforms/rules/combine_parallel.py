@@ -38,7 +38,8 @@ from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
-from xrelay.transforms.rules.rewriting import Emitter, known_array, shape_of
+from xrelay.interpreters.constants import known_array
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 UNITS = ("units", "channels")
 """Properties that repeat the number of outputs, which changes."""

@@ -9,9 +9,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.traits import is_side_effect_free
 
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.interpreters.arrays import Array, constant_array, constant_op, dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.constants import constant_op
 
 Rule: TypeAlias = Callable[[Any, "Emitter"], SSAValue | None]
 """
@@ -45,16 +45,6 @@ class Emitter:
         for op in self.ops:
             op.location = source.location
         return self.ops
-
-
-def known_array(value: SSAValue) -> Array | None:
-    """The elements of a constant, None for other values and for bytes that were not supplied."""
-    op = value.owner
-    if not isinstance(op, ConstantOp):
-        return None
-    if isinstance(op.value, BlobAttr) and op.value.data.data is None:
-        return None
-    return constant_array(op)
 
 
 def is_floating(value: SSAValue) -> bool:

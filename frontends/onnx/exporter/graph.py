@@ -22,15 +22,11 @@ from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
-from xrelay.frontends.onnx.tensors import (
-    Array,
-    array_of,
-    as_type,
-    data_type_of,
-    is_element_type,
-    numpy_type,
-)
+from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS, data_type_of, is_element_type
+from xrelay.interpreters import arrays
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.constants import known_array
+from xrelay.interpreters.numerics import convert
 
 OPSET = 21
 """
@@ -102,7 +98,7 @@ def element_dtype(type_: Attribute, what: str) -> DType:
     """The NumPy type of an element type; `what` names it in the refusal of others."""
     if not is_element_type(type_):
         raise NotExpressible(f"{what} is {type_}, which ONNX does not have")
-    return numpy_type(type_)
+    return arrays.dtype_of(type_)
 
 
 def leaves(exported: Exported) -> list[Tensor]:
@@ -207,7 +203,7 @@ class OutputGraph:
     def known(self, tensor: Tensor) -> Array | None:
         """The elements of a constant."""
         constant = self._constants.get(tensor.name)
-        return array_of(constant) if isinstance(constant, ConstantOp) else constant
+        return known_array(constant.result) if isinstance(constant, ConstantOp) else constant
 
     # Constants
 
@@ -215,7 +211,7 @@ class OutputGraph:
         """The tensor of a constant. Its bytes are not copied before they are needed."""
         dtype = dtype_of(op.result.type, "the constant")
         if op.result.type.get_shape() == ():
-            array = array_of(op)
+            array = known_array(op.result)
             if array is not None:
                 return self.constant(array)
         name = self.unique(label_of(op) or "constant")
@@ -237,7 +233,7 @@ class OutputGraph:
 
     def scalar(self, number: float | bool, dtype: DType) -> Tensor:
         """A number as a tensor of rank 0."""
-        return self.constant(as_type(number, dtype))
+        return self.constant(convert(np.asarray(number), dtype))
 
     def integers(self, numbers: Sequence[int]) -> Tensor:
         """Numbers as a tensor of rank 1, of i64."""
@@ -298,7 +294,7 @@ class OutputGraph:
             return tensor
         known = self.known(tensor)
         if known is not None and known.size <= INLINE_ELEMENTS and known.dtype.kind in "iub":
-            return self.constant(as_type(known, dtype))
+            return self.constant(convert(known, dtype))
         return self.node("Cast", tensor, dtype=dtype, to=data_type_of(dtype))
 
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:

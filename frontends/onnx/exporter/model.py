@@ -16,17 +16,14 @@ import numpy as np
 from onnx import GraphProto, ModelProto, OperatorSetIdProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
-    DictionaryAttr,
     ModuleOp,
-    StringAttr,
     TupleType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.core.values import ONNX_NAME
-from xrelay.dialects.shapes import is_tensor_type, types_within
+from xrelay.analysis.facts.ports import Port, entry_function, ports
 from xrelay.frontends.onnx.errors import NotExpressible, OnnxExportError
 from xrelay.frontends.onnx.exporter.emitters import EMITTERS
 from xrelay.frontends.onnx.exporter.graph import (
@@ -39,7 +36,8 @@ from xrelay.frontends.onnx.exporter.graph import (
     label_of,
     leaves,
 )
-from xrelay.frontends.onnx.tensors import Array, data_type_of
+from xrelay.frontends.onnx.tensors import data_type_of
+from xrelay.interpreters.arrays import Array
 
 MAX_MODEL_BYTES = 2**31 - 2**20
 """What the weights of a model may take inside of it: protobuf's limit, and room for the graph."""
@@ -73,8 +71,8 @@ def export_model(
     program: FuncOp | ModuleOp, name: str, *, external: ExternalWeights | None = None
 ) -> ModelProto:
     """
-    The ONNX model, of operator set 21, that computes a function; of a module, its function `@main`
-    or the only one that is public.
+    The ONNX model, of operator set 21, that computes a function; of a module, its entry
+    function.
 
     The function's parameters are the inputs and its results the outputs, with the names that an
     import has left at them, else those in the program, else `input0`, `output0`, …; a tuple becomes
@@ -95,8 +93,9 @@ def export_model(
     if not isinstance(cast(object, external), ExternalWeights | None):
         raise OnnxExportError(f"external is {shown(external)}, expected ExternalWeights")
     try:
-        return _export(_entry(program), name, external)
-    except OnnxExportError as error:
+        entry = program if isinstance(program, FuncOp) else entry_function(program)
+        return _export(entry, name, external)
+    except DiagnosticException as error:
         raise OnnxExportError(f"cannot export '{name}' to ONNX: {error}") from None
 
 
@@ -116,44 +115,26 @@ def reason_not_exported(op: Operation) -> str | None:
     return reason if refused is op else f"its body has {refused.name}: {reason}"
 
 
-def _entry(program: FuncOp | ModuleOp) -> FuncOp:
-    """The function that a module stands for."""
-    if isinstance(program, FuncOp):
-        return program
-    functions = [op for op in program.ops if isinstance(op, FuncOp)]
-    public = [
-        op for op in functions if op.sym_visibility is None or op.sym_visibility.data == "public"
-    ]
-    for function in public:
-        if function.sym_name.data == "main" or len(public) == 1:
-            return function
-    raise OnnxExportError(
-        f"the module has {len(public)} public functions, expected one, or one named @main"
-    )
-
-
 def _export(function: FuncOp, name: str, external: ExternalWeights | None) -> ModelProto:
-    block = function.body.blocks.first
-    if block is None or not isinstance(block.last_op, ReturnOp):
+    if function.is_declaration:
         raise OnnxExportError(f"function @{function.sym_name.data} has no body")
+    block = function.body.blocks[0]
+    if len(function.body.blocks) > 1 or not isinstance(block.last_op, ReturnOp):
+        raise OnnxExportError(
+            f"function @{function.sym_name.data} is not one block that ends in func.return"
+        )
     graph = OutputGraph(EMITTERS)
-    result_types = [value.type for value in block.last_op.operands]
-    inputs = _ports(function.arg_attrs, [arg.type for arg in block.args], "input", _hints(function))
-    outputs = _ports(function.res_attrs, result_types, "output", [None] * len(result_types))
+    inputs, outputs = ports(function)
     model = GraphProto(name=name)
-    for side, what in ((inputs, "inputs"), (outputs, "outputs")):
-        names = [port for port, _ in side]
-        for port in names:
-            graph.reserve(port)
-        if len(set(names)) != len(names):
-            raise OnnxExportError(f"two {what} have the same name: {', '.join(names)}")
+    for port in (*inputs, *outputs):
+        graph.reserve(port.name)
     try:
-        model.input.extend(_value_info(*port) for port in inputs)
-        model.output.extend(_value_info(*port) for port in outputs)
+        model.input.extend(map(_value_info, inputs))
+        model.output.extend(map(_value_info, outputs))
     except NotExpressible as error:
         raise OnnxExportError(str(error)) from None
 
-    tensors = iter([Tensor(port, dtype_of(type_, port)) for port, type_ in inputs])
+    tensors = iter([Tensor(port.name, dtype_of(port.type, port.name)) for port in inputs])
     results = graph.inline(block, [_argument(arg.type, tensors) for arg in block.args])
     if graph.problems:
         count = len(graph.problems)
@@ -162,8 +143,9 @@ def _export(function: FuncOp, name: str, external: ExternalWeights | None) -> Mo
             f"{count} operation{'s' if count > 1 else ''} cannot be expressed:{lines}"
         )
     found = [leaf for result in results for leaf in leaves(result)]
-    _name_outputs(graph, [port for port, _ in outputs], found, {port for port, _ in inputs})
-    ends = [Tensor(port, tensor.dtype) for (port, _), tensor in zip(outputs, found, strict=True)]
+    names = [port.name for port in outputs]
+    _name_outputs(graph, names, found, {port.name for port in inputs})
+    ends = [Tensor(end, tensor.dtype) for end, tensor in zip(names, found, strict=True)]
     model.node.extend(graph.needed_nodes(ends))
     _add_initializers(model, graph, external)
     return ModelProto(
@@ -179,28 +161,6 @@ def _what(op: Operation) -> str:
     return f"{op.name} '{label}'" if label else op.name
 
 
-def _hints(function: FuncOp) -> list[str | None]:
-    return [arg.name_hint for arg in function.args]
-
-
-def _ports(
-    attributes: ArrayAttr[DictionaryAttr] | None,
-    types: Sequence[Attribute],
-    default: str,
-    hints: Sequence[str | None],
-) -> list[tuple[str, Attribute]]:
-    """The names and types of inputs or outputs, tuples flattened."""
-    ports: list[tuple[str, Attribute]] = []
-    for i, (type_, hint) in enumerate(zip(types, hints, strict=True)):
-        stated = attributes.data[i].data.get(ONNX_NAME) if attributes is not None else None
-        name = stated.data if isinstance(stated, StringAttr) else hint or f"{default}{i}"
-        if isinstance(type_, TupleType):
-            ports.extend((f"{name}.{j}", leaf) for j, leaf in enumerate(types_within(type_)))
-        else:
-            ports.append((name, type_))
-    return ports
-
-
 def _argument(type_: Attribute, tensors: Iterator[Tensor]) -> Exported:
     """A parameter made of the next tensors."""
     if isinstance(type_, TupleType):
@@ -208,20 +168,21 @@ def _argument(type_: Attribute, tensors: Iterator[Tensor]) -> Exported:
     return next(tensors)
 
 
-def _value_info(name: str, type_: Attribute) -> ValueInfoProto:
+def _value_info(port: Port) -> ValueInfoProto:
     """The description of an input or output; unknown dimensions are left open."""
-    value = ValueInfoProto(name=name)
+    value = ValueInfoProto(name=port.name)
     tensor = value.type.tensor_type
-    tensor.elem_type = data_type_of(dtype_of(type_, f"'{name}'"))
+    tensor.elem_type = data_type_of(dtype_of(port.type, f"'{port.name}'"))
     tensor.shape.SetInParent()
-    assert is_tensor_type(type_)
-    for dim in type_.get_shape():
+    for dim in port.type.get_shape():
         if dim == DYNAMIC_INDEX:
             tensor.shape.dim.add()
         elif dim < 1 << 63:
             tensor.shape.dim.add(dim_value=dim)
         else:
-            raise OnnxExportError(f"'{name}' is {type_}, ONNX has no dimensions of 2**63 or more")
+            raise OnnxExportError(
+                f"'{port.name}' is {port.type}, ONNX has no dimensions of 2**63 or more"
+            )
     return value
 
 

@@ -9,7 +9,8 @@ from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.node import Body, Converter, Node
-from xrelay.frontends.onnx.tensors import data_type_of, numpy_type
+from xrelay.frontends.onnx.tensors import data_type_of
+from xrelay.interpreters.arrays import dtype_of
 
 
 class _Schema(Protocol):
@@ -77,7 +78,7 @@ def _types(node: Node) -> list[bytes]:
         type_ = TypeProto()
         value = node.optional(index)
         if value is not None:
-            type_.tensor_type.elem_type = data_type_of(numpy_type(node.element_type(value)))
+            type_.tensor_type.elem_type = data_type_of(dtype_of(node.element_type(value)))
             type_.tensor_type.shape.SetInParent()
             for length in node.shape_of(value):
                 type_.tensor_type.shape.dim.add().dim_value = length

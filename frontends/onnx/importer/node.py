@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
@@ -12,22 +12,18 @@ from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import stored_bytes
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, stored_bytes
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
-from xrelay.frontends.onnx.folding import fold
+from xrelay.frontends.onnx.importer.folding import fold
 from xrelay.frontends.onnx.importer.names import identifier
-from xrelay.frontends.onnx.tensors import (
-    Array,
-    ElementType,
-    as_type,
-    constant_of,
-    is_element_type,
-    numpy_type,
-    tensor_array,
-)
+from xrelay.frontends.onnx.tensors import ElementType, is_element_type, tensor_array
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.constants import constant_op, known_array
+from xrelay.interpreters.numerics import convert
+from xrelay.interpreters.relay import relay_interpreter
 
 Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue | None]]
 """
@@ -77,35 +73,37 @@ def holds(number: float, dtype: np.dtype[Any]) -> bool:
 
 
 class Builder:
-    """Creates operations that are in no block yet, and knows which values are constants."""
+    """Creates operations that are in no block yet, and constants instead of arithmetic on these."""
 
     def __init__(self, limits: Limits):
         self.limits = limits
         self.created: list[Operation] = []
         self._constant_bytes = 0
-        self._known: dict[SSAValue, Array] = {}
-
-    def known(self, value: SSAValue) -> Array | None:
-        """The elements of `value`, when it is a constant."""
-        return self._known.get(value)
+        self._interpreter = relay_interpreter()
 
     def constant(self, array: Array, name: str) -> SSAValue:
         """A new constant."""
-        op = constant_of(array)
+        op = constant_op(array)
         self._constant_bytes += stored_bytes(op.value)
         excess = self.limits.bytes_excess(self._constant_bytes)
         if excess is not None:
             raise OnnxImportError(f"with '{name}' the constants have {excess}")
-        self._known[op.result] = array
         return self._created(op, name)
 
     def emit(self, op: RelayOp, name: str) -> SSAValue:
         """The result of `op`, or a constant when `op` is arithmetic on constant shapes."""
-        folded = fold(op, self.known)
-        if folded is not None:
+        if isinstance(op, TupleGetItemOp) and isinstance(op.tuple_value.owner, TupleOp):
+            value = op.tuple_value.owner.fields[op.index.value.data]
             op.drop_all_references()
-            return self.constant(folded, name)
-        return self._created(op, name)
+            return value
+        folded = fold(op, self._interpreter)
+        if folded is None:
+            return self._created(op, name)
+        op.drop_all_references()
+        if isinstance(folded, tuple):
+            fields = [self.constant(field, name) for field in cast(tuple[Array, ...], folded)]
+            return self._created(TupleOp(fields), name)
+        return self.constant(folded, name)
 
     def _created(self, op: RelayOp, name: str) -> SSAValue:
         type_ = op.results[0].type
@@ -304,7 +302,7 @@ class Node:
 
     def known_value(self, value: SSAValue) -> Array | None:
         """The elements of a value, when it is a constant."""
-        return self._builder.known(value)
+        return known_array(value)
 
     def known(self, index: int, what: str) -> Array:
         """The elements of an input that must be a constant."""
@@ -325,7 +323,7 @@ class Node:
 
     def known_scalar(self, index: int) -> float | None:
         """The number in an input of one element, when it is a constant."""
-        array = self._builder.known(self.input(index))
+        array = self.known_value(self.input(index))
         return None if array is None or array.size != 1 else float(array.reshape(-1)[0])
 
     def input_as_scalar(self, index: int) -> SSAValue:
@@ -377,7 +375,7 @@ class Node:
         dtype = self.element_dtype(like)
         if dtype.kind in "iub" and not holds(number, dtype):
             raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
-        return self.constant(as_type(number, dtype))
+        return self.constant(convert(np.asarray(number), dtype))
 
     def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
         """A constant of zeros with the dtype of another value; only one element is stored."""
@@ -385,4 +383,4 @@ class Node:
 
     def element_dtype(self, value: SSAValue) -> np.dtype[Any]:
         """The NumPy dtype of a value."""
-        return numpy_type(self.element_type(value))
+        return dtype_of(self.element_type(value))

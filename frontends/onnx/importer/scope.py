@@ -30,6 +30,7 @@ from xrelay.frontends.onnx.importer.functions import (
 from xrelay.frontends.onnx.importer.node import Body, Builder, Converter, Node
 from xrelay.frontends.onnx.importer.refusals import REFUSED
 from xrelay.frontends.onnx.tensors import tensor_array
+from xrelay.interpreters.constants import known_array
 
 MAX_DEPTH = 32
 """How deep bodies may lie in each other: functions that call themselves end here."""
@@ -126,7 +127,7 @@ class Scope:
         graphs = {attribute.name: attribute.g for attribute in graph_attributes(node)}
         if node.op_type == "If" and node.input:
             condition = self.values.get(node.input[0])
-            known = None if condition is None else self.shared.builder.known(condition)
+            known = None if condition is None else known_array(condition)
             if known is not None and known.size == 1:
                 graphs.pop("else_branch" if known.item() else "then_branch", None)
         for graph in graphs.values():

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp, YieldOp
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.nn.norm import SoftmaxOp
@@ -38,7 +39,7 @@ from xrelay.dialects.tensor.unary import UNARY_OPS
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.elements import Element
-from xrelay.lowering.emit.evaluate import element_of, inline_number, shape_of
+from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Site
@@ -190,7 +191,7 @@ def parts_of(op: Operation) -> Attention | str:
 def _is_on_demand(op: Operation) -> bool:
     """Whether elements are computed, or found, when they are asked for."""
     if isinstance(op, ConstantOp):
-        return inline_number(op) is not None
+        return number_of(op.result) is not None
     return isinstance(op, TupleOp) or pattern_kind(op) <= OpPatternKind.INJECTIVE
 
 

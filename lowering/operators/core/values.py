@@ -4,6 +4,7 @@ from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.annotation import ANNOTATION_OPS
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import field_of_leaf, field_places, leaf_count
@@ -14,7 +15,6 @@ from xrelay.lowering.emit.evaluate import (
     Rule,
     RuleFunction,
     element_of,
-    inline_number,
 )
 from xrelay.lowering.emit.position import Position
 
@@ -58,7 +58,7 @@ def _pass_on(ev: Evaluator, op: Operation, number: int, position: Position) -> R
 def _constant(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     yield from ()
     assert isinstance(op, ConstantOp)
-    number = inline_number(op)
+    number = number_of(op.result)
     if number is None:
         raise DiagnosticException(f"{op.result.type} constant in a kernel is not in memory")
     return ev.b.constant(element_of(op.result).compute, number, position.lanes)

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from xdsl.dialects import arith, llvm, math
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.tensor import binary
 from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, wide
-from xrelay.lowering.emit.evaluate import Evaluator, Rule, RuleFunction, element_of, inline_number
+from xrelay.lowering.emit.evaluate import Evaluator, Rule, RuleFunction, element_of
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply, subtract
@@ -180,7 +181,7 @@ def _power_rule(ev: Evaluator, op: Operation, leaf: int, position: Position) -> 
     is_parameter = (exponent, 0) in ev.buffers
     number = None
     if isinstance(owner, ConstantOp) and not is_parameter:
-        number = inline_number(owner)
+        number = number_of(exponent)
     if number is None or not kind.is_float:
         return (yield from _rule(ev, op, leaf, position))
     b, computed = ev.b, wide(kind)

@@ -41,7 +41,7 @@ func.func @main(%c: i1, %x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %x : tensor<2xf32>
 }
 
-// CHECK: i1 is not a tensor type
+// CHECK: 'c' is i1, which is no tensor
 
 // -----
 
@@ -79,4 +79,4 @@ func.func @second(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %x : tensor<2xf32>
 }
 
-// CHECK: no function 'main' to lower; the module has first, second
+// CHECK: no function 'main'; the module has first, second

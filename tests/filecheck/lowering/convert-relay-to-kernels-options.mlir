@@ -20,4 +20,4 @@ func.func @second(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // TARGET: unknown target 'z80', known targets are native, x86-64, x86-64-v3, x86-64-v4
 
-// FUNCTION: no function 'third' to lower; the module has first, second
+// FUNCTION: no function 'third'; the module has first, second

@@ -44,7 +44,7 @@ from xrelay.contract import TOLERANCES, ContractBroken, check, contract_cases, d
 from xrelay.coverage import coverage
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.unary import ExpOp, ReluOp
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op
 from xrelay.partitioned import find_backends, partition
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.partitioned import PartitionedModel

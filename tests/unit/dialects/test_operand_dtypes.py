@@ -34,7 +34,7 @@ from xrelay.dialects.tensor import (
 )
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op
 from xrelay.transforms.fold_constant import FoldConstantPass
 
 Build = Callable[..., Operation]

@@ -22,7 +22,8 @@ from xrelay.dialects.pool import adaptive as adaptive_pool
 from xrelay.dialects.tensor import creation, indexing, like, reorder, sort, transform
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.dialects.tensor import reshape as reshapes
-from xrelay.interpreters.arrays import Array, constant_op
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.constants import constant_op
 
 Random: TypeAlias = np.random.Generator
 Case: TypeAlias = tuple[Callable[..., Operation], Sequence[Array], Any]

@@ -50,14 +50,8 @@ from xrelay.dialects.pool import pool
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.tensor import binary, creation, indexing, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
-from xrelay.interpreters.arrays import (
-    Array,
-    constant_array,
-    constant_op,
-    dtype_of,
-    element_type_of,
-    type_of,
-)
+from xrelay.interpreters.arrays import Array, dtype_of, element_type_of, type_of
+from xrelay.interpreters.constants import constant_array, constant_op
 from xrelay.interpreters.relay import interpret
 
 

@@ -29,16 +29,17 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, context, kernel_options, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import ConstantOp, RefCreateOp, RefReadOp, RefWriteOp
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.target import TARGETS
-from xrelay.lowering.program.program import entry_function, lower_function
+from xrelay.lowering.program.program import lower_function
 from xrelay.lowering.program.registry import INTERPRETER_ONLY
 from xrelay.options import CompileOptions
 from xrelay.runtime.llvm import portable_text

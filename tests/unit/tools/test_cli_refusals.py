@@ -235,7 +235,7 @@ def test_bad_program(cmd: Command, inside: Path, kind: str, files: Snapshot) -> 
 
 def test_program_without_a_function(cmd: Command, inside: Path) -> None:
     (inside / "bad.mlir").write_text("builtin.module {}")
-    cmd("run", "bad.mlir").refused("no function 'main' to lower; the module has none", code=FAILED)
+    cmd("run", "bad.mlir").refused("no function 'main'; the module has none", code=FAILED)
 
 
 def test_program_that_is_no_text(cmd: Command, inside: Path) -> None:

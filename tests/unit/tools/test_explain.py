@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from xdsl.ir import Operation
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import kernel_options, read_model, relay_passes, run_passes
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.lowering.program.program import Program, entry_function, lower_function
+from xrelay.lowering.program.program import Program, lower_function
 from xrelay.options import CompileOptions
 from xrelay.tools.explain_memory import Usage, kind, picture
 from xrelay.tools.explain_strategies import kernel_uses, why_not

@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 from xrelay.compiler import read_mlir
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.tensor.unary import ReluOp
-from xrelay.interpreters.arrays import constant_array, constant_op
+from xrelay.interpreters.constants import constant_array, constant_op
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.opt import XRelayOptMain
 from xrelay.transforms.cpu_pipeline import cpu_pipeline

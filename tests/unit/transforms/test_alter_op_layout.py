@@ -23,7 +23,8 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor import binary, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.dialects.tensor.layout import LayoutTransformOp
-from xrelay.interpreters.arrays import Array, constant_op, type_of
+from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 

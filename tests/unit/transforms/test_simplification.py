@@ -22,7 +22,8 @@ from xrelay.dialects.tensor.binary import (
 )
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp
 from xrelay.dialects.tensor.unary import ExpOp
-from xrelay.interpreters.arrays import BFLOAT16, constant_op, type_of
+from xrelay.interpreters.arrays import BFLOAT16, type_of
+from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.numerics import highest, is_float, lowest
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.fold_constant import FoldConstantPass

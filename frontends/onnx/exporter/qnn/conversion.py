@@ -27,7 +27,7 @@ from xrelay.frontends.onnx.exporter.graph import (
 )
 from xrelay.frontends.onnx.exporter.tensor.binary import divided_by
 from xrelay.frontends.onnx.exporter.tensor.unary import truncated
-from xrelay.frontends.onnx.tensors import Array
+from xrelay.interpreters.arrays import Array
 
 
 def _constant(graph: OutputGraph, value: SSAValue, what: str) -> Array:

@@ -22,7 +22,7 @@ from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_size, require_table
-from xrelay.frontends.onnx.tensors import Array
+from xrelay.interpreters.arrays import Array
 
 MAX_WEIGHTS = 2**24
 """Resizing by a matrix of more elements is refused."""

@@ -13,7 +13,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.conv.windows import Window
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
-from xrelay.frontends.onnx.tensors import Array
+from xrelay.interpreters.arrays import Array
 
 _METHODS = {"linear": "bilinear", "cubic": "bicubic"}
 """Names of operator set 20, and what they were before."""

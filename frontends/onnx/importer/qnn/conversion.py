@@ -24,7 +24,8 @@ from xrelay.dialects.tensor.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.tensors import ElementType, element_type_of, numpy_type
+from xrelay.frontends.onnx.tensors import ElementType, element_type_of
+from xrelay.interpreters.arrays import dtype_of
 
 
 def quantize(node: Node) -> SSAValue:
@@ -52,7 +53,7 @@ def quantize(node: Node) -> SSAValue:
     )
     rounded = node.emit(RoundOp(node.emit(DivideOp(data, scale))))
     moved = node.emit(AddOp(rounded, cast(node, zero_point, f32)))
-    limits = np.iinfo(numpy_type(dtype))
+    limits = np.iinfo(dtype_of(dtype))
     return node.emit(CastOp(node.emit(ClipOp(moved, limits.min, limits.max)), dtype))
 
 

@@ -37,7 +37,9 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.unary import converted
-from xrelay.frontends.onnx.tensors import ElementType, as_type, numpy_type
+from xrelay.frontends.onnx.tensors import ElementType
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.numerics import convert
 
 Binary = Callable[[SSAValue, SSAValue], RelayOp]
 
@@ -133,11 +135,11 @@ def _power(node: Node, base: SSAValue, exponent: SSAValue) -> SSAValue:
 
 def _converts_exactly(node: Node, exponent: SSAValue, dtype: ElementType) -> bool:
     """Whether the exponents are numbers of a floating-point type: by their type, or as they are known."""
-    source, target = numpy_type(node.element_type(exponent)), numpy_type(dtype)
+    source, target = dtype_of(node.element_type(exponent)), dtype_of(dtype)
     if np.can_cast(source, target):
         return True
     known = node.known_value(exponent)
-    return known is not None and np.array_equal(as_type(known, target), known)
+    return known is not None and np.array_equal(convert(known, target), known)
 
 
 def modulo(node: Node) -> SSAValue:

@@ -22,7 +22,8 @@ from xrelay.frontends.onnx.importer.node import (
     require_table,
 )
 from xrelay.frontends.onnx.importer.tensor.indexing import from_start
-from xrelay.frontends.onnx.tensors import Array, element_type_of, numpy_type
+from xrelay.frontends.onnx.tensors import Array, element_type_of
+from xrelay.interpreters.arrays import dtype_of
 
 
 def one_hot(node: Node) -> SSAValue:
@@ -61,7 +62,7 @@ def eye_like(node: Node) -> SSAValue:
     dtype = node.element_dtype(data)
     if node.has_attribute("dtype"):
         code = node.integer("dtype", TensorProto.FLOAT)
-        dtype = numpy_type(element_type_of(code, "attribute 'dtype'"))
+        dtype = dtype_of(element_type_of(code, "attribute 'dtype'"))
     if len(shape) != 2:
         raise OnnxImportError(f"its input has the shape {list(shape)}, expected a matrix")
     require_table(shape, "the result", dtype.itemsize)

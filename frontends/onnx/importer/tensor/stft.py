@@ -16,7 +16,8 @@ from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, Tran
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
-from xrelay.frontends.onnx.tensors import element_type_of, numpy_type
+from xrelay.frontends.onnx.tensors import element_type_of
+from xrelay.interpreters.arrays import dtype_of
 
 MAX_FACTORS = 2**22
 """Transforms by a matrix of more elements are refused."""
@@ -151,7 +152,7 @@ def window(weights: Sequence[float]) -> Converter:
     def convert(node: Node) -> SSAValue:
         periodic = node.flag("periodic", default=True)
         code = node.integer("output_datatype", TensorProto.FLOAT)
-        dtype = numpy_type(element_type_of(code, "attribute 'output_datatype'"))
+        dtype = dtype_of(element_type_of(code, "attribute 'output_datatype'"))
         sizes = node.known_lengths(0, "size")
         if len(sizes) != 1:
             raise OnnxImportError(f"input 0 ('size') is {sizes}, expected one number")
@@ -167,7 +168,7 @@ def window(weights: Sequence[float]) -> Converter:
 def mel_weights(node: Node) -> SSAValue:
     """MelWeightMatrix: triangles over the bins of a spectrum, evenly spaced on the mel scale."""
     code = node.integer("output_datatype", TensorProto.FLOAT)
-    dtype = numpy_type(element_type_of(code, "attribute 'output_datatype'"))
+    dtype = dtype_of(element_type_of(code, "attribute 'output_datatype'"))
     names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
     arrays = [node.known(index, name) for index, name in enumerate(names)]
     if any(array.size != 1 for array in arrays):

@@ -21,7 +21,7 @@ from xrelay.compiler import context
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.unary import AbsOp, ReluOp, TanhOp
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass

@@ -21,7 +21,8 @@ from xrelay.dialects.dyn import select as dyn_select
 from xrelay.dialects.dyn import tensor as dyn
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.shapes import boolean
-from xrelay.interpreters.arrays import Array, constant_op, type_of
+from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.constants import constant_op
 
 X = sample(1, (2, 3, 4), F32, edges=False)
 ROW = np.array([4.0, 1.0, 3.0], F32)

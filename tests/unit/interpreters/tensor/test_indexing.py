@@ -28,7 +28,8 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.tensor import creation, indexing, like, reorder, reshape
-from xrelay.interpreters.arrays import Array, constant_op, element_type_of
+from xrelay.interpreters.arrays import Array, element_type_of
+from xrelay.interpreters.constants import constant_op
 
 I64 = np.dtype(np.int64)
 NUMBERS = [dtype for dtype in INTEGERS if dtype != BOOL]

@@ -1,0 +1,120 @@
+"""The entry function of a program and its ports: what it takes and returns, seen from outside."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import DiagnosticException
+
+from xrelay.analysis.facts.walking import walk
+from xrelay.dialects.core.values import ONNX_NAME, RefType
+from xrelay.dialects.shapes import is_tensor_type, types_within
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of a program."""
+
+    name: str
+    type: TensorType[Attribute]
+
+
+def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
+    """
+    The function called `name`; by default `main`, else the only one with a body that no other calls,
+    of several the only public one.
+
+    Raises DiagnosticException when there is none.
+    """
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
+    named = [op for op in functions if op.sym_name.data == (name or "main")]
+    if named:
+        return named[0]
+    if name is None:
+        called = {
+            op.callee.root_reference.data
+            for caller in functions
+            for op in walk(caller)
+            if isinstance(op, func.CallOp) and op.callee.root_reference != caller.sym_name
+        }
+        roots = [function for function in functions if function.sym_name.data not in called]
+        for candidates in (roots, list(filter(is_public, roots))):
+            if len(candidates) == 1:
+                return candidates[0]
+    known = ", ".join(op.sym_name.data for op in functions) or "none"
+    raise DiagnosticException(f"no function '{name or 'main'}'; the module has {known}")
+
+
+def is_public(function: func.FuncOp) -> bool:
+    """Whether other modules may call a function."""
+    return function.sym_visibility is None or function.sym_visibility.data == "public"
+
+
+def ports(function: func.FuncOp) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """
+    The inputs and outputs of a function of one block, which may have unknown dimensions. Of a tuple
+    each tensor is one, `name.0`, `name.1`, ….
+
+    Raises DiagnosticException for what is no tensor, and for two of one name.
+    """
+    block = function.body.block
+    terminator = block.last_op
+    assert isinstance(terminator, func.ReturnOp)
+    hints = [arg.name_hint or f"input{i}" for i, arg in enumerate(block.args)]
+    inputs = _ports("inputs", block.arg_types, function.arg_attrs, hints)
+    types = [value.type for value in terminator.operands]
+    hints = [f"output{i}" for i in range(len(types))]
+    return inputs, _ports("outputs", types, function.res_attrs, hints)
+
+
+def _ports(
+    what: str,
+    types: Sequence[Attribute],
+    attributes: ArrayAttr[DictionaryAttr] | None,
+    hints: Sequence[str],
+) -> tuple[Port, ...]:
+    given = (
+        attributes.data if attributes else ()
+    )  # As many as the text states, which may be others.
+    names = _names([_stated_name(given, i) for i in range(len(types))], hints)
+    found = tuple(
+        port for name, type_ in zip(names, types, strict=True) for port in _leaves(name, type_)
+    )
+    listed = [port.name for port in found]
+    if len(set(listed)) != len(listed):
+        raise DiagnosticException(f"two {what} have the same name: {', '.join(listed)}")
+    return found
+
+
+def _stated_name(attributes: Sequence[DictionaryAttr], i: int) -> str | None:
+    name = attributes[i].data.get(ONNX_NAME) if i < len(attributes) else None
+    return name.data if isinstance(name, StringAttr) else None
+
+
+def _names(stated: Sequence[str | None], hints: Sequence[str]) -> list[str]:
+    """
+    The names that attributes state, else those of the values in the text, of which several may be
+    the same: xDSL reads `%x_1` as another `%x`. These get a number.
+    """
+    taken = {name for name in stated if name is not None}
+    names: list[str] = []
+    for name, hint in zip(stated, hints, strict=True):
+        found, number = hint, 0
+        while name is None and found in taken:
+            number += 1
+            found = f"{hint}_{number}"
+        taken.add(found if name is None else name)
+        names.append(found if name is None else name)
+    return names
+
+
+def _leaves(name: str, type_: Attribute) -> Iterator[Port]:
+    """The tensors in a type."""
+    if isinstance(type_, RefType):
+        raise DiagnosticException(f"'{name}' is a reference, which cannot leave the program")
+    for i, leaf in enumerate(types_within(type_)):
+        if not is_tensor_type(leaf):
+            raise DiagnosticException(f"'{name}' is {type_}, which is no tensor")
+        yield Port(name if leaf is type_ else f"{name}.{i}", leaf)

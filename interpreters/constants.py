@@ -1,0 +1,111 @@
+"""
+The one codec of constants: arrays, the attributes that hold them, and back.
+
+Arrays with equal bits become equal attributes, however they lie in memory: one element where all are
+the same, all of them in a dense attribute where they are few, else a blob over the memory of the array.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import InterpretationError
+
+from xrelay.dialects.core.dense import repeats, stored_once
+from xrelay.dialects.core.device import OnDeviceOp
+from xrelay.dialects.core.values import (
+    INLINE_ELEMENTS,
+    Blob,
+    BlobAttr,
+    ConstantOp,
+    TupleOp,
+    stored_content,
+)
+from xrelay.interpreters.arrays import Array, dtype_of, held_elements, type_of
+
+
+def constant_attribute(array: Array) -> Attribute:
+    """
+    The attribute of a constant that holds `array`. A blob shares its memory unless `array` has to be
+    copied into row-major order; do not write to `array` afterwards.
+
+    Raises InterpretationError as `element_type_of`.
+    """
+    type_ = type_of(array)
+    held = held_elements(array)
+    array = held if held.size == 1 else array
+    packed = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+    content = packed.reshape(-1).view(np.uint8).data
+    if repeats(content, packed.itemsize):
+        content = content[: packed.itemsize]
+    elif packed.size > INLINE_ELEMENTS:
+        return BlobAttr(Blob(content))
+    return stored_once(DenseIntOrFPElementsAttr(type_, BytesAttr(bytes(content))))
+
+
+def constant_op(array: Array) -> ConstantOp:
+    """A constant that holds `array`, as `constant_attribute` has it."""
+    return ConstantOp(constant_attribute(array), type_of(array))
+
+
+def attribute_array(value: Attribute, type_: TensorType[Attribute]) -> Array | None:
+    """
+    The elements of a constant's attribute: a read-only view of its bytes, copied for bools only. None
+    when the text that names the bytes came without them.
+    """
+    content = stored_content(value)
+    if content is None:
+        return None
+    dtype, shape = dtype_of(type_.element_type), type_.get_shape()
+    held = () if len(content) == dtype.itemsize else shape
+    if dtype == np.bool_:
+        # A dense attribute writes true as 0xff, which is no NumPy bool.
+        array = np.asarray(np.ndarray(held, np.uint8, content) != 0)
+    else:
+        array = np.ndarray(held, dtype, content)
+    return np.broadcast_to(array, shape)
+
+
+def constant_array(op: ConstantOp) -> Array:
+    """
+    The elements of a constant, as `attribute_array` has them.
+
+    Raises InterpretationError when the text named the bytes and they were not supplied.
+    """
+    array = attribute_array(op.value, op.result.type)
+    if array is None:
+        assert isinstance(op.value, BlobAttr)
+        raise InterpretationError(
+            f'the bytes of constant "{op.value.data.key}" ({op.result.type}) are missing: they were not '
+            "supplied with the text that names them"
+        )
+    return array
+
+
+def known_array(value: SSAValue) -> Array | None:
+    """The elements of a constant, None for other values and for bytes that were not supplied."""
+    op = value.owner
+    return attribute_array(op.value, op.result.type) if isinstance(op, ConstantOp) else None
+
+
+def constant_value(value: SSAValue) -> Any:
+    """
+    What a constant, or a tuple of constants, is to the interpreter, wherever it lives; None for other
+    values.
+    """
+    op = value.owner
+    while isinstance(op, OnDeviceOp):
+        op = op.body.owner
+    if isinstance(op, TupleOp):
+        fields = [constant_value(field) for field in op.fields]
+        return None if any(field is None for field in fields) else tuple(fields)
+    return known_array(op.results[0]) if isinstance(op, ConstantOp) else None
+
+
+def constant_ops(value: Any) -> list[Operation]:
+    """The operations that make a value; the last one has it as its result."""
+    if isinstance(value, np.ndarray):
+        return [constant_op(cast(Array, value))]
+    parts = [constant_ops(field) for field in cast(tuple[Any, ...], value)]
+    return [*(op for part in parts for op in part), TupleOp([part[-1] for part in parts])]
