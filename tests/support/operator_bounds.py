@@ -94,10 +94,9 @@ class Subject:
             next(arguments) if isinstance(value, str) else constant(block, value)
             for value in operands.values()
         ]
-        op = op_type.__new__(op_type)
         stated = {name: value for name, value in properties.items() if value is not None}
         attributes = {name: attribute_of(value) for name, value in stated.items()}
-        RelayOp.__init__(op, values, attributes)
+        op = op_type.of(values, attributes)
         block.add_op(op)
         return op
 
