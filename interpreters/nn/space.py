@@ -3,17 +3,12 @@
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.nn import space as rearrange
 from xrelay.dialects.tensor.layout import IMAGE, Layout
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import rounded
 from xrelay.interpreters.tensor.layout import change_layout
 
@@ -30,22 +25,18 @@ def _as_stated(op: rearrange.SubPixelOp, result: Array) -> Array:
 class RearrangeFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.space`."""
 
-    @impl(rearrange.MirrorPadOp)
-    def run_mirror_pad(
-        self, interpreter: Interpreter, op: rearrange.MirrorPadOp, args: PythonValues
-    ) -> PythonValues:
-        result: Array = args[0]
+    @meaning
+    def run_mirror_pad(self, op: rearrange.MirrorPadOp, data: Array) -> Array:
+        result: Array = data
         mode = "reflect" if op.border else "symmetric"
         for axis, pair in enumerate(op.widths):
             if any(pair):
                 length: int = result.shape[axis]
                 result = result.take(np.pad(np.arange(length), pair, mode), axis)
-        return (result,)
+        return result
 
-    @impl(rearrange.DepthToSpaceOp)
-    def run_depth_to_space(
-        self, interpreter: Interpreter, op: rearrange.DepthToSpaceOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_depth_to_space(self, op: rearrange.DepthToSpaceOp, *args: Array) -> Array:
         data, size = _images(op, args[0]), op.block
         batch, channels, height, width = data.shape
         rest = channels // size**2
@@ -56,23 +47,19 @@ class RearrangeFunctions(InterpreterFunctions):
         else:
             split = data.reshape(batch, rest, size, size, height, width)
             pixels = split.transpose(0, 1, 4, 2, 5, 3)
-        return (_as_stated(op, pixels.reshape(batch, rest, height * size, width * size)),)
+        return _as_stated(op, pixels.reshape(batch, rest, height * size, width * size))
 
-    @impl(rearrange.SpaceToDepthOp)
-    def run_space_to_depth(
-        self, interpreter: Interpreter, op: rearrange.SpaceToDepthOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_space_to_depth(self, op: rearrange.SpaceToDepthOp, *args: Array) -> Array:
         data, size = _images(op, args[0]), op.block
         batch, channels, height, width = data.shape
         split = data.reshape(batch, channels, height // size, size, width // size, size)
         blocks = split.transpose(0, 3, 5, 1, 2, 4)
         shape = (batch, channels * size**2, height // size, width // size)
-        return (_as_stated(op, blocks.reshape(shape)),)
+        return _as_stated(op, blocks.reshape(shape))
 
-    @impl(rearrange.BatchToSpaceNDOp)
-    def run_batch_to_space_nd(
-        self, interpreter: Interpreter, op: rearrange.BatchToSpaceNDOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_batch_to_space_nd(self, op: rearrange.BatchToSpaceNDOp, *args: Array) -> Array:
         data, blocks = args[0], op.blocks
         count, (batch, *lengths) = len(blocks), data.shape
         spatial, others = lengths[:count], lengths[count:]
@@ -84,12 +71,10 @@ class RearrangeFunctions(InterpreterFunctions):
         whole = [length * block for length, block in zip(spatial, blocks, strict=True)]
         joined = split.transpose(order).reshape(rest, *whole, *others)
         kept = [slice(cut[0], n - cut[1]) for cut, n in zip(op.cuts, whole, strict=True)]
-        return (joined[(slice(None), *kept)],)
+        return joined[(slice(None), *kept)]
 
-    @impl(rearrange.SpaceToBatchNDOp)
-    def run_space_to_batch_nd(
-        self, interpreter: Interpreter, op: rearrange.SpaceToBatchNDOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_space_to_batch_nd(self, op: rearrange.SpaceToBatchNDOp, *args: Array) -> Array:
         data, blocks = args[0], op.blocks
         count, (batch, *lengths) = len(blocks), data.shape
         spatial, others = lengths[:count], lengths[count:]
@@ -103,15 +88,12 @@ class RearrangeFunctions(InterpreterFunctions):
         split = padded.reshape(batch, *shape, *others)
         order = [2 * i + 2 for i in range(count)]
         order += [0, *(2 * i + 1 for i in range(count)), *range(2 * count + 1, split.ndim)]
-        return (split.transpose(order).reshape(batch * prod(blocks), *parts, *others),)
+        return split.transpose(order).reshape(batch * prod(blocks), *parts, *others)
 
-    @impl(rearrange.FifoBufferOp)
-    def run_fifo_buffer(
-        self, interpreter: Interpreter, op: rearrange.FifoBufferOp, args: PythonValues
-    ) -> PythonValues:
-        data, buffer = args
+    @meaning
+    def run_fifo_buffer(self, op: rearrange.FifoBufferOp, data: Array, buffer: Array) -> Array:
         axis, length = op.normalized_axis, data.shape[op.normalized_axis]
         both = np.concatenate([buffer, data], axis)
         kept = [slice(None)] * both.ndim
         kept[axis] = slice(length, length + buffer.shape[axis])
-        return (both[tuple(kept)],)
+        return both[tuple(kept)]
