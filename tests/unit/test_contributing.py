@@ -10,7 +10,7 @@ from textwrap import dedent, indent
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(r"^ *```python\n( *# \S+\.py\n.*?)^ *```$", re.MULTILINE | re.DOTALL)
-PLACE = re.compile(r"^# in (class )?(\w+)\n", re.MULTILINE)
+PLACE = re.compile(r"^# in (class )?(\w+)(?:: |\n)", re.MULTILINE)
 TRIAL = """
 import numpy as np
 from onnx import TensorProto, helper
