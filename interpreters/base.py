@@ -1,6 +1,7 @@
 """How tables of operators and NumPy functions become `xdsl.interpreter` functions."""
 
 from collections.abc import Callable
+from inspect import get_annotations
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,6 +14,37 @@ from xrelay.interpreters.numerics import narrow, quiet, widen
 
 _OpT = TypeVar("_OpT", bound=Operation)
 Implementation: TypeAlias = OpImpl[InterpreterFunctions, _OpT]
+
+
+def meaning(function: Callable[..., Any]) -> Implementation[Any]:
+    """
+    Decorator: the method of an operator `op`, whose type its annotation says, that makes the result
+    of the values of the operands.
+    """
+
+    @impl(get_annotations(function)["op"])
+    @quiet
+    def run(
+        functions: InterpreterFunctions, interpreter: Interpreter, op: Operation, args: PythonValues
+    ) -> PythonValues:
+        return (function(functions, op, *args),)
+
+    return run
+
+
+def by(
+    op_type: type[_OpT], function: Callable[[_OpT, PythonValues], PythonValues]
+) -> Implementation[_OpT]:
+    """An operator whose results are those of `function`, which it shares with others."""
+
+    @impl(op_type)
+    @quiet
+    def run(
+        functions: InterpreterFunctions, interpreter: Interpreter, op: _OpT, args: PythonValues
+    ) -> PythonValues:
+        return function(op, args)
+
+    return run
 
 
 def require_defined(op: Operation) -> None:

@@ -11,24 +11,13 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp, TupleType
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core.values import RefType
-from xrelay.dialects.shapes import (
-    MOST_ELEMENTS,
-    compatible,
-    is_addressable,
-    is_tensor_type,
-)
+from xrelay.dialects.shapes import MOST_ELEMENTS, compatible, is_addressable, is_tensor_type
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.conv.conv import ConvFunctions
 from xrelay.interpreters.conv.gradient import ConvGradientFunctions

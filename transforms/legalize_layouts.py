@@ -71,6 +71,8 @@ def _correlation(op: LaidOutConvolutionOp, emit: Emitter) -> SSAValue | None:
         padding=op.pads,
         dilation=op.window_dilation,
         groups=op.group_count(),
+        data_layout=op.IMAGE_LAYOUT,
+        kernel_layout=op.KERNEL_LAYOUT,
         out_dtype=op.out_dtype,
     )
     return relaid(emit, emit(plain), op.IMAGE_LAYOUT, results)
@@ -88,6 +90,7 @@ def _transposed(op: TransposedConvolutionOp, emit: Emitter) -> SSAValue | None:
         padding=op.pads,
         dilation=op.window_dilation,
         groups=op.group_count(),
+        data_layout=op.IMAGE_LAYOUT,
         kernel_layout=op.KERNEL_LAYOUT,
         out_dtype=op.out_dtype,
     )

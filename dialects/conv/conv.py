@@ -4,25 +4,13 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    i64,
-)
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    traits_def,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -30,15 +18,18 @@ from xrelay.dialects.conv.windows import (
     transposed_window_output,
     window_output,
 )
-from xrelay.dialects.shapes import (
-    dimension_product,
-    element_type,
-    int_array,
-    integer,
-    same_dimension,
-    shape_text,
-    string,
+from xrelay.dialects.fields import (
+    Integer,
+    Integers,
+    OptionalDtype,
+    OptionalInteger,
+    OptionalIntegers,
+    Tensor,
+    Text,
+    operand,
+    prop,
 )
+from xrelay.dialects.shapes import dimension_product, element_type, same_dimension, shape_text
 from xrelay.dialects.tensor.layout import (
     Layout,
     block_count,
@@ -64,21 +55,19 @@ class ConvolutionOp(RelayOp, ABC):
     KERNEL_LAYOUT: ClassVar[str]
     """The order of axes that weights are described in: OIHW, or IOHW."""
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64))
-    padding = prop_def(DenseArrayBase.constr(i64))
-    dilation = prop_def(DenseArrayBase.constr(i64))
-    data_layout = prop_def(StringAttr)
-    kernel_layout = prop_def(StringAttr)
-    groups = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    channels = opt_prop_def(IntegerAttr.constr(i64))
-    kernel_size = opt_prop_def(DenseArrayBase.constr(i64))
-    out_layout = prop_def(StringAttr, default_value=string(""))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    strides: Integers = prop()
+    padding: Integers = prop()
+    dilation: Integers = prop()
+    groups: Integer = prop(default=1)
+    channels: OptionalInteger = prop(default=None)
+    kernel_size: OptionalIntegers = prop(default=None)
+    data_layout: Text = prop(kw_only=True)
+    kernel_layout: Text = prop(kw_only=True)
+    out_layout: Text = prop(default="")
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
 
     @property
     def spatial_axes(self) -> int:
@@ -172,35 +161,6 @@ class LaidOutConvolutionOp(ConvolutionOp, ABC):
     filters of each channel, in place of [C * M, 1, …].
     """
 
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        strides: Sequence[int] | None = None,
-        padding: Sequence[int] | None = None,
-        dilation: Sequence[int] | None = None,
-        groups: int = 1,
-        channels: int | None = None,
-        data_layout: str | None = None,
-        kernel_layout: str | None = None,
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        numbers = {"strides": strides, "padding": padding, "dilation": dilation}
-        super().__init__(
-            [data, weight],
-            {
-                **{name: None if v is None else int_array(v) for name, v in numbers.items()},
-                "groups": integer(groups),
-                "channels": None if channels is None else integer(channels),
-                "data_layout": None if data_layout is None else string(data_layout),
-                "kernel_layout": None if kernel_layout is None else string(kernel_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
-
     def filter_shape(self, weight: Sequence[int]) -> list[int]:
         """The shape [O, C / groups, …] of a weight whose axes in this order have some lengths."""
         first, second, *kernel = weight
@@ -276,11 +236,11 @@ class Conv1DOp(LaidOutConvolutionOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCW"
     KERNEL_LAYOUT: ClassVar[str] = "OIW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
-    data_layout = prop_def(StringAttr, default_value=string("NCW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIW"))
+    strides: Integers = prop(default=(1,))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1,))
+    data_layout: Text = prop(default="NCW")
+    kernel_layout: Text = prop(default="OIW")
 
 
 @irdl_op_definition
@@ -304,11 +264,11 @@ class Conv2DOp(LaidOutConvolutionOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIHW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
 
 
 @irdl_op_definition
@@ -333,11 +293,11 @@ class Conv3DOp(LaidOutConvolutionOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCDHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIDHW"))
+    strides: Integers = prop(default=(1, 1, 1))
+    padding: Integers = prop(default=(0, 0, 0))
+    dilation: Integers = prop(default=(1, 1, 1))
+    data_layout: Text = prop(default="NCDHW")
+    kernel_layout: Text = prop(default="OIDHW")
 
 
 class TransposedConvolutionOp(ConvolutionOp, ABC):
@@ -358,40 +318,7 @@ class TransposedConvolutionOp(ConvolutionOp, ABC):
     PLAIN_KERNELS: ClassVar[tuple[str, ...]]
     """The layouts of weights that are not changed before the operator is computed."""
 
-    output_padding = prop_def(DenseArrayBase.constr(i64))
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        strides: Sequence[int] | None = None,
-        output_padding: Sequence[int] | None = None,
-        padding: Sequence[int] | None = None,
-        dilation: Sequence[int] | None = None,
-        groups: int = 1,
-        data_layout: str | None = None,
-        kernel_layout: str | None = None,
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        numbers = {
-            "strides": strides,
-            "output_padding": output_padding,
-            "padding": padding,
-            "dilation": dilation,
-        }
-        super().__init__(
-            [data, weight],
-            {
-                **{name: None if v is None else int_array(v) for name, v in numbers.items()},
-                "groups": integer(groups),
-                "data_layout": None if data_layout is None else string(data_layout),
-                "kernel_layout": None if kernel_layout is None else string(kernel_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
+    output_padding: Integers = prop()
 
     @property
     def is_plain(self) -> bool:
@@ -454,12 +381,12 @@ class Conv2DTransposeOp(TransposedConvolutionOp):
     KERNEL_LAYOUT: ClassVar[str] = "IOHW"
     PLAIN_KERNELS: ClassVar[tuple[str, ...]] = ("IOHW", "OIHW")
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
+    strides: Integers = prop(default=(1, 1))
+    output_padding: Integers = prop(default=(0, 0))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
 
 
 CONV_OPS = (Conv1DOp, Conv2DOp, Conv2DTransposeOp, Conv3DOp)

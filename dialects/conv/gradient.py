@@ -1,22 +1,14 @@
 """The gradient of convolution with respect to its weight."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    i64,
-)
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -24,14 +16,18 @@ from xrelay.dialects.conv.windows import (
     positive_pair,
     window_output,
 )
-from xrelay.dialects.shapes import (
-    element_type,
-    int_array,
-    integer,
-    same_dimension,
-    shape_text,
-    string,
+from xrelay.dialects.fields import (
+    Integer,
+    Integers,
+    OptionalDtype,
+    OptionalInteger,
+    OptionalIntegers,
+    Tensor,
+    Text,
+    operand,
+    prop,
 )
+from xrelay.dialects.shapes import element_type, same_dimension, shape_text, string
 from xrelay.dialects.tensor.layout import IMAGE, Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -58,51 +54,19 @@ class Conv2DBackwardWeightOp(RelayOp):
 
     KERNEL_LAYOUT: ClassVar[str] = "OIHW"
 
-    grad = tensor_operand_def()
-    data = tensor_operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    groups = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    channels = opt_prop_def(IntegerAttr.constr(i64))
-    kernel_size = opt_prop_def(DenseArrayBase.constr(i64))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
-    out_layout = prop_def(StringAttr, default_value=string(""))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    grad: Tensor = operand()
+    data: Tensor = operand()
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    groups: Integer = prop(default=1)
+    channels: OptionalInteger = prop(default=None)
+    kernel_size: OptionalIntegers = prop(default=None, kw_only=False)
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
+    out_layout: Text = prop(default="")
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$grad `,` $data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        grad: Value,
-        data: Value,
-        kernel_size: Sequence[int],
-        *,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        data_layout: str = "NCHW",
-        kernel_layout: str = "OIHW",
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [grad, data],
-            {
-                "kernel_size": int_array(kernel_size),
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "data_layout": string(data_layout),
-                "kernel_layout": string(kernel_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
 
     @property
     def layouts(self) -> tuple[Layout, Layout, Layout]:

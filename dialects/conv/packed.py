@@ -3,11 +3,10 @@
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import irdl_op_definition
 
 from xrelay.dialects.conv.conv import LaidOutConvolutionOp
-from xrelay.dialects.shapes import int_array, string
+from xrelay.dialects.fields import Integers, Text, prop
 from xrelay.dialects.tensor.layout import Layout
 
 
@@ -23,11 +22,11 @@ class PackedConv2DOp(LaidOutConvolutionOp, ABC):
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIHW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
 
     @property
     def layouts(self) -> tuple[Layout, Layout, Layout]:

@@ -2,11 +2,10 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import irdl_op_definition
 
 from xrelay.dialects.conv.conv import TransposedConvolutionOp
-from xrelay.dialects.shapes import int_array, string
+from xrelay.dialects.fields import Integers, Text, prop
 
 
 @irdl_op_definition
@@ -26,12 +25,12 @@ class Conv1DTransposeOp(TransposedConvolutionOp):
     KERNEL_LAYOUT: ClassVar[str] = "OIW"
     PLAIN_KERNELS: ClassVar[tuple[str, ...]] = ("OIW",)
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
-    output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0,)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0,)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
-    data_layout = prop_def(StringAttr, default_value=string("NCW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIW"))
+    strides: Integers = prop(default=(1,))
+    output_padding: Integers = prop(default=(0,))
+    padding: Integers = prop(default=(0,))
+    dilation: Integers = prop(default=(1,))
+    data_layout: Text = prop(default="NCW")
+    kernel_layout: Text = prop(default="OIW")
 
 
 @irdl_op_definition
@@ -52,12 +51,12 @@ class Conv3DTransposeOp(TransposedConvolutionOp):
     KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
     PLAIN_KERNELS: ClassVar[tuple[str, ...]] = ("OIDHW",)
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCDHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIDHW"))
+    strides: Integers = prop(default=(1, 1, 1))
+    output_padding: Integers = prop(default=(0, 0, 0))
+    padding: Integers = prop(default=(0, 0, 0))
+    dilation: Integers = prop(default=(1, 1, 1))
+    data_layout: Text = prop(default="NCDHW")
+    kernel_layout: Text = prop(default="OIDHW")
 
 
 CONV_TRANSPOSE_OPS = (Conv1DTransposeOp, Conv3DTransposeOp)

@@ -4,32 +4,17 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    i64,
-)
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.windows import window_output
-from xrelay.dialects.shapes import (
-    int_array,
-    integer,
-    is_float,
-    ranked,
-    same_dimension,
-    shape_text,
-    string,
-    with_shape,
-)
+from xrelay.dialects.fields import Integer, Integers, Tensor, Text, operand, prop
+from xrelay.dialects.shapes import is_float, ranked, same_dimension, shape_text, with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -79,14 +64,9 @@ class WinogradWeightTransformOp(RelayOp, ABC):
     0, -1, 1, 1/2, -2, … that `xrelay.interpreters.conv.winograd` lists.
     """
 
-    weight = tensor_operand_def()
-    tile_size = prop_def(IntegerAttr.constr(i64))
-    result = tensor_result_def()
+    weight: Tensor = operand()
+    tile_size: Integer = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$weight attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, weight: Value, tile_size: int):
-        super().__init__([weight], {"tile_size": integer(tile_size)})
 
 
 @irdl_op_definition
@@ -139,29 +119,7 @@ class WinogradConvolutionOp(ConvolutionOp, ABC):
     was transformed.
     """
 
-    tile_size = prop_def(IntegerAttr.constr(i64))
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        tile_size: int,
-        *,
-        padding: Sequence[int] | None = None,
-        data_layout: str | None = None,
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "tile_size": integer(tile_size),
-                "padding": None if padding is None else int_array(padding),
-                "data_layout": None if data_layout is None else string(data_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
+    tile_size: Integer = prop()
 
     @property
     def image_layouts(self) -> tuple[Layout, Layout]:
@@ -220,11 +178,11 @@ class ContribConv2DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIHW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
 
     def taps(self) -> tuple[int, ...]:
         """The taps of the filters before they were transformed."""
@@ -258,11 +216,11 @@ class ContribConv3DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIDHW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCDHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIDHW"))
+    strides: Integers = prop(default=(1, 1, 1))
+    padding: Integers = prop(default=(0, 0, 0))
+    dilation: Integers = prop(default=(1, 1, 1))
+    data_layout: Text = prop(default="NCDHW")
+    kernel_layout: Text = prop(default="OIDHW")
 
     @property
     def with_depth(self) -> bool:

@@ -1,20 +1,20 @@
 """Operators that mark places in a graph for passes. They return their operand."""
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value
-from xrelay.dialects.shapes import element_type, string
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import AnyValue, Dtype, Text, operand, prop
+from xrelay.dialects.shapes import element_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
 class AnnotationOp(RelayOp):
     """An identity on `data`, opaque to fusion."""
 
-    data = operand_def()
+    data: AnyValue = operand()
     result = result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
 
@@ -31,10 +31,6 @@ class StopFusionOp(AnnotationOp):
     """
 
     name = "relay.annotation.stop_fusion"
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value):
-        super().__init__([data])
 
 
 class CompilerAnnotationOp(AnnotationOp):
@@ -43,12 +39,9 @@ class CompilerAnnotationOp(AnnotationOp):
     that regions can be merged and partitioned after fusion too.
     """
 
-    compiler = prop_def(StringAttr)
+    compiler: Text = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
     assembly_format = "$data `compiler` $compiler attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, compiler: str):
-        super().__init__([data], {"compiler": string(compiler)})
 
     def infer_type(self) -> Attribute:
         if not self.compiler.data:
@@ -87,11 +80,7 @@ class CastHintOp(AnnotationOp):
     """
 
     name = "relay.annotation.cast_hint"
-    dtype = prop_def(TypeAttribute)
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, dtype: TypeAttribute):
-        super().__init__([data], {"dtype": dtype})
+    dtype: Dtype = prop()
 
     def infer_type(self) -> Attribute:
         element_type(self.dtype, "dtype")
@@ -108,10 +97,6 @@ class CheckpointOp(AnnotationOp):
     """
 
     name = "relay.annotation.checkpoint"
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value):
-        super().__init__([data])
 
 
 ANNOTATION_OPS = (CastHintOp, CheckpointOp, CompilerBeginOp, CompilerEndOp, StopFusionOp)

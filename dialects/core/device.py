@@ -1,19 +1,15 @@
 """Where values live, as Relay's device planning states it, and copies between devices."""
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr
+from typing import Annotated, TypeAlias
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import (
-    irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, Value
-from xrelay.dialects.shapes import boolean, integer
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import AnyValue, Field, Flag, PropertyKind, operand, prop
+from xrelay.dialects.shapes import integer
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 UNDECIDED = -1
@@ -51,6 +47,11 @@ class VirtualDeviceAttr(ParametrizedAttribute):
         )
 
 
+Device: TypeAlias = Annotated[
+    Field[VirtualDeviceAttr, VirtualDeviceAttr], PropertyKind(VirtualDeviceAttr)
+]
+
+
 class DeviceOp(RelayOp):
     """A value, on a device or another."""
 
@@ -69,29 +70,11 @@ class OnDeviceOp(DeviceOp):
 
     name = "relay.on_device"
 
-    body = operand_def()
-    virtual_device = prop_def(VirtualDeviceAttr, default_value=VirtualDeviceAttr())
-    constrain_result = prop_def(BoolAttr, default_value=boolean(False))
-    constrain_body = prop_def(BoolAttr, default_value=boolean(True))
+    body: AnyValue = operand()
+    virtual_device: Device = prop(default=VirtualDeviceAttr(), kw_only=False)
+    constrain_result: Flag = prop(default=False)
+    constrain_body: Flag = prop(default=True)
     traits = traits_def(NonComputational())
-    assembly_format = "$body attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        body: Value,
-        virtual_device: VirtualDeviceAttr,
-        *,
-        constrain_result: bool = False,
-        constrain_body: bool = True,
-    ):
-        super().__init__(
-            [body],
-            {
-                "virtual_device": virtual_device,
-                "constrain_result": boolean(constrain_result),
-                "constrain_body": boolean(constrain_body),
-            },
-        )
 
     def infer_type(self) -> Attribute:
         return self.body.type
@@ -107,13 +90,9 @@ class DeviceCopyOp(DeviceOp):
 
     name = "relay.device_copy"
 
-    data = operand_def()
-    src_virtual_device = prop_def(VirtualDeviceAttr)
-    dst_virtual_device = prop_def(VirtualDeviceAttr)
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, source: VirtualDeviceAttr, destination: VirtualDeviceAttr):
-        super().__init__([data], {"src_virtual_device": source, "dst_virtual_device": destination})
+    data: AnyValue = operand()
+    src_virtual_device: Device = prop()
+    dst_virtual_device: Device = prop()
 
     def infer_type(self) -> Attribute:
         return self.data.type

@@ -10,7 +10,7 @@ A polymorphic function (`fn [A](A) -> A`) has type parameters: a `func.func` in 
 """
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Annotated, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -36,13 +36,11 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
-    operand_def,
     opt_prop_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import (
     MemoryReadEffect,
@@ -53,8 +51,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.core.values import RefType, YieldOp
+from xrelay.dialects.fields import AnyValue, AnyValues, Field, OperandKind, Value, operand
 from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
@@ -264,13 +263,9 @@ class LetOp(RelayOp):
 
     name = "relay.let"
 
-    value = operand_def()
+    value: AnyValue = operand()
     result = result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
-    assembly_format = "$value attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, value: Value):
-        super().__init__([value])
 
     def infer_type(self) -> Attribute:
         return self.value.type
@@ -366,8 +361,8 @@ class ApplyOp(RelayOp):
 
     name = "relay.apply"
 
-    function = operand_def()
-    args = var_operand_def()
+    function: AnyValue = operand()
+    args: AnyValues = operand()
     result = result_def()
     # What the function does with references is not known.
     traits = traits_def(
@@ -381,7 +376,7 @@ class ApplyOp(RelayOp):
     def __init__(
         self, function: Value, args: Sequence[Value], result_type: Attribute | None = None
     ):
-        super().__init__([function, list(args)], None, result_type)
+        self.initialize([function, list(args)], None, result_type)
 
     def infer_type(self) -> Attribute:
         """Type parameters that no argument tells are those of the stated result type."""
@@ -451,13 +446,12 @@ class InstantiateOp(RelayOp):
 
     name = "relay.instantiate"
 
-    function = operand_def(ForallType)
+    function: Annotated[Field[SSAValue[ForallType], Value], OperandKind(ForallType)] = operand()
     result = result_def(FnType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
-    assembly_format = "$function attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, function: Value, result_type: Attribute):
-        super().__init__([function], None, result_type)
+        self.initialize([function], None, result_type)
 
     def infer_type(self) -> Attribute:
         type_, stated = self.function.type, self.results[0].type

@@ -1,38 +1,34 @@
 """Explicit memory, as programs for Relay's virtual machine have it."""
 
-from collections.abc import Sequence
+from typing import Annotated
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     TensorType,
     TupleType,
     f32,
-    i64,
 )
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, opt_prop_def, result_def, traits_def
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_type,
-)
-from xrelay.dialects.core.device import VirtualDeviceAttr
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.core.device import Device
 from xrelay.dialects.core.functional import AdtType
-from xrelay.dialects.shapes import element_type, int_array, is_integer_type, shape_text
+from xrelay.dialects.fields import (
+    AnyValue,
+    Dtype,
+    Field,
+    OperandKind,
+    OptionalIntegers,
+    Tensor,
+    Value,
+    operand,
+    prop,
+)
+from xrelay.dialects.shapes import element_type, is_integer_type, shape_text
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 STORAGE = "Storage"
@@ -55,25 +51,14 @@ class AllocStorageOp(RelayOp):
 
     name = "relay.memory.alloc_storage"
 
-    size = tensor_operand_def()
-    alignment = tensor_operand_def()
-    dtype = prop_def(TypeAttribute, default_value=f32)
-    virtual_device = prop_def(VirtualDeviceAttr)
+    size: Tensor = operand()
+    alignment: Tensor = operand()
+    dtype: Dtype = prop(default=f32)
+    virtual_device: Device = prop()
     result = result_def(AdtType)
     traits = traits_def(
         MemoryAllocEffect(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational()
     )
-    assembly_format = "$size `,` $alignment attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        size: Value,
-        alignment: Value,
-        virtual_device: VirtualDeviceAttr,
-        *,
-        dtype: TypeAttribute = f32,
-    ):
-        super().__init__([size, alignment], {"dtype": dtype, "virtual_device": virtual_device})
 
     def infer_type(self) -> Attribute:
         _require_scalar_integer(self.size.type, "size")
@@ -94,36 +79,15 @@ class AllocTensorOp(RelayOp):
 
     name = "relay.memory.alloc_tensor"
 
-    storage = operand_def(AdtType)
-    offset = tensor_operand_def()
-    shape = tensor_operand_def()
-    dtype = prop_def(TypeAttribute, default_value=f32)
+    storage: Annotated[Field[SSAValue[AdtType], Value], OperandKind(AdtType)] = operand()
+    offset: Tensor = operand()
+    shape: Tensor = operand()
+    dtype: Dtype = prop(default=f32)
     const_shape = opt_prop_def(DenseIntOrFPElementsAttr)
-    assert_shape = opt_prop_def(DenseArrayBase.constr(i64))
-    result = tensor_result_def()
+    assert_shape: OptionalIntegers = prop(default=None)
     traits = traits_def(
         MemoryAllocEffect(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational()
     )
-    assembly_format = (
-        "$storage `,` $offset `,` $shape attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        storage: Value,
-        offset: Value,
-        shape: Value,
-        *,
-        dtype: TypeAttribute = f32,
-        assert_shape: Sequence[int] | None = None,
-    ):
-        super().__init__(
-            [storage, offset, shape],
-            {
-                "dtype": dtype,
-                "assert_shape": None if assert_shape is None else int_array(assert_shape),
-            },
-        )
 
     def infer_type(self) -> Attribute:
         _require_scalar_integer(self.offset.type, "offset")
@@ -154,15 +118,11 @@ class KillOp(RelayOp):
 
     name = "relay.memory.kill"
 
-    to_free = operand_def()
+    to_free: AnyValue = operand()
     result = result_def(TupleType)
     traits = traits_def(
         MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational()
     )
-    assembly_format = "$to_free attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, to_free: Value):
-        super().__init__([to_free])
 
     def infer_type(self) -> Attribute:
         return tuple_type([])

@@ -7,26 +7,16 @@ Constants, tuples, references and function-like operators of the relay dialect.
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TypeGuard, cast
+from typing import Annotated, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    IntegerAttr,
     StringAttr,
     TensorType,
     TupleType,
     UnitAttr,
-    i64,
 )
-from xdsl.ir import (
-    Attribute,
-    Block,
-    Data,
-    ParametrizedAttribute,
-    Region,
-    SSAValue,
-    TypeAttribute,
-)
+from xdsl.ir import Attribute, Block, Data, ParametrizedAttribute, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -54,9 +44,20 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_result_def, tuple_operand_def, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.core.dense import Dense, is_written_exactly, stored_once
-from xrelay.dialects.shapes import compatible, element_count, integer, is_tensor_type
+from xrelay.dialects.fields import (
+    AnyValue,
+    AnyValues,
+    Field,
+    Integer,
+    OperandKind,
+    TensorTuple,
+    Value,
+    operand,
+    prop,
+)
+from xrelay.dialects.shapes import compatible, element_count, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 INLINE_ELEMENTS = 16
@@ -151,9 +152,7 @@ def _held_type(ref: SSAValue) -> Attribute:
     return ref.type.value
 
 
-def _ref_operand_def() -> SSAValue[RefType]:
-    """A reference operand. Unlike `operand_def`, its type is known to type checkers."""
-    return cast(SSAValue[RefType], operand_def(RefType))
+Reference: TypeAlias = Annotated[Field[SSAValue[RefType], Value], OperandKind(RefType)]
 
 
 @irdl_op_definition
@@ -168,12 +167,11 @@ class ConstantOp(RelayOp):
     name = "relay.constant"
 
     value = prop_def(Attribute)
-    result = tensor_result_def()
     # Fusion gives scalar constants the kind elementwise: see xrelay.analysis.fusion.plan.
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
 
     def __init__(self, value: Attribute, result_type: TensorType[Attribute] | None = None):
-        super().__init__([], {"value": value}, result_type)
+        self.initialize([], {"value": value}, result_type)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -250,13 +248,10 @@ class TupleOp(RelayOp):
 
     name = "relay.tuple"
 
-    fields = var_operand_def()
+    fields: AnyValues = operand()
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.TUPLE))
     assembly_format = "($fields^)? attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, fields: Sequence[Value]):
-        super().__init__([list(fields)])
 
     def infer_type(self) -> Attribute:
         return tuple_type(self.fields.types)
@@ -272,14 +267,11 @@ class TupleGetItemOp(RelayOp):
 
     name = "relay.tuple_get_item"
 
-    tuple_value = tuple_operand_def()
-    index = prop_def(IntegerAttr.constr(i64))
+    tuple_value: TensorTuple = operand()
+    index: Integer = prop()
     result = result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
     assembly_format = "$tuple_value `[` $index `]` attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, tuple_value: Value, index: int):
-        super().__init__([tuple_value], {"index": integer(index)})
 
     def infer_type(self) -> Attribute:
         fields = self.tuple_value.type.types.data
@@ -436,13 +428,9 @@ class RefCreateOp(RelayOp):
 
     name = "relay.ref_create"
 
-    value = operand_def()
+    value: AnyValue = operand()
     result = result_def(RefType)
     traits = traits_def(MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$value attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, value: Value):
-        super().__init__([value])
 
     def infer_type(self) -> Attribute:
         return RefType(self.value.type)
@@ -458,13 +446,9 @@ class RefReadOp(RelayOp):
 
     name = "relay.ref_read"
 
-    ref = _ref_operand_def()
+    ref: Reference = operand()
     result = result_def()
     traits = traits_def(MemoryReadEffect(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$ref attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, ref: Value):
-        super().__init__([ref])
 
     def infer_type(self) -> Attribute:
         return _held_type(self.ref)
@@ -480,14 +464,10 @@ class RefWriteOp(RelayOp):
 
     name = "relay.ref_write"
 
-    ref = _ref_operand_def()
-    value = operand_def()
+    ref: Reference = operand()
+    value: AnyValue = operand()
     result = result_def(TupleType)
     traits = traits_def(MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$ref `,` $value attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, ref: Value, value: Value):
-        super().__init__([ref, value])
 
     def infer_type(self) -> Attribute:
         held = _held_type(self.ref)

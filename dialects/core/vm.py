@@ -1,28 +1,20 @@
 """Operators of programs for Relay's virtual machine."""
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import TensorType, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import (
-    element_count,
-    element_type,
-    int_array,
-    same_dimension,
-    with_shape,
-)
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import Integers, OptionalDtype, Tensor, operand, prop
+from xrelay.dialects.shapes import element_count, element_type, same_dimension, with_shape
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
 class VmOp(RelayOp):
     """An operator that the virtual machine has as an instruction."""
 
-    result = tensor_result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
 
 
@@ -36,12 +28,8 @@ class VmShapeOfOp(VmOp):
 
     name = "relay.vm.shape_of"
 
-    tensor = tensor_operand_def()
-    dtype = opt_prop_def(TypeAttribute)
-    assembly_format = "$tensor attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, tensor: Value, *, dtype: TypeAttribute | None = None):
-        super().__init__([tensor], {"dtype": dtype})
+    tensor: Tensor = operand()
+    dtype: OptionalDtype = prop(default=None)
 
     def infer_type(self) -> Attribute:
         return TensorType(
@@ -59,13 +47,9 @@ class VmReshapeTensorOp(VmOp):
 
     name = "relay.vm.reshape_tensor"
 
-    data = tensor_operand_def()
-    shape = tensor_operand_def()
-    newshape = prop_def(DenseArrayBase.constr(i64))
-    assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, shape: Value, newshape: Sequence[int]):
-        super().__init__([data, shape], {"newshape": int_array(newshape)})
+    data: Tensor = operand()
+    shape: Tensor = operand()
+    newshape: Integers = prop()
 
     def infer_type(self) -> Attribute:
         dims = self.newshape.get_values()

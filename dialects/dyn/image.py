@@ -5,24 +5,19 @@ from functools import partial
 from math import isfinite
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, TensorType, f64, i1, i64
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import StringAttr, TensorType, i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn.base import UNKNOWN, DynamicOp, Number, type_of_result
+from xrelay.dialects.fields import Integer, OptionalDtype, Real, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import Resize2DOp
 from xrelay.dialects.nn.upsampling import Upsampling3DOp
-from xrelay.dialects.shapes import (
-    integer,
-    is_tensor_type,
-    real,
-    string,
-    tensor_type,
-)
+from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
@@ -38,49 +33,18 @@ class DynResize2DOp(DynamicOp):
     name = "relay.dyn.image.resize2d"
     DECIDING: ClassVar[tuple[str, ...]] = ("size", "roi")
 
-    data = tensor_operand_def()
-    size = tensor_operand_def()
-    roi = tensor_operand_def()
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    method = prop_def(StringAttr, default_value=string("linear"))
-    coordinate_transformation_mode = prop_def(StringAttr, default_value=string("half_pixel"))
-    rounding_method = prop_def(StringAttr, default_value=string("round"))
-    cubic_alpha = prop_def(FloatAttr.constr(f64), default_value=real(-0.5))
-    cubic_exclude = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    extrapolation_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    size: Tensor = operand()
+    roi: Tensor = operand()
+    layout: Text = prop(default="NCHW")
+    method: Text = prop(default="linear")
+    coordinate_transformation_mode: Text = prop(default="half_pixel")
+    rounding_method: Text = prop(default="round")
+    cubic_alpha: Real = prop(default=-0.5)
+    cubic_exclude: Integer = prop(default=0)
+    extrapolation_value: Real = prop(default=0.0)
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
-    assembly_format = "$data `,` $size `,` $roi attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        size: Value,
-        roi: Value,
-        *,
-        layout: str = "NCHW",
-        method: str = "linear",
-        coordinate_transformation_mode: str = "half_pixel",
-        rounding_method: str = "round",
-        cubic_alpha: float = -0.5,
-        cubic_exclude: int = 0,
-        extrapolation_value: float = 0.0,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, size, roi],
-            {
-                "layout": string(layout),
-                "method": string(method),
-                "coordinate_transformation_mode": string(coordinate_transformation_mode),
-                "rounding_method": string(rounding_method),
-                "cubic_alpha": real(cubic_alpha),
-                "cubic_exclude": integer(cubic_exclude),
-                "extrapolation_value": real(extrapolation_value),
-                "out_dtype": out_dtype,
-            },
-        )
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         size, roi = numbers
@@ -124,39 +88,14 @@ class DynUpsampling3DOp(DynamicOp):
     name = "relay.dyn.nn.upsampling3d"
     DECIDING: ClassVar[tuple[str, ...]] = ("scale_d", "scale_h", "scale_w")
 
-    data = tensor_operand_def()
-    scale_d = tensor_operand_def()
-    scale_h = tensor_operand_def()
-    scale_w = tensor_operand_def()
-    layout = prop_def(StringAttr, default_value=string("NCDHW"))
-    method = prop_def(StringAttr, default_value=string("nearest_neighbor"))
-    coordinate_transformation_mode = prop_def(StringAttr, default_value=string("half_pixel"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    scale_d: Tensor = operand()
+    scale_h: Tensor = operand()
+    scale_w: Tensor = operand()
+    layout: Text = prop(default="NCDHW")
+    method: Text = prop(default="nearest_neighbor")
+    coordinate_transformation_mode: Text = prop(default="half_pixel")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
-    assembly_format = (
-        "$data `,` $scale_d `,` $scale_h `,` $scale_w attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        scale_d: Value,
-        scale_h: Value,
-        scale_w: Value,
-        *,
-        layout: str = "NCDHW",
-        method: str = "nearest_neighbor",
-        coordinate_transformation_mode: str = "half_pixel",
-    ):
-        super().__init__(
-            [data, scale_d, scale_h, scale_w],
-            {
-                "layout": string(layout),
-                "method": string(method),
-                "coordinate_transformation_mode": string(coordinate_transformation_mode),
-            },
-        )
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return self._static(kept[0], [float(scale[0]) for scale in numbers])

@@ -4,20 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    TupleType,
-    i64,
-)
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import TensorType, TupleType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.dyn.base import (
     UNKNOWN,
     DynamicOp,
@@ -27,17 +20,10 @@ from xrelay.dialects.dyn.base import (
     one_integer,
     type_of_result,
 )
+from xrelay.dialects.fields import Flag, Integer, OptionalDtype, Tensor, Text, operand, prop
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
-from xrelay.dialects.shapes import (
-    boolean,
-    integer,
-    integer_tensor,
-    normalize_axis,
-    ranked,
-    string,
-    with_shape,
-)
+from xrelay.dialects.shapes import integer_tensor, normalize_axis, ranked, with_shape
 from xrelay.dialects.tensor.creation import OneHotOp, one_hot_dtype
 from xrelay.dialects.tensor.indexing import SparseToDenseOp, require_sparse
 from xrelay.dialects.tensor.sort import TopkOp, top_type
@@ -55,20 +41,11 @@ class DynPadOp(DynamicOp):
     name = "relay.dyn.nn.pad"
     DECIDING: ClassVar[tuple[str, ...]] = ("pad_width",)
 
-    data = tensor_operand_def()
-    pad_width = tensor_operand_def()
-    pad_val = tensor_operand_def()
-    pad_mode = prop_def(StringAttr, default_value=string("constant"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    pad_width: Tensor = operand()
+    pad_val: Tensor = operand()
+    pad_mode: Text = prop(default="constant")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
-    assembly_format = (
-        "$data `,` $pad_width `,` $pad_val attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self, data: Value, pad_width: Value, pad_val: Value, *, pad_mode: str = "constant"
-    ):
-        super().__init__([data, pad_width, pad_val], {"pad_mode": string(pad_mode)})
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         widths = integers(numbers[0])
@@ -103,36 +80,13 @@ class DynUpsamplingOp(DynamicOp):
     name = "relay.dyn.nn.upsampling"
     DECIDING: ClassVar[tuple[str, ...]] = ("scale_h", "scale_w")
 
-    data = tensor_operand_def()
-    scale_h = tensor_operand_def()
-    scale_w = tensor_operand_def()
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    method = prop_def(StringAttr, default_value=string("nearest_neighbor"))
-    align_corners = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    scale_h: Tensor = operand()
+    scale_w: Tensor = operand()
+    layout: Text = prop(default="NCHW")
+    method: Text = prop(default="nearest_neighbor")
+    align_corners: Flag = prop(default=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
-    assembly_format = (
-        "$data `,` $scale_h `,` $scale_w attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        scale_h: Value,
-        scale_w: Value,
-        *,
-        layout: str = "NCHW",
-        method: str = "nearest_neighbor",
-        align_corners: bool = False,
-    ):
-        super().__init__(
-            [data, scale_h, scale_w],
-            {
-                "layout": string(layout),
-                "method": string(method),
-                "align_corners": boolean(align_corners),
-            },
-        )
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         height, width = (float(scale[0]) for scale in numbers)
@@ -174,34 +128,15 @@ class DynOneHotOp(DynamicOp):
     name = "relay.dyn.one_hot"
     DECIDING: ClassVar[tuple[str, ...]] = ("depth",)
 
-    indices = tensor_operand_def()
-    on_value = tensor_operand_def()
-    off_value = tensor_operand_def()
-    depth = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    indices: Tensor = operand()
+    on_value: Tensor = operand()
+    off_value: Tensor = operand()
+    depth: Tensor = operand()
+    axis: Integer = prop(default=-1)
+    dtype: OptionalDtype = prop(default=None)
     traits = traits_def(
         Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE), ShapeDataDependent()
     )
-    assembly_format = (
-        "$indices `,` $on_value `,` $off_value `,` $depth attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        indices: Value,
-        on_value: Value,
-        off_value: Value,
-        depth: Value,
-        *,
-        axis: int = -1,
-        dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [indices, on_value, off_value, depth], {"axis": integer(axis), "dtype": dtype}
-        )
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         depth = int(numbers[0][0])
@@ -227,25 +162,11 @@ class DynSparseToDenseOp(DynamicOp):
     name = "relay.dyn.sparse_to_dense"
     DECIDING: ClassVar[tuple[str, ...]] = ("output_shape",)
 
-    sparse_indices = tensor_operand_def()
-    sparse_values = tensor_operand_def()
-    default_value = tensor_operand_def()
-    output_shape = tensor_operand_def()
-    result = tensor_result_def()
+    sparse_indices: Tensor = operand()
+    sparse_values: Tensor = operand()
+    default_value: Tensor = operand()
+    output_shape: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
-    assembly_format = (
-        "$sparse_indices `,` $sparse_values `,` $default_value `,` $output_shape attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        sparse_indices: Value,
-        sparse_values: Value,
-        default_value: Value,
-        output_shape: Value,
-    ):
-        super().__init__([sparse_indices, sparse_values, default_value, output_shape])
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         indices, values, default = kept
@@ -268,35 +189,14 @@ class DynTopkOp(DynamicOp):
     name = "relay.dyn.topk"
     DECIDING: ClassVar[tuple[str, ...]] = ("k",)
 
-    data = tensor_operand_def()
-    k = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    ret_type = prop_def(StringAttr, default_value=string("both"))
-    is_ascend = prop_def(BoolAttr, default_value=boolean(False))
-    dtype = opt_prop_def(TypeAttribute)
+    data: Tensor = operand()
+    k: Tensor = operand()
+    axis: Integer = prop(default=-1)
+    ret_type: Text = prop(default="both")
+    is_ascend: Flag = prop(default=False)
+    dtype: OptionalDtype = prop(default=None)
     result = result_def(TensorType | TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
-    assembly_format = "$data `,` $k attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        k: Value,
-        *,
-        axis: int = -1,
-        ret_type: str = "both",
-        is_ascend: bool = False,
-        dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, k],
-            {
-                "axis": integer(axis),
-                "ret_type": string(ret_type),
-                "is_ascend": boolean(is_ascend),
-                "dtype": dtype,
-            },
-        )
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return TopkOp(

@@ -4,39 +4,32 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    i64,
-)
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.dyn.base import (
-    UNKNOWN,
-    DynamicOp,
-    Number,
-    integers,
-    known_length,
-    one_integer,
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.dyn.base import UNKNOWN, DynamicOp, Number, integers, known_length, one_integer
+from xrelay.dialects.fields import (
+    Dtype,
+    Flag,
+    Integer,
+    OptionalDtype,
+    OptionalIntegers,
+    Tensor,
+    Text,
+    operand,
+    prop,
 )
 from xrelay.dialects.shapes import (
-    boolean,
     element_count,
     element_type,
-    int_array,
-    integer,
     integer_vector,
     is_tensor_type,
     normalize_axes,
     same_dimension,
-    string,
     with_shape,
 )
 from xrelay.dialects.tensor.creation import FullOp, OnesOp, ZerosOp, filled_dtype
@@ -56,14 +49,9 @@ class DynBroadcastToOp(DynamicOp):
     name = "relay.dyn.broadcast_to"
     DECIDING: ClassVar[tuple[str, ...]] = ("shape",)
 
-    data = tensor_operand_def()
-    shape = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    shape: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST), ShapeDataDependent())
-    assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, shape: Value):
-        super().__init__([data, shape])
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return BroadcastToOp(kept[0], integers(numbers[0]))
@@ -83,15 +71,10 @@ class DynExpandDimsOp(DynamicOp):
     name = "relay.dyn.expand_dims"
     DECIDING: ClassVar[tuple[str, ...]] = ("axis",)
 
-    data = tensor_operand_def()
-    axis = tensor_operand_def()
-    num_newaxis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    axis: Tensor = operand()
+    num_newaxis: Integer = prop(default=1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
-    assembly_format = "$data `,` $axis attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, axis: Value, *, num_newaxis: int = 1):
-        super().__init__([data, axis], {"num_newaxis": integer(num_newaxis)})
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         count = self.num_newaxis.value.data
@@ -114,15 +97,10 @@ class DynFullOp(DynamicOp):
     name = "relay.dyn.full"
     DECIDING: ClassVar[tuple[str, ...]] = ("shape",)
 
-    fill_value = tensor_operand_def()
-    shape = tensor_operand_def()
-    dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    fill_value: Tensor = operand()
+    shape: Tensor = operand()
+    dtype: OptionalDtype = prop(default=None, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE), ShapeDataDependent())
-    assembly_format = "$fill_value `,` $shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, fill_value: Value, shape: Value, dtype: TypeAttribute | None = None):
-        super().__init__([fill_value, shape], {"dtype": dtype})
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return FullOp(kept[0], integers(numbers[0]), self.dtype)
@@ -137,14 +115,9 @@ class DynFilledOp(DynamicOp, ABC):
 
     DECIDING: ClassVar[tuple[str, ...]] = ("shape",)
 
-    shape = tensor_operand_def()
-    dtype = prop_def(TypeAttribute)
-    result = tensor_result_def()
+    shape: Tensor = operand()
+    dtype: Dtype = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE), ShapeDataDependent())
-    assembly_format = "$shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, shape: Value, dtype: TypeAttribute):
-        super().__init__([shape], {"dtype": dtype})
 
     def unknown_type(self) -> Attribute:
         dtype = element_type(self.dtype, "dtype")
@@ -209,14 +182,9 @@ class DynReshapeOp(DynReshapeFamilyOp):
     name = "relay.dyn.reshape"
     DECIDING: ClassVar[tuple[str, ...]] = ("newshape",)
 
-    data = tensor_operand_def()
-    newshape = tensor_operand_def()
-    allowzero = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
-    assembly_format = "$data `,` $newshape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, newshape: Value, *, allowzero: bool = False):
-        super().__init__([data, newshape], {"allowzero": boolean(allowzero)})
+    data: Tensor = operand()
+    newshape: Tensor = operand()
+    allowzero: Flag = prop(default=False)
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         allowzero = bool(self.allowzero.value.data)
@@ -237,13 +205,8 @@ class DynSqueezeOp(DynReshapeFamilyOp):
     name = "relay.dyn.squeeze"
     DECIDING: ClassVar[tuple[str, ...]] = ("axes",)
 
-    data = tensor_operand_def()
-    axes = tensor_operand_def()
-    result = tensor_result_def()
-    assembly_format = "$data `,` $axes attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, axes: Value):
-        super().__init__([data, axes])
+    data: Tensor = operand()
+    axes: Tensor = operand()
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return SqueezeOp(kept[0], integers(numbers[0]))
@@ -267,35 +230,13 @@ class DynStridedSliceOp(DynamicOp):
     name = "relay.dyn.strided_slice"
     DECIDING: ClassVar[tuple[str, ...]] = ("begin", "end", "strides")
 
-    data = tensor_operand_def()
-    begin = tensor_operand_def()
-    end = tensor_operand_def()
-    strides = tensor_operand_def()
-    slice_mode = prop_def(StringAttr, default_value=string("end"))
-    axes = opt_prop_def(DenseArrayBase.constr(i64))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    begin: Tensor = operand()
+    end: Tensor = operand()
+    strides: Tensor = operand()
+    slice_mode: Text = prop(default="end")
+    axes: OptionalIntegers = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
-    assembly_format = (
-        "$data `,` $begin `,` $end `,` $strides attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        begin: Value,
-        end: Value,
-        strides: Value,
-        *,
-        slice_mode: str = "end",
-        axes: Sequence[int] | None = None,
-    ):
-        super().__init__(
-            [data, begin, end, strides],
-            {
-                "slice_mode": string(slice_mode),
-                "axes": None if axes is None else int_array(axes),
-            },
-        )
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         begin, end, strides = map(integers, numbers)
@@ -332,14 +273,9 @@ class DynTileOp(DynamicOp):
     name = "relay.dyn.tile"
     DECIDING: ClassVar[tuple[str, ...]] = ("reps",)
 
-    data = tensor_operand_def()
-    reps = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    reps: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE), ShapeDataDependent())
-    assembly_format = "$data `,` $reps attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, reps: Value):
-        super().__init__([data, reps])
 
     def specialised(self, kept: Sequence[SSAValue], numbers: Sequence[Sequence[Number]]) -> RelayOp:
         return TileOp(kept[0], integers(numbers[0]))

@@ -5,40 +5,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    f32,
-    f64,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr, TensorType, f32, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import (
     expand_padding,
     positive_pair,
     require_layout,
     window_output,
 )
-from xrelay.dialects.shapes import (
-    element_type,
-    float_array,
-    int_array,
-    integer,
-    ranked,
-    real,
-    same_dimension,
-    string,
+from xrelay.dialects.fields import (
+    Integer,
+    Integers,
+    OptionalDtype,
+    OptionalReals,
+    Real,
+    Tensor,
+    Text,
+    operand,
+    prop,
 )
+from xrelay.dialects.shapes import element_type, ranked, same_dimension
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 NEAREST, LINEAR, CUBIC = "nearest_neighbor", "linear", "cubic"
@@ -137,57 +128,23 @@ class ResizeOp(RelayOp, ABC):
 
     LETTERS: ClassVar[str]
 
-    data = tensor_operand_def()
-    size = prop_def(DenseArrayBase.constr(i64))
-    roi = opt_prop_def(DenseArrayBase.constr(f64))
-    method = prop_def(StringAttr, default_value=string(LINEAR))
-    coordinate_transformation_mode = prop_def(StringAttr, default_value=string("half_pixel"))
-    rounding_method = prop_def(StringAttr, default_value=string("round"))
-    cubic_alpha = prop_def(FloatAttr.constr(f64), default_value=real(-0.5))
-    cubic_exclude = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    extrapolation_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    size: Integers = prop()
+    roi: OptionalReals = prop(default=None)
+    layout: Text = prop(kw_only=True)
+    method: Text = prop(default=LINEAR)
+    coordinate_transformation_mode: Text = prop(default="half_pixel")
+    rounding_method: Text = prop(default="round")
+    cubic_alpha: Real = prop(default=-0.5)
+    cubic_exclude: Integer = prop(default=0)
+    extrapolation_value: Real = prop(default=0.0)
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        size: Sequence[int],
-        *,
-        roi: Sequence[float] | None = None,
-        layout: str | None = None,
-        method: str = LINEAR,
-        coordinate_transformation_mode: str = "half_pixel",
-        rounding_method: str = "round",
-        cubic_alpha: float = -0.5,
-        cubic_exclude: int = 0,
-        extrapolation_value: float = 0.0,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data],
-            {
-                "size": int_array(size),
-                "roi": None if roi is None else float_array(roi),
-                "layout": string(self.LETTERS if layout is None else layout),
-                "method": string(method),
-                "coordinate_transformation_mode": string(coordinate_transformation_mode),
-                "rounding_method": string(rounding_method),
-                "cubic_alpha": real(cubic_alpha),
-                "cubic_exclude": integer(cubic_exclude),
-                "extrapolation_value": real(extrapolation_value),
-                "out_dtype": out_dtype,
-            },
-        )
 
     @property
     def axes(self) -> tuple[int, ...]:
         """Where the axes N, C and the spatial ones stand."""
-        layout = self.properties["layout"]
-        assert isinstance(layout, StringAttr)
-        return layout_axes("layout", layout, self.LETTERS)
+        return layout_axes("layout", self.layout, self.LETTERS)
 
     @property
     def rounding(self) -> str:
@@ -244,7 +201,7 @@ class Resize1DOp(ResizeOp):
 
     LETTERS: ClassVar[str] = "NCW"
 
-    layout = prop_def(StringAttr, default_value=string("NCW"))
+    layout: Text = prop(default="NCW")
 
 
 @irdl_op_definition
@@ -260,7 +217,7 @@ class Resize2DOp(ResizeOp):
 
     LETTERS: ClassVar[str] = "NCHW"
 
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    layout: Text = prop(default="NCHW")
 
 
 @irdl_op_definition
@@ -276,7 +233,7 @@ class Resize3DOp(ResizeOp):
 
     LETTERS: ClassVar[str] = "NCDHW"
 
-    layout = prop_def(StringAttr, default_value=string("NCDHW"))
+    layout: Text = prop(default="NCDHW")
 
 
 @irdl_op_definition
@@ -297,42 +254,15 @@ class CropAndResizeOp(RelayOp):
 
     name = "relay.image.crop_and_resize"
 
-    data = tensor_operand_def()
-    boxes = tensor_operand_def()
-    box_indices = tensor_operand_def()
-    crop_size = prop_def(DenseArrayBase.constr(i64))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    method = prop_def(StringAttr, default_value=string("bilinear"))
-    extrapolation_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    boxes: Tensor = operand()
+    box_indices: Tensor = operand()
+    crop_size: Integers = prop()
+    layout: Text = prop(default="NCHW")
+    method: Text = prop(default="bilinear")
+    extrapolation_value: Real = prop(default=0.0)
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = (
-        "$data `,` $boxes `,` $box_indices attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        boxes: Value,
-        box_indices: Value,
-        crop_size: Sequence[int],
-        *,
-        layout: str = "NCHW",
-        method: str = "bilinear",
-        extrapolation_value: float = 0.0,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, boxes, box_indices],
-            {
-                "crop_size": int_array(crop_size),
-                "layout": string(layout),
-                "method": string(method),
-                "extrapolation_value": real(extrapolation_value),
-                "out_dtype": out_dtype,
-            },
-        )
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -387,41 +317,15 @@ class Dilation2DOp(RelayOp):
 
     name = "relay.image.dilation2d"
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilations = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("IHW"))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilations: Integers = prop(default=(1, 1))
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="IHW")
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilations: Sequence[int] = (1, 1),
-        data_layout: str = "NCHW",
-        kernel_layout: str = "IHW",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "dilations": int_array(dilations),
-                "data_layout": string(data_layout),
-                "kernel_layout": string(kernel_layout),
-                "out_dtype": out_dtype,
-            },
-        )
 
     @property
     def data_axes(self) -> tuple[int, ...]:

@@ -1,25 +1,14 @@
 """Sampling of images at computed places."""
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, StringAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import require_layout
-from xrelay.dialects.shapes import (
-    boolean,
-    int_array,
-    is_float,
-    ranked,
-    same_dimension,
-    string,
-    tensor_type,
-    with_shape,
-)
+from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
+from xrelay.dialects.shapes import is_float, ranked, same_dimension, tensor_type, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -35,14 +24,9 @@ class AffineGridOp(RelayOp):
 
     name = "relay.image.affine_grid"
 
-    data = tensor_operand_def()
-    target_shape = prop_def(DenseArrayBase.constr(i64))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    target_shape: Integers = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, target_shape: Sequence[int]):
-        super().__init__([data], {"target_shape": int_array(target_shape)})
 
     @property
     def steps(self) -> tuple[float, float]:
@@ -85,35 +69,13 @@ class GridSampleOp(RelayOp):
 
     name = "relay.image.grid_sample"
 
-    data = tensor_operand_def()
-    grid = tensor_operand_def()
-    method = prop_def(StringAttr, default_value=string("bilinear"))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    padding_mode = prop_def(StringAttr, default_value=string("zeros"))
-    align_corners = prop_def(BoolAttr, default_value=boolean(True))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    grid: Tensor = operand()
+    method: Text = prop(default="bilinear")
+    layout: Text = prop(default="NCHW")
+    padding_mode: Text = prop(default="zeros")
+    align_corners: Flag = prop(default=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $grid attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        grid: Value,
-        *,
-        method: str = "bilinear",
-        layout: str = "NCHW",
-        padding_mode: str = "zeros",
-        align_corners: bool = True,
-    ):
-        super().__init__(
-            [data, grid],
-            {
-                "method": string(method),
-                "layout": string(layout),
-                "padding_mode": string(padding_mode),
-                "align_corners": boolean(align_corners),
-            },
-        )
 
     def infer_type(self) -> Attribute:
         data = tensor_type(self.data, "'data'")

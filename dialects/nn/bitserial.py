@@ -1,27 +1,22 @@
 """Arithmetic on the bits of small integers: packing them, and convolution and dense of them."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BoolAttr,
-    DenseArrayBase,
     IntegerAttr,
     IntegerType,
     Signedness,
-    StringAttr,
     TensorType,
     i1,
     i16,
-    i64,
 )
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -29,17 +24,24 @@ from xrelay.dialects.conv.windows import (
     require_layout,
     window_output,
 )
+from xrelay.dialects.fields import (
+    Flag,
+    Integer,
+    Integers,
+    OptionalDtype,
+    OptionalInteger,
+    Tensor,
+    Text,
+    operand,
+    prop,
+)
 from xrelay.dialects.shapes import (
-    boolean,
     dimension_product,
-    int_array,
-    integer,
     is_integer_type,
     normalize_axis,
     ranked,
     same_dimension,
     shape_text,
-    string,
     tensor_type,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -99,34 +101,13 @@ class BitPackOp(RelayOp):
 
     name = "relay.nn.bitpack"
 
-    data = tensor_operand_def()
-    bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    pack_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    bit_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    pack_type = opt_prop_def(TypeAttribute)
-    pack_name = prop_def(StringAttr, default_value=string("BitPack"), prop_name="name")
-    result = tensor_result_def()
+    data: Tensor = operand()
+    bits: Integer = prop(default=1)
+    pack_axis: Integer = prop(default=1)
+    bit_axis: Integer = prop(default=-1)
+    pack_type: OptionalDtype = prop(default=None)
+    pack_name: Text = prop(default="BitPack", name="name")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        *,
-        bits: int = 1,
-        pack_axis: int = 1,
-        bit_axis: int = -1,
-        pack_type: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data],
-            {
-                "bits": integer(bits),
-                "pack_axis": integer(pack_axis),
-                "bit_axis": integer(bit_axis),
-                "pack_type": pack_type,
-            },
-        )
 
     @property
     def axes(self) -> tuple[int, int]:
@@ -169,54 +150,20 @@ class BitSerialConv2DOp(RelayOp):
 
     LAYOUTS: ClassVar = {"NCHW": ("OIHW", "OIHWi"), "NHWC": ("HWIO", "HWIOi")}
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    kernel_size = prop_def(DenseArrayBase.constr(i64), default_value=int_array((3, 3)))
-    channels = opt_prop_def(IntegerAttr.constr(i64))
-    activation_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    weight_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
-    pack_dtype = opt_prop_def(TypeAttribute)
-    out_dtype = opt_prop_def(TypeAttribute)
-    unipolar = prop_def(BoolAttr, default_value=boolean(True))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    kernel_size: Integers = prop(default=(3, 3), kw_only=False)
+    channels: OptionalInteger = prop(default=None)
+    activation_bits: Integer = prop(default=1)
+    weight_bits: Integer = prop(default=1)
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
+    pack_dtype: OptionalDtype = prop(default=None)
+    out_dtype: OptionalDtype = prop(default=None)
+    unipolar: Flag = prop(default=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        kernel_size: Sequence[int],
-        *,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        activation_bits: int = 1,
-        weight_bits: int = 1,
-        data_layout: str = "NCHW",
-        kernel_layout: str = "OIHW",
-        pack_dtype: TypeAttribute | None = None,
-        out_dtype: TypeAttribute | None = None,
-        unipolar: bool = True,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "kernel_size": int_array(kernel_size),
-                "activation_bits": integer(activation_bits),
-                "weight_bits": integer(weight_bits),
-                "data_layout": string(data_layout),
-                "kernel_layout": string(kernel_layout),
-                "pack_dtype": pack_dtype,
-                "out_dtype": out_dtype,
-                "unipolar": boolean(unipolar),
-            },
-        )
 
     @property
     def is_packed(self) -> bool:
@@ -300,41 +247,15 @@ class BitSerialDenseOp(RelayOp):
 
     name = "relay.nn.bitserial_dense"
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    units = prop_def(IntegerAttr.constr(i64))
-    data_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    weight_bits = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    pack_dtype = opt_prop_def(TypeAttribute)
-    out_dtype = opt_prop_def(TypeAttribute)
-    unipolar = prop_def(BoolAttr, default_value=boolean(True))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    units: Integer = prop()
+    data_bits: Integer = prop(default=1)
+    weight_bits: Integer = prop(default=1)
+    pack_dtype: OptionalDtype = prop(default=None)
+    out_dtype: OptionalDtype = prop(default=None)
+    unipolar: Flag = prop(default=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        units: int,
-        *,
-        data_bits: int = 1,
-        weight_bits: int = 1,
-        pack_dtype: TypeAttribute | None = None,
-        out_dtype: TypeAttribute | None = None,
-        unipolar: bool = True,
-    ):
-        super().__init__(
-            [data, weight],
-            {
-                "units": integer(units),
-                "data_bits": integer(data_bits),
-                "weight_bits": integer(weight_bits),
-                "pack_dtype": pack_dtype,
-                "out_dtype": out_dtype,
-                "unipolar": boolean(unipolar),
-            },
-        )
 
     @property
     def is_packed(self) -> bool:

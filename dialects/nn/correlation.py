@@ -3,25 +3,17 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, require_layout, window_output
+from xrelay.dialects.fields import Flag, Integer, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
-    boolean,
     compatible,
     dimension_product,
     int_array,
@@ -55,42 +47,16 @@ class CorrelationOp(RelayOp):
 
     name = "relay.nn.correlation"
 
-    data1 = tensor_operand_def()
-    data2 = tensor_operand_def()
-    kernel_size = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    max_displacement = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    stride1 = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    stride2 = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    is_multiply = prop_def(BoolAttr, default_value=boolean(True))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    result = tensor_result_def()
+    data1: Tensor = operand()
+    data2: Tensor = operand()
+    kernel_size: Integer = prop(default=1)
+    max_displacement: Integer = prop(default=1)
+    stride1: Integer = prop(default=1)
+    stride2: Integer = prop(default=1)
+    padding: Integers = prop(default=(0, 0))
+    is_multiply: Flag = prop(default=True)
+    layout: Text = prop(default="NCHW")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data1 `,` $data2 attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data1: Value,
-        data2: Value,
-        *,
-        kernel_size: int = 1,
-        max_displacement: int = 1,
-        stride1: int = 1,
-        stride2: int = 1,
-        padding: Sequence[int] = (0, 0),
-        is_multiply: bool = True,
-    ):
-        super().__init__(
-            [data1, data2],
-            {
-                "kernel_size": integer(kernel_size),
-                "max_displacement": integer(max_displacement),
-                "stride1": integer(stride1),
-                "stride2": integer(stride2),
-                "padding": int_array(padding),
-                "is_multiply": boolean(is_multiply),
-            },
-        )
 
     @property
     def pads(self) -> Pads:
@@ -151,18 +117,15 @@ class DeformableConv2DOp(ConvolutionOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
     KERNEL_LAYOUT: ClassVar[str] = "OIHW"
 
-    data = tensor_operand_def()
-    offset = tensor_operand_def()
-    weight = tensor_operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    deformable_groups = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
-    assembly_format = (
-        "$data `,` $offset `,` $weight attr-dict `:` functional-type(operands, results)"
-    )
+    data: Tensor = operand()
+    offset: Tensor = operand()
+    weight: Tensor = operand()
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    deformable_groups: Integer = prop(default=1)
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
 
     def __init__(
         self,
@@ -180,7 +143,7 @@ class DeformableConv2DOp(ConvolutionOp):
         out_layout: str = "",
         out_dtype: TypeAttribute | None = None,
     ):
-        super().__init__(
+        self.initialize(
             [data, offset, weight],
             {
                 "strides": int_array(strides),

@@ -5,29 +5,26 @@ dtype of the first one, by the rules of `relay.cast`, and products are summed in
 
 from abc import ABC
 
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    IntegerAttr,
-    TensorType,
-    i64,
-)
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    traits_def,
-)
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import (
+    Flag,
+    Integer,
+    OptionalDtype,
+    OptionalInteger,
+    Tensor,
+    operand,
+    prop,
+)
 from xrelay.dialects.shapes import (
-    boolean,
     broadcast_shapes,
     dimension_product,
     element_type,
-    integer,
     ranked,
     same_dimension,
     tensor_type,
@@ -53,26 +50,11 @@ class DenseOp(RelayOp):
 
     name = "relay.nn.dense"
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    units = opt_prop_def(IntegerAttr.constr(i64))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    units: OptionalInteger = prop(default=None)
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        *,
-        units: int | None = None,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight],
-            {"units": None if units is None else integer(units), "out_dtype": out_dtype},
-        )
 
     def infer_type(self) -> Attribute:
         names = ("data", "weight")
@@ -100,18 +82,11 @@ class ContribDensePackOp(RelayOp):
 
     name = "relay.nn.contrib_dense_pack"
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    units = prop_def(IntegerAttr.constr(i64))
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    units: Integer = prop()
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $weight attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self, data: Value, weight: Value, units: int, *, out_dtype: TypeAttribute | None = None
-    ):
-        super().__init__([data, weight], {"units": integer(units), "out_dtype": out_dtype})
 
     def infer_type(self) -> Attribute:
         names = ("data", "weight")
@@ -131,32 +106,12 @@ class MatrixProductOp(RelayOp, ABC):
     with `transpose_b`). Products are summed in `out_dtype`, by default the dtype of `tensor_a`.
     """
 
-    tensor_a = tensor_operand_def()
-    tensor_b = tensor_operand_def()
-    out_dtype = opt_prop_def(TypeAttribute)
-    transpose_a = prop_def(BoolAttr, default_value=boolean(False))
-    transpose_b = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    tensor_a: Tensor = operand()
+    tensor_b: Tensor = operand()
+    transpose_a: Flag = prop(default=False)
+    transpose_b: Flag = prop(default=False)
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$tensor_a `,` $tensor_b attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        tensor_a: Value,
-        tensor_b: Value,
-        *,
-        transpose_a: bool = False,
-        transpose_b: bool = False,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [tensor_a, tensor_b],
-            {
-                "transpose_a": boolean(transpose_a),
-                "transpose_b": boolean(transpose_b),
-                "out_dtype": out_dtype,
-            },
-        )
 
     def infer_product(
         self, a: TensorType[Attribute], b: TensorType[Attribute]
@@ -186,7 +141,7 @@ class MatmulOp(MatrixProductOp):
 
     name = "relay.nn.matmul"
 
-    units = opt_prop_def(IntegerAttr.constr(i64))
+    units: OptionalInteger = prop(default=None)
 
     def infer_type(self) -> Attribute:
         a = tensor_type(self.tensor_a, "'tensor_a'")

@@ -2,14 +2,15 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.conv.windows import require_layout
+from xrelay.dialects.fields import Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
     compatible,
     element_count,
@@ -34,14 +35,9 @@ def _require_float(type_: TensorType[Attribute], what: str) -> None:
 class CrossEntropyFamilyOp(RelayOp, ABC):
     """The distance of predictions `x` [N, C] from targets `y` [N, C], as a scalar."""
 
-    x = tensor_operand_def()
-    y = tensor_operand_def()
-    result = tensor_result_def()
+    x: Tensor = operand()
+    y: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$x `,` $y attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, x: Value, y: Value):
-        super().__init__([x, y])
 
     def infer_type(self) -> Attribute:
         x, y = ranked(self.x, "'x'", 2), ranked(self.y, "'y'", 2)
@@ -90,16 +86,12 @@ class NllLossOp(RelayOp):
 
     name = "relay.nn.nll_loss"
 
-    predictions = tensor_operand_def()
-    targets = tensor_operand_def()
-    weights = tensor_operand_def()
-    reduction = prop_def(StringAttr, default_value=string("mean"))
-    ignore_index = prop_def(IntegerAttr.constr(i64))
-    result = tensor_result_def()
+    predictions: Tensor = operand()
+    targets: Tensor = operand()
+    weights: Tensor = operand()
+    reduction: Text = prop(default="mean")
+    ignore_index: Integer = prop(kw_only=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = (
-        "$predictions `,` $targets `,` $weights attr-dict `:` functional-type(operands, results)"
-    )
 
     def __init__(
         self,
@@ -110,7 +102,7 @@ class NllLossOp(RelayOp):
         reduction: str = "mean",
         ignore_index: int = -100,
     ):
-        super().__init__(
+        self.initialize(
             [predictions, targets, weights],
             {"reduction": string(reduction), "ignore_index": integer(ignore_index)},
         )

@@ -3,32 +3,19 @@
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    TensorType,
-    TupleType,
-    f64,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def, tuple_type
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.fields import Flag, Integer, Integers, Real, Tensor, operand, prop
 from xrelay.dialects.shapes import (
-    boolean,
-    int_array,
-    integer,
     is_float,
     normalize_axes,
     normalize_axis,
     ranked,
-    real,
     same_dimension,
     shape_text,
 )
@@ -70,15 +57,10 @@ class BiasAddOp(RelayOp):
 
     name = "relay.nn.bias_add"
 
-    data = tensor_operand_def()
-    bias = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    bias: Tensor = operand()
+    axis: Integer = prop(default=1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
-    assembly_format = "$data `,` $bias attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, bias: Value, *, axis: int = 1):
-        super().__init__([data, bias], {"axis": integer(axis)})
 
     @property
     def channel_axis(self) -> int:
@@ -112,15 +94,10 @@ class PReluOp(RelayOp):
 
     name = "relay.nn.prelu"
 
-    data = tensor_operand_def()
-    alpha = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    alpha: Tensor = operand()
+    axis: Integer = prop(default=1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
-    assembly_format = "$data `,` $alpha attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, alpha: Value, *, axis: int = 1):
-        super().__init__([data, alpha], {"axis": integer(axis)})
 
     @property
     def channel_axis(self) -> int:
@@ -144,44 +121,17 @@ class BatchNormOp(RelayOp):
 
     name = "relay.nn.batch_norm"
 
-    data = tensor_operand_def()
-    gamma = tensor_operand_def()
-    beta = tensor_operand_def()
-    moving_mean = tensor_operand_def()
-    moving_var = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    epsilon = prop_def(FloatAttr.constr(f64), default_value=real(1e-5))
-    center = prop_def(BoolAttr, default_value=boolean(True))
-    scale = prop_def(BoolAttr, default_value=boolean(True))
+    data: Tensor = operand()
+    gamma: Tensor = operand()
+    beta: Tensor = operand()
+    moving_mean: Tensor = operand()
+    moving_var: Tensor = operand()
+    axis: Integer = prop(default=1)
+    epsilon: Real = prop(default=1e-05)
+    center: Flag = prop(default=True)
+    scale: Flag = prop(default=True)
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = (
-        "$data `,` $gamma `,` $beta `,` $moving_mean `,` $moving_var attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        gamma: Value,
-        beta: Value,
-        moving_mean: Value,
-        moving_var: Value,
-        *,
-        axis: int = 1,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-    ):
-        super().__init__(
-            [data, gamma, beta, moving_mean, moving_var],
-            {
-                "axis": integer(axis),
-                "epsilon": real(epsilon),
-                "center": boolean(center),
-                "scale": boolean(scale),
-            },
-        )
 
     @property
     def channel_axis(self) -> int:
@@ -203,40 +153,15 @@ class StandardizingOp(RelayOp, ABC):
     counts as 1, without `center` beta as 0.
     """
 
-    data = tensor_operand_def()
-    gamma = tensor_operand_def()
-    beta = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    epsilon = prop_def(FloatAttr.constr(f64), default_value=real(1e-5))
-    center = prop_def(BoolAttr, default_value=boolean(True))
-    scale = prop_def(BoolAttr, default_value=boolean(True))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    gamma: Tensor = operand()
+    beta: Tensor = operand()
+    axis: Integer = prop(default=1)
+    epsilon: Real = prop(default=1e-05)
+    center: Flag = prop(default=True)
+    scale: Flag = prop(default=True)
     # Relay registers no kind, as its pipeline decomposes these before fusion.
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        gamma: Value,
-        beta: Value,
-        *,
-        axis: int = 1,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-        **properties: Attribute,
-    ):
-        super().__init__(
-            [data, gamma, beta],
-            {
-                "axis": integer(axis),
-                "epsilon": real(epsilon),
-                "center": boolean(center),
-                "scale": boolean(scale),
-                **properties,
-            },
-        )
 
     @property
     def channel_axis(self) -> int:
@@ -259,20 +184,7 @@ class LayerNormOp(StandardizingOp):
 
     name = "relay.nn.layer_norm"
 
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-
-    def __init__(
-        self,
-        data: Value,
-        gamma: Value,
-        beta: Value,
-        *,
-        axis: int = -1,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-    ):
-        super().__init__(data, gamma, beta, axis=axis, epsilon=epsilon, center=center, scale=scale)
+    axis: Integer = prop(default=-1)
 
 
 @irdl_op_definition
@@ -304,30 +216,7 @@ class GroupNormOp(StandardizingOp):
 
     name = "relay.nn.group_norm"
 
-    num_groups = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-
-    def __init__(
-        self,
-        data: Value,
-        gamma: Value,
-        beta: Value,
-        *,
-        num_groups: int,
-        axis: int = 1,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-    ):
-        super().__init__(
-            data,
-            gamma,
-            beta,
-            axis=axis,
-            epsilon=epsilon,
-            center=center,
-            scale=scale,
-            num_groups=integer(num_groups),
-        )
+    num_groups: Integer = prop(default=0)
 
     def infer_type(self) -> Attribute:
         result = super().infer_type()
@@ -353,28 +242,12 @@ class RmsNormOp(RelayOp):
 
     name = "relay.nn.rms_norm"
 
-    data = tensor_operand_def()
-    gamma = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    epsilon = prop_def(FloatAttr.constr(f64), default_value=real(1e-5))
-    scale = prop_def(BoolAttr, default_value=boolean(True))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    gamma: Tensor = operand()
+    axis: Integer = prop(default=-1)
+    epsilon: Real = prop(default=1e-05)
+    scale: Flag = prop(default=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $gamma attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        gamma: Value,
-        *,
-        axis: int = -1,
-        epsilon: float = 1e-5,
-        scale: bool = True,
-    ):
-        super().__init__(
-            [data, gamma],
-            {"axis": integer(axis), "epsilon": real(epsilon), "scale": boolean(scale)},
-        )
 
     @property
     def channel_axis(self) -> int:
@@ -390,14 +263,9 @@ class RmsNormOp(RelayOp):
 class SoftmaxFamilyOp(RelayOp, ABC):
     """Normalises the elements of `data` along `axis`."""
 
-    data = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    axis: Integer = prop(default=-1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, *, axis: int = -1):
-        super().__init__([data], {"axis": integer(axis)})
 
     @property
     def normalized_axis(self) -> int:
@@ -455,36 +323,13 @@ class LrnOp(RelayOp):
 
     name = "relay.nn.lrn"
 
-    data = tensor_operand_def()
-    size = prop_def(IntegerAttr.constr(i64), default_value=integer(5))
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    bias = prop_def(FloatAttr.constr(f64), default_value=real(2.0))
-    alpha = prop_def(FloatAttr.constr(f64), default_value=real(0.0001))
-    beta = prop_def(FloatAttr.constr(f64), default_value=real(0.75))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    size: Integer = prop(default=5)
+    axis: Integer = prop(default=1)
+    bias: Real = prop(default=2.0)
+    alpha: Real = prop(default=0.0001)
+    beta: Real = prop(default=0.75)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        *,
-        size: int = 5,
-        axis: int = 1,
-        bias: float = 2.0,
-        alpha: float = 0.0001,
-        beta: float = 0.75,
-    ):
-        super().__init__(
-            [data],
-            {
-                "size": integer(size),
-                "axis": integer(axis),
-                "bias": real(bias),
-                "alpha": real(alpha),
-                "beta": real(beta),
-            },
-        )
 
     @property
     def normalized_axis(self) -> int:
@@ -510,16 +355,11 @@ class L2NormalizeOp(RelayOp):
 
     name = "relay.nn.l2_normalize"
 
-    data = tensor_operand_def()
-    eps = prop_def(FloatAttr.constr(f64))
-    axis = prop_def(DenseArrayBase.constr(i64))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    eps: Real = prop()
+    axis: Integers = prop()
     # Relay registers no kind, as its pipeline decomposes it before fusion.
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, eps: float, axis: Sequence[int]):
-        super().__init__([data], {"eps": real(eps), "axis": int_array(axis)})
 
     @property
     def normalized_axes(self) -> tuple[int, ...]:
@@ -542,14 +382,10 @@ class DropoutOp(RelayOp):
 
     name = "relay.nn.dropout"
 
-    data = tensor_operand_def()
-    rate = prop_def(FloatAttr.constr(f64), default_value=real(0.5))
+    data: Tensor = operand()
+    rate: Real = prop(default=0.5)
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, *, rate: float = 0.5):
-        super().__init__([data], {"rate": real(rate)})
 
     def infer_type(self) -> Attribute:
         return tuple_type([self.data.type, self.data.type])

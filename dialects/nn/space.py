@@ -4,33 +4,29 @@ from abc import ABC
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    f64,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import positive_numbers, require_layout
+from xrelay.dialects.fields import (
+    Integer,
+    IntegerPairs,
+    Integers,
+    Real,
+    Tensor,
+    Text,
+    operand,
+    prop,
+)
 from xrelay.dialects.shapes import (
     dimension_product,
-    int_array,
-    integer,
     normalize_axis,
-    real,
     same_dimension,
     shape_text,
-    string,
     with_shape,
 )
 from xrelay.dialects.tensor.layout import IMAGE, Layout, canonical_shape, layout_of, shape_in_layout
@@ -73,18 +69,10 @@ class MirrorPadOp(RelayOp):
 
     name = "relay.nn.mirror_pad"
 
-    data = tensor_operand_def()
-    mode = prop_def(StringAttr, default_value=string("SYMMETRIC"))
-    pad_width = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
-    result = tensor_result_def()
+    data: Tensor = operand()
+    mode: Text = prop(default="SYMMETRIC")
+    pad_width: IntegerPairs = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self, data: Value, pad_width: Sequence[tuple[int, int]], *, mode: str = "SYMMETRIC"
-    ):
-        widths = ArrayAttr([int_array(pair) for pair in pad_width])
-        super().__init__([data], {"mode": string(mode), "pad_width": widths})
 
     @property
     def widths(self) -> Pairs:
@@ -120,19 +108,11 @@ class SubPixelOp(RelayOp, ABC):
     `layout` may state another order of the axes, and blocks of channels.
     """
 
-    data = tensor_operand_def()
-    block_size = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    layout = prop_def(StringAttr, default_value=string(IMAGE))
-    mode = prop_def(StringAttr, default_value=string("DCR"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    block_size: Integer = prop(default=1, kw_only=False)
+    layout: Text = prop(default=IMAGE)
+    mode: Text = prop(default="DCR")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, block_size: int, *, layout: str = IMAGE, mode: str = "DCR"):
-        super().__init__(
-            [data],
-            {"block_size": integer(block_size), "layout": string(layout), "mode": string(mode)},
-        )
 
     @property
     def block(self) -> int:
@@ -195,11 +175,9 @@ class SpaceToDepthOp(SubPixelOp):
 class BlockOp(RelayOp, ABC):
     """Moves blocks of the axes after the first one of `data` to the first one, or back."""
 
-    data = tensor_operand_def()
-    block_shape = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    block_shape: Integers = prop(default=(1, 1), kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -228,16 +206,7 @@ class BatchToSpaceNDOp(BlockOp):
 
     name = "relay.nn.batch_to_space_nd"
 
-    crops = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
-
-    def __init__(self, data: Value, block_shape: Sequence[int], crops: Sequence[tuple[int, int]]):
-        super().__init__(
-            [data],
-            {
-                "block_shape": int_array(block_shape),
-                "crops": ArrayAttr([int_array(pair) for pair in crops]),
-            },
-        )
+    crops: IntegerPairs = prop(kw_only=True)
 
     @property
     def cuts(self) -> Pairs:
@@ -274,25 +243,8 @@ class SpaceToBatchNDOp(BlockOp):
 
     name = "relay.nn.space_to_batch_nd"
 
-    paddings = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
-    pad_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
-
-    def __init__(
-        self,
-        data: Value,
-        block_shape: Sequence[int],
-        paddings: Sequence[tuple[int, int]],
-        *,
-        pad_value: float = 0.0,
-    ):
-        super().__init__(
-            [data],
-            {
-                "block_shape": int_array(block_shape),
-                "paddings": ArrayAttr([int_array(pair) for pair in paddings]),
-                "pad_value": real(pad_value),
-            },
-        )
+    paddings: IntegerPairs = prop(kw_only=True)
+    pad_value: Real = prop(default=0.0)
 
     @property
     def widths(self) -> Pairs:
@@ -326,15 +278,10 @@ class FifoBufferOp(RelayOp):
 
     name = "relay.nn.fifo_buffer"
 
-    data = tensor_operand_def()
-    buffer = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    buffer: Tensor = operand()
+    axis: Integer = prop(default=0)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data `,` $buffer attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, buffer: Value, *, axis: int = 0):
-        super().__init__([data, buffer], {"axis": integer(axis)})
 
     @property
     def normalized_axis(self) -> int:
@@ -372,29 +319,11 @@ class PadOp(RelayOp):
 
     name = "relay.nn.pad"
 
-    data = tensor_operand_def()
-    pad_val = tensor_operand_def()
-    pad_width = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
-    pad_mode = prop_def(StringAttr, default_value=string("constant"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    pad_val: Tensor = operand()
+    pad_width: IntegerPairs = prop()
+    pad_mode: Text = prop(default="constant")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $pad_val attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        pad_val: Value,
-        pad_width: Sequence[tuple[int, int]],
-        *,
-        pad_mode: str = "constant",
-    ):
-        super().__init__(
-            [data, pad_val],
-            {
-                "pad_width": ArrayAttr([int_array(pair) for pair in pad_width]),
-                "pad_mode": string(pad_mode),
-            },
-        )
 
     @property
     def widths(self) -> tuple[tuple[int, ...], ...]:

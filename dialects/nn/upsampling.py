@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from math import inf
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, FloatAttr, StringAttr, f64
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp, Value
 from xrelay.dialects.conv.windows import require_layout
+from xrelay.dialects.fields import Flag, Real, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import CUBIC, Resize2DOp
-from xrelay.dialects.shapes import boolean, real, string, with_shape
+from xrelay.dialects.shapes import with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -40,12 +41,10 @@ class UpsamplingFamilyOp(RelayOp, ABC):
     INTERPOLATIONS: ClassVar[tuple[str, ...]]
     """The methods that interpolate."""
 
-    data = tensor_operand_def()
-    layout = prop_def(StringAttr)
-    method = prop_def(StringAttr, default_value=string("nearest_neighbor"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    layout: Text = prop()
+    method: Text = prop(default="nearest_neighbor")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
 
     @property
     @abstractmethod
@@ -113,31 +112,10 @@ class UpsamplingOp(UpsamplingFamilyOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
     INTERPOLATIONS: ClassVar[tuple[str, ...]] = ("bilinear", "bicubic")
 
-    scale_h = prop_def(FloatAttr.constr(f64))
-    scale_w = prop_def(FloatAttr.constr(f64))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    align_corners = prop_def(BoolAttr, default_value=boolean(False))
-
-    def __init__(
-        self,
-        data: Value,
-        scale_h: float,
-        scale_w: float,
-        *,
-        layout: str = "NCHW",
-        method: str = "nearest_neighbor",
-        align_corners: bool = False,
-    ):
-        super().__init__(
-            [data],
-            {
-                "scale_h": real(scale_h),
-                "scale_w": real(scale_w),
-                "layout": string(layout),
-                "method": string(method),
-                "align_corners": boolean(align_corners),
-            },
-        )
+    scale_h: Real = prop()
+    scale_w: Real = prop()
+    layout: Text = prop(default="NCHW")
+    align_corners: Flag = prop(default=False)
 
     @property
     def scales(self) -> dict[str, float]:
@@ -173,34 +151,11 @@ class Upsampling3DOp(UpsamplingFamilyOp):
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
     INTERPOLATIONS: ClassVar[tuple[str, ...]] = ("trilinear",)
 
-    scale_d = prop_def(FloatAttr.constr(f64))
-    scale_h = prop_def(FloatAttr.constr(f64))
-    scale_w = prop_def(FloatAttr.constr(f64))
-    layout = prop_def(StringAttr, default_value=string("NCDHW"))
-    coordinate_transformation_mode = prop_def(StringAttr, default_value=string("half_pixel"))
-
-    def __init__(
-        self,
-        data: Value,
-        scale_d: float,
-        scale_h: float,
-        scale_w: float,
-        *,
-        layout: str = "NCDHW",
-        method: str = "nearest_neighbor",
-        coordinate_transformation_mode: str = "half_pixel",
-    ):
-        super().__init__(
-            [data],
-            {
-                "scale_d": real(scale_d),
-                "scale_h": real(scale_h),
-                "scale_w": real(scale_w),
-                "layout": string(layout),
-                "method": string(method),
-                "coordinate_transformation_mode": string(coordinate_transformation_mode),
-            },
-        )
+    scale_d: Real = prop()
+    scale_h: Real = prop()
+    scale_w: Real = prop()
+    layout: Text = prop(default="NCDHW")
+    coordinate_transformation_mode: Text = prop(default="half_pixel")
 
     @property
     def scales(self) -> dict[str, float]:

@@ -1,18 +1,17 @@
 """Pooling into a stated number of windows of nearly equal size."""
 
 from abc import ABC
-from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import positive_numbers
+from xrelay.dialects.fields import Integers, Tensor, Text, operand, prop
 from xrelay.dialects.pool.pool import pooled_layout
-from xrelay.dialects.shapes import int_array, string, with_shape
+from xrelay.dialects.shapes import with_shape
 from xrelay.dialects.tensor.layout import Layout, canonical_shape, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -28,22 +27,11 @@ class AdaptivePoolOp(RelayOp, ABC):
     IMAGE_LAYOUT: ClassVar[str]
     """The order of axes that images are described in."""
 
-    data = tensor_operand_def()
-    output_size = prop_def(DenseArrayBase.constr(i64), default_value=int_array(()))
-    layout = prop_def(StringAttr)
-    out_layout = prop_def(StringAttr, default_value=string(""))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    output_size: Integers = prop(default=(), kw_only=False)
+    layout: Text = prop(kw_only=True)
+    out_layout: Text = prop(default="")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, output_size: Sequence[int] = (), *, layout: str | None = None):
-        super().__init__(
-            [data],
-            {
-                "output_size": int_array(output_size),
-                "layout": None if layout is None else string(layout),
-            },
-        )
 
     @property
     def data_layout(self) -> Layout:
@@ -66,7 +54,7 @@ class AdaptivePool1DOp(AdaptivePoolOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCW"
 
-    layout = prop_def(StringAttr, default_value=string("NCW"))
+    layout: Text = prop(default="NCW")
 
 
 class AdaptivePool2DOp(AdaptivePoolOp, ABC):
@@ -74,7 +62,7 @@ class AdaptivePool2DOp(AdaptivePoolOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
 
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    layout: Text = prop(default="NCHW")
 
 
 class AdaptivePool3DOp(AdaptivePoolOp, ABC):
@@ -82,7 +70,7 @@ class AdaptivePool3DOp(AdaptivePoolOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
 
-    layout = prop_def(StringAttr, default_value=string("NCDHW"))
+    layout: Text = prop(default="NCDHW")
 
 
 @irdl_op_definition

@@ -1,19 +1,18 @@
 """The gradients of pooling with respect to what is pooled."""
 
 from abc import ABC
-from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, StringAttr, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, positive_pair, window_output
+from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.pool.pool import pooled_layout
-from xrelay.dialects.shapes import boolean, int_array, same_dimension, shape_text, string
+from xrelay.dialects.shapes import same_dimension, shape_text
 from xrelay.dialects.tensor.layout import Layout, canonical_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
@@ -27,42 +26,16 @@ class Pool2DGradOp(RelayOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
 
-    grad = tensor_operand_def()
-    data = tensor_operand_def()
-    pool_size = prop_def(DenseArrayBase.constr(i64))
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    out_layout = prop_def(StringAttr, default_value=string(""))
-    ceil_mode = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    grad: Tensor = operand()
+    data: Tensor = operand()
+    pool_size: Integers = prop()
+    strides: Integers = prop(default=(1, 1))
+    dilation: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    ceil_mode: Flag = prop(default=False)
+    layout: Text = prop(default="NCHW")
+    out_layout: Text = prop(default="")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$grad `,` $data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        grad: Value,
-        data: Value,
-        pool_size: Sequence[int],
-        *,
-        strides: Sequence[int] = (1, 1),
-        dilation: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-    ):
-        super().__init__(
-            [grad, data],
-            {
-                "pool_size": int_array(pool_size),
-                "strides": int_array(strides),
-                "dilation": int_array(dilation),
-                "padding": int_array(padding),
-                "ceil_mode": boolean(ceil_mode),
-                "layout": string(layout),
-            },
-        )
 
     @property
     def data_layout(self) -> Layout:

@@ -4,17 +4,12 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    DenseArrayBase,
-    StringAttr,
-    i64,
-)
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -22,13 +17,9 @@ from xrelay.dialects.conv.windows import (
     require_layout,
     window_output,
 )
-from xrelay.dialects.shapes import boolean, int_array, string, with_shape
-from xrelay.dialects.tensor.layout import (
-    Layout,
-    canonical_shape,
-    layout_of,
-    shape_in_layout,
-)
+from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
+from xrelay.dialects.shapes import with_shape
+from xrelay.dialects.tensor.layout import Layout, canonical_shape, layout_of, shape_in_layout
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -51,41 +42,15 @@ class PoolOp(RelayOp, ABC):
     IMAGE_LAYOUT: ClassVar[str]
     """The order of axes that images are described in."""
 
-    data = tensor_operand_def()
-    pool_size = prop_def(DenseArrayBase.constr(i64))
-    strides = prop_def(DenseArrayBase.constr(i64))
-    dilation = prop_def(DenseArrayBase.constr(i64))
-    padding = prop_def(DenseArrayBase.constr(i64))
-    layout = prop_def(StringAttr)
-    out_layout = prop_def(StringAttr, default_value=string(""))
-    ceil_mode = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    pool_size: Integers = prop()
+    strides: Integers = prop()
+    dilation: Integers = prop()
+    padding: Integers = prop()
+    layout: Text = prop()
+    out_layout: Text = prop(default="")
+    ceil_mode: Flag = prop(default=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        pool_size: Sequence[int],
-        *,
-        strides: Sequence[int] | None = None,
-        dilation: Sequence[int] | None = None,
-        padding: Sequence[int] | None = None,
-        ceil_mode: bool = False,
-        layout: str | None = None,
-        **properties: Attribute,
-    ):
-        numbers = {"strides": strides, "dilation": dilation, "padding": padding}
-        super().__init__(
-            [data],
-            {
-                "pool_size": int_array(pool_size),
-                **{name: None if v is None else int_array(v) for name, v in numbers.items()},
-                "layout": None if layout is None else string(layout),
-                "ceil_mode": boolean(ceil_mode),
-                **properties,
-            },
-        )
 
     @property
     def spatial_axes(self) -> int:
@@ -131,10 +96,10 @@ class Pool1DOp(PoolOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1,)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0,)))
-    layout = prop_def(StringAttr, default_value=string("NCW"))
+    strides: Integers = prop(default=(1,))
+    dilation: Integers = prop(default=(1,))
+    padding: Integers = prop(default=(0,))
+    layout: Text = prop(default="NCW")
 
 
 class Pool2DOp(PoolOp, ABC):
@@ -145,10 +110,10 @@ class Pool2DOp(PoolOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
+    strides: Integers = prop(default=(1, 1))
+    dilation: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    layout: Text = prop(default="NCHW")
 
 
 class Pool3DOp(PoolOp, ABC):
@@ -156,10 +121,10 @@ class Pool3DOp(PoolOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCDHW"
 
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0, 0)))
-    layout = prop_def(StringAttr, default_value=string("NCDHW"))
+    strides: Integers = prop(default=(1, 1, 1))
+    dilation: Integers = prop(default=(1, 1, 1))
+    padding: Integers = prop(default=(0, 0, 0))
+    layout: Text = prop(default="NCDHW")
 
 
 @irdl_op_definition
@@ -204,30 +169,7 @@ class AvgPoolOp(PoolOp, ABC):
     integers is exact, rounded towards zero.
     """
 
-    count_include_pad = prop_def(BoolAttr, default_value=boolean(False))
-
-    def __init__(
-        self,
-        data: Value,
-        pool_size: Sequence[int],
-        *,
-        strides: Sequence[int] | None = None,
-        dilation: Sequence[int] | None = None,
-        padding: Sequence[int] | None = None,
-        ceil_mode: bool = False,
-        count_include_pad: bool = False,
-        layout: str | None = None,
-    ):
-        super().__init__(
-            data,
-            pool_size,
-            strides=strides,
-            dilation=dilation,
-            padding=padding,
-            ceil_mode=ceil_mode,
-            layout=layout,
-            count_include_pad=boolean(count_include_pad),
-        )
+    count_include_pad: Flag = prop(default=False)
 
 
 @irdl_op_definition
@@ -274,15 +216,10 @@ class GlobalPool2DOp(RelayOp, ABC):
 
     IMAGE_LAYOUT: ClassVar[str] = "NCHW"
 
-    data = tensor_operand_def()
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    out_layout = prop_def(StringAttr, default_value=string(""))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    layout: Text = prop(default="NCHW", kw_only=False)
+    out_layout: Text = prop(default="")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, layout: str = "NCHW"):
-        super().__init__([data], {"layout": string(layout)})
 
     @property
     def data_layout(self) -> Layout:

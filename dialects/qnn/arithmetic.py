@@ -2,13 +2,13 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, defined_for, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.fields import Integer, Real, Tensor, operand, prop
 from xrelay.dialects.qnn.parameters import (
     BYTES,
     QUANTIZED,
@@ -17,7 +17,7 @@ from xrelay.dialects.qnn.parameters import (
     require_channel_parameters,
     require_scalar_parameters,
 )
-from xrelay.dialects.shapes import broadcast_shapes, integer, real, with_shape
+from xrelay.dialects.shapes import broadcast_shapes, with_shape
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
@@ -29,50 +29,17 @@ class QnnBinaryOp(RelayOp, ABC):
     positive and finite; what others give is not specified. Relay types it for every dtype.
     """
 
-    lhs = tensor_operand_def()
-    rhs = tensor_operand_def()
-    lhs_scale = tensor_operand_def()
-    lhs_zero_point = tensor_operand_def()
-    rhs_scale = tensor_operand_def()
-    rhs_zero_point = tensor_operand_def()
-    output_scale = tensor_operand_def()
-    output_zero_point = tensor_operand_def()
-    lhs_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    rhs_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    result = tensor_result_def()
+    lhs: Tensor = operand()
+    rhs: Tensor = operand()
+    lhs_scale: Tensor = operand()
+    lhs_zero_point: Tensor = operand()
+    rhs_scale: Tensor = operand()
+    rhs_zero_point: Tensor = operand()
+    output_scale: Tensor = operand()
+    output_zero_point: Tensor = operand()
+    lhs_axis: Integer = prop(default=-1)
+    rhs_axis: Integer = prop(default=-1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
-    assembly_format = (
-        "$lhs `,` $rhs `,` $lhs_scale `,` $lhs_zero_point `,` $rhs_scale `,` $rhs_zero_point `,` "
-        "$output_scale `,` $output_zero_point attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        lhs: Value,
-        rhs: Value,
-        lhs_scale: Value,
-        lhs_zero_point: Value,
-        rhs_scale: Value,
-        rhs_zero_point: Value,
-        output_scale: Value,
-        output_zero_point: Value,
-        *,
-        lhs_axis: int = -1,
-        rhs_axis: int = -1,
-    ):
-        super().__init__(
-            [
-                lhs,
-                rhs,
-                lhs_scale,
-                lhs_zero_point,
-                rhs_scale,
-                rhs_zero_point,
-                output_scale,
-                output_zero_point,
-            ],
-            {"lhs_axis": integer(lhs_axis), "rhs_axis": integer(rhs_axis)},
-        )
 
     @property
     def channel_axes(self) -> tuple[int, int]:
@@ -157,27 +124,12 @@ class QnnUnaryOp(RelayOp, ABC):
     `relay.qnn.quantize` does.
     """
 
-    data = tensor_operand_def()
-    scale = tensor_operand_def()
-    zero_point = tensor_operand_def()
-    output_scale = tensor_operand_def()
-    output_zero_point = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    scale: Tensor = operand()
+    zero_point: Tensor = operand()
+    output_scale: Tensor = operand()
+    output_zero_point: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
-    assembly_format = (
-        "$data `,` $scale `,` $zero_point `,` $output_scale `,` $output_zero_point attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        scale: Value,
-        zero_point: Value,
-        output_scale: Value,
-        output_zero_point: Value,
-    ):
-        super().__init__([data, scale, zero_point, output_scale, output_zero_point])
 
     def infer_type(self) -> Attribute:
         data = quantized(self.data, "'data'", BYTES)
@@ -301,32 +253,13 @@ class QnnLeakyReluOp(RelayOp):
 
     name = "relay.qnn.leaky_relu"
 
-    data = tensor_operand_def()
-    input_scale = tensor_operand_def()
-    input_zero_point = tensor_operand_def()
-    output_scale = tensor_operand_def()
-    output_zero_point = tensor_operand_def()
-    alpha = prop_def(FloatAttr.constr(f64), default_value=real(0.25))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    input_scale: Tensor = operand()
+    input_zero_point: Tensor = operand()
+    output_scale: Tensor = operand()
+    output_zero_point: Tensor = operand()
+    alpha: Real = prop(default=0.25, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
-    assembly_format = (
-        "$data `,` $input_scale `,` $input_zero_point `,` $output_scale `,` $output_zero_point "
-        "attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        input_scale: Value,
-        input_zero_point: Value,
-        output_scale: Value,
-        output_zero_point: Value,
-        alpha: float = 0.25,
-    ):
-        super().__init__(
-            [data, input_scale, input_zero_point, output_scale, output_zero_point],
-            {"alpha": real(alpha)},
-        )
 
     def infer_type(self) -> Attribute:
         data = quantized(self.data, "'data'", BYTES)

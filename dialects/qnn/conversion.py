@@ -3,31 +3,24 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    Float32Type,
-    Float64Type,
-    IntegerAttr,
-    StringAttr,
-    TupleType,
-    f32,
-    f64,
-    i8,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import Float32Type, Float64Type, TupleType, f32, f64, i8, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_operand_def,
-)
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.windows import require_layout
+from xrelay.dialects.fields import (
+    Dtype,
+    Integer,
+    OptionalDtype,
+    Tensor,
+    TensorTuple,
+    Text,
+    operand,
+    prop,
+)
 from xrelay.dialects.qnn.parameters import (
     QUANTIZED,
     REQUANTIZED,
@@ -40,11 +33,9 @@ from xrelay.dialects.qnn.parameters import (
     ui8,
 )
 from xrelay.dialects.shapes import (
-    integer,
     is_float,
     joined_shape,
     normalize_axis,
-    string,
     tensor_type,
     tuple_fields,
     with_dtype,
@@ -67,34 +58,14 @@ class QnnConcatenateOp(RelayOp):
 
     name = "relay.qnn.concatenate"
 
-    data = tuple_operand_def()
-    input_scales = tuple_operand_def()
-    input_zero_points = tuple_operand_def()
-    output_scale = tensor_operand_def()
-    output_zero_point = tensor_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    result = tensor_result_def()
+    data: TensorTuple = operand()
+    input_scales: TensorTuple = operand()
+    input_zero_points: TensorTuple = operand()
+    output_scale: Tensor = operand()
+    output_zero_point: Tensor = operand()
+    axis: Integer = prop(default=0)
     # Relay registers no kind: the operator is rewritten before fusion.
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
-    assembly_format = (
-        "$data `,` $input_scales `,` $input_zero_points `,` $output_scale `,` "
-        "$output_zero_point attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        input_scales: Value,
-        input_zero_points: Value,
-        output_scale: Value,
-        output_zero_point: Value,
-        *,
-        axis: int = 0,
-    ):
-        super().__init__(
-            [data, input_scales, input_zero_points, output_scale, output_zero_point],
-            {"axis": integer(axis)},
-        )
 
     @property
     def normalized_axis(self) -> int:
@@ -129,8 +100,7 @@ def _require_scalars(type_: TupleType, name: str, dtype: Attribute, count: int) 
 class QnnConversionOp(RelayOp, ABC):
     """What the conversions of quantised tensors share: their traits, and `axis`."""
 
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    result = tensor_result_def()
+    axis: Integer = prop(default=-1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
 
     @property
@@ -164,28 +134,10 @@ class QnnQuantizeOp(QnnConversionOp):
 
     name = "relay.qnn.quantize"
 
-    data = tensor_operand_def()
-    output_scale = tensor_operand_def()
-    output_zero_point = tensor_operand_def()
-    out_dtype = prop_def(TypeAttribute)
-    assembly_format = (
-        "$data `,` $output_scale `,` $output_zero_point attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        output_scale: Value,
-        output_zero_point: Value,
-        *,
-        out_dtype: TypeAttribute,
-        axis: int = -1,
-    ):
-        super().__init__(
-            [data, output_scale, output_zero_point],
-            {"out_dtype": out_dtype, "axis": integer(axis)},
-        )
+    data: Tensor = operand()
+    output_scale: Tensor = operand()
+    output_zero_point: Tensor = operand()
+    out_dtype: Dtype = prop(kw_only=True)
 
     @property
     def parameters(self) -> tuple[SSAValue, SSAValue]:
@@ -210,16 +162,9 @@ class QnnDequantizeOp(QnnConversionOp):
 
     name = "relay.qnn.dequantize"
 
-    data = tensor_operand_def()
-    input_scale = tensor_operand_def()
-    input_zero_point = tensor_operand_def()
-    assembly_format = (
-        "$data `,` $input_scale `,` $input_zero_point attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(self, data: Value, input_scale: Value, input_zero_point: Value, *, axis: int = -1):
-        super().__init__([data, input_scale, input_zero_point], {"axis": integer(axis)})
+    data: Tensor = operand()
+    input_scale: Tensor = operand()
+    input_zero_point: Tensor = operand()
 
     @property
     def parameters(self) -> tuple[SSAValue, SSAValue]:
@@ -255,41 +200,14 @@ class QnnRequantizeOp(QnnConversionOp):
 
     name = "relay.qnn.requantize"
 
-    data = tensor_operand_def()
-    input_scale = tensor_operand_def()
-    input_zero_point = tensor_operand_def()
-    output_scale = tensor_operand_def()
-    output_zero_point = tensor_operand_def()
-    rounding = prop_def(StringAttr, default_value=string("None"))
-    compute_dtype = prop_def(StringAttr, default_value=string("None"))
-    out_dtype = opt_prop_def(TypeAttribute)
-    assembly_format = (
-        "$data `,` $input_scale `,` $input_zero_point `,` $output_scale `,` $output_zero_point "
-        "attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        input_scale: Value,
-        input_zero_point: Value,
-        output_scale: Value,
-        output_zero_point: Value,
-        *,
-        axis: int = -1,
-        rounding: str = "None",
-        compute_dtype: str = "None",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, input_scale, input_zero_point, output_scale, output_zero_point],
-            {
-                "axis": integer(axis),
-                "rounding": string(rounding),
-                "compute_dtype": string(compute_dtype),
-                "out_dtype": out_dtype,
-            },
-        )
+    data: Tensor = operand()
+    input_scale: Tensor = operand()
+    input_zero_point: Tensor = operand()
+    output_scale: Tensor = operand()
+    output_zero_point: Tensor = operand()
+    rounding: Text = prop(default="None")
+    compute_dtype: Text = prop(default="None")
+    out_dtype: OptionalDtype = prop(default=None)
 
     @property
     def parameters(self) -> tuple[SSAValue, SSAValue]:
@@ -328,8 +246,7 @@ class QnnSimulatedOp(RelayOp, ABC):
     element for each index of `axis`.
     """
 
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    result = tensor_result_def()
+    axis: Integer = prop(default=-1)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
 
     @property
@@ -370,27 +287,10 @@ class QnnSimulatedQuantizeOp(QnnSimulatedOp):
 
     name = "relay.qnn.simulated_quantize"
 
-    data = tensor_operand_def()
-    out_dtype = tensor_operand_def()
-    output_scale = tensor_operand_def()
-    output_zero_point = tensor_operand_def()
-    assembly_format = (
-        "$data `,` $out_dtype `,` $output_scale `,` $output_zero_point attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        out_dtype: Value,
-        output_scale: Value,
-        output_zero_point: Value,
-        *,
-        axis: int = -1,
-    ):
-        super().__init__(
-            [data, out_dtype, output_scale, output_zero_point], {"axis": integer(axis)}
-        )
+    data: Tensor = operand()
+    out_dtype: Tensor = operand()
+    output_scale: Tensor = operand()
+    output_zero_point: Tensor = operand()
 
     @property
     def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:
@@ -412,25 +312,10 @@ class QnnSimulatedDequantizeOp(QnnSimulatedOp):
 
     name = "relay.qnn.simulated_dequantize"
 
-    data = tensor_operand_def()
-    in_dtype = tensor_operand_def()
-    input_scale = tensor_operand_def()
-    input_zero_point = tensor_operand_def()
-    assembly_format = (
-        "$data `,` $in_dtype `,` $input_scale `,` $input_zero_point attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        in_dtype: Value,
-        input_scale: Value,
-        input_zero_point: Value,
-        *,
-        axis: int = -1,
-    ):
-        super().__init__([data, in_dtype, input_scale, input_zero_point], {"axis": integer(axis)})
+    data: Tensor = operand()
+    in_dtype: Tensor = operand()
+    input_scale: Tensor = operand()
+    input_zero_point: Tensor = operand()
 
     @property
     def parameters(self) -> tuple[SSAValue, SSAValue, SSAValue]:

@@ -10,25 +10,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    DenseArrayBase,
-    IntegerAttr,
-    NoneType,
-    StringAttr,
-    TensorType,
-    f32,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import NoneType, TensorType, f32, i16, i32
 from xdsl.ir import Attribute, Block, OpResult, SSAValue, TypeAttribute
 from xdsl.ir.core import SSAValues
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp, Conv2DTransposeOp
+from xrelay.dialects.fields import (
+    Flag,
+    Integer,
+    Integers,
+    OptionalDtype,
+    OptionalInteger,
+    OptionalIntegers,
+    Tensor,
+    Text,
+    operand,
+    prop,
+)
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
 from xrelay.dialects.qnn.parameters import (
     BYTES,
@@ -37,7 +38,7 @@ from xrelay.dialects.qnn.parameters import (
     require_dtype,
     require_scalar,
 )
-from xrelay.dialects.shapes import boolean, int_array, integer, string, tensor_type
+from xrelay.dialects.shapes import tensor_type
 from xrelay.dialects.tensor.layout import layout_of
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
@@ -48,8 +49,7 @@ class QnnProductOp(RelayOp, ABC):
     which do not change the result.
     """
 
-    out_dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    out_dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), NonComputational())
 
     NAMES: ClassVar[tuple[str, str, str, str]] = ("data", "weight", "input", "weight")
@@ -111,25 +111,21 @@ class QnnProductOp(RelayOp, ABC):
 class QnnConvolutionOp(QnnProductOp, ABC):
     """What the convolutions share."""
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    input_zero_point = tensor_operand_def()
-    weight_zero_point = tensor_operand_def()
-    input_scale = tensor_operand_def()
-    weight_scale = tensor_operand_def()
-    strides = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-    dilation = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
-    groups = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    channels = opt_prop_def(IntegerAttr.constr(i64))
-    kernel_size = opt_prop_def(DenseArrayBase.constr(i64))
-    data_layout = prop_def(StringAttr, default_value=string("NCHW"))
-    kernel_layout = prop_def(StringAttr, default_value=string("OIHW"))
-    out_layout = prop_def(StringAttr, default_value=string(""))
-    assembly_format = (
-        "$data `,` $weight `,` $input_zero_point `,` $weight_zero_point `,` $input_scale `,` "
-        "$weight_scale attr-dict `:` functional-type(operands, results)"
-    )
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    input_zero_point: Tensor = operand()
+    weight_zero_point: Tensor = operand()
+    input_scale: Tensor = operand()
+    weight_scale: Tensor = operand()
+    strides: Integers = prop(default=(1, 1))
+    padding: Integers = prop(default=(0, 0))
+    dilation: Integers = prop(default=(1, 1))
+    groups: Integer = prop(default=1)
+    channels: OptionalInteger = prop(default=None)
+    kernel_size: OptionalIntegers = prop(default=None)
+    data_layout: Text = prop(default="NCHW")
+    kernel_layout: Text = prop(default="OIHW")
+    out_layout: Text = prop(default="")
 
     SUMS: ClassVar[tuple[Attribute, ...]] = (i32, i16)
 
@@ -154,40 +150,6 @@ class QnnConv2DOp(QnnConvolutionOp):
 
     name = "relay.qnn.conv2d"
 
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        input_zero_point: Value,
-        weight_zero_point: Value,
-        input_scale: Value,
-        weight_scale: Value,
-        *,
-        strides: Sequence[int] = (1, 1),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        channels: int | None = None,
-        data_layout: str = "NCHW",
-        kernel_layout: str = "OIHW",
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight, input_zero_point, weight_zero_point, input_scale, weight_scale],
-            {
-                "strides": int_array(strides),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "channels": None if channels is None else integer(channels),
-                "data_layout": string(data_layout),
-                "kernel_layout": string(kernel_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
-
     @property
     def channel_axis(self) -> int | None:
         layout = layout_of(self.kernel_layout, "kernel_layout", Conv2DOp.KERNEL_LAYOUT, splits="OI")
@@ -211,41 +173,7 @@ class QnnConv2DTransposeOp(QnnConvolutionOp):
 
     name = "relay.qnn.conv2d_transpose"
 
-    output_padding = prop_def(DenseArrayBase.constr(i64), default_value=int_array((0, 0)))
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        input_zero_point: Value,
-        weight_zero_point: Value,
-        input_scale: Value,
-        weight_scale: Value,
-        *,
-        strides: Sequence[int] = (1, 1),
-        output_padding: Sequence[int] = (0, 0),
-        padding: Sequence[int] = (0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        data_layout: str = "NCHW",
-        kernel_layout: str = "OIHW",
-        out_layout: str = "",
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight, input_zero_point, weight_zero_point, input_scale, weight_scale],
-            {
-                "strides": int_array(strides),
-                "output_padding": int_array(output_padding),
-                "padding": int_array(padding),
-                "dilation": int_array(dilation),
-                "groups": integer(groups),
-                "data_layout": string(data_layout),
-                "kernel_layout": string(kernel_layout),
-                "out_layout": string(out_layout),
-                "out_dtype": out_dtype,
-            },
-        )
+    output_padding: Integers = prop(default=(0, 0))
 
     def integer_product(self, lhs: SSAValue, rhs: SSAValue) -> RelayOp:
         return self.with_properties(Conv2DTransposeOp, lhs, rhs)
@@ -265,34 +193,13 @@ class QnnDenseOp(QnnProductOp):
 
     name = "relay.qnn.dense"
 
-    data = tensor_operand_def()
-    weight = tensor_operand_def()
-    input_zero_point = tensor_operand_def()
-    weight_zero_point = tensor_operand_def()
-    input_scale = tensor_operand_def()
-    weight_scale = tensor_operand_def()
-    units = opt_prop_def(IntegerAttr.constr(i64))
-    assembly_format = (
-        "$data `,` $weight `,` $input_zero_point `,` $weight_zero_point `,` $input_scale `,` "
-        "$weight_scale attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        weight: Value,
-        input_zero_point: Value,
-        weight_zero_point: Value,
-        input_scale: Value,
-        weight_scale: Value,
-        *,
-        units: int | None = None,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data, weight, input_zero_point, weight_zero_point, input_scale, weight_scale],
-            {"units": None if units is None else integer(units), "out_dtype": out_dtype},
-        )
+    data: Tensor = operand()
+    weight: Tensor = operand()
+    input_zero_point: Tensor = operand()
+    weight_zero_point: Tensor = operand()
+    input_scale: Tensor = operand()
+    weight_scale: Tensor = operand()
+    units: OptionalInteger = prop(default=None)
 
     @property
     def channel_axis(self) -> int | None:
@@ -319,40 +226,14 @@ class QnnBatchMatmulOp(QnnProductOp):
 
     NAMES: ClassVar[tuple[str, str, str, str]] = ("x", "y", "x", "y")
 
-    x = tensor_operand_def()
-    y = tensor_operand_def()
-    x_zero_point = tensor_operand_def()
-    y_zero_point = tensor_operand_def()
-    x_scale = tensor_operand_def()
-    y_scale = tensor_operand_def()
-    transpose_a = prop_def(BoolAttr, default_value=boolean(False))
-    transpose_b = prop_def(BoolAttr, default_value=boolean(False))
-    assembly_format = (
-        "$x `,` $y `,` $x_zero_point `,` $y_zero_point `,` $x_scale `,` $y_scale attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        x: Value,
-        y: Value,
-        x_zero_point: Value,
-        y_zero_point: Value,
-        x_scale: Value,
-        y_scale: Value,
-        *,
-        transpose_a: bool = False,
-        transpose_b: bool = False,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [x, y, x_zero_point, y_zero_point, x_scale, y_scale],
-            {
-                "transpose_a": boolean(transpose_a),
-                "transpose_b": boolean(transpose_b),
-                "out_dtype": out_dtype,
-            },
-        )
+    x: Tensor = operand()
+    y: Tensor = operand()
+    x_zero_point: Tensor = operand()
+    y_zero_point: Tensor = operand()
+    x_scale: Tensor = operand()
+    y_scale: Tensor = operand()
+    transpose_a: Flag = prop(default=False)
+    transpose_b: Flag = prop(default=False)
 
     def integer_product(self, lhs: SSAValue, rhs: SSAValue) -> RelayOp:
         return self.with_properties(BatchMatmulOp, lhs, rhs)

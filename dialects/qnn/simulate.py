@@ -1,13 +1,14 @@
 """The operator by which calibration simulates quantisation."""
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import boolean, integer, is_float, string
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
+from xrelay.dialects.shapes import is_float
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 KIND_IDENTITY, KIND_INPUT, KIND_WEIGHT, KIND_ACTIVATION = range(4)
@@ -26,35 +27,14 @@ class SimulatedQuantizeOp(RelayOp):
 
     name = "relay.relay.op.annotation.simulated_quantize"
 
-    data = tensor_operand_def()
-    dom_scale = tensor_operand_def()
-    clip_min = tensor_operand_def()
-    clip_max = tensor_operand_def()
-    kind = prop_def(IntegerAttr.constr(i64))
-    sign = prop_def(BoolAttr, default_value=boolean(True))
-    rounding = prop_def(StringAttr, default_value=string("round"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    dom_scale: Tensor = operand()
+    clip_min: Tensor = operand()
+    clip_max: Tensor = operand()
+    kind: Integer = prop()
+    sign: Flag = prop(default=True)
+    rounding: Text = prop(default="round")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-    assembly_format = (
-        "$data `,` $dom_scale `,` $clip_min `,` $clip_max attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        dom_scale: Value,
-        clip_min: Value,
-        clip_max: Value,
-        kind: int,
-        *,
-        sign: bool = True,
-        rounding: str = "round",
-    ):
-        super().__init__(
-            [data, dom_scale, clip_min, clip_max],
-            {"kind": integer(kind), "sign": boolean(sign), "rounding": string(rounding)},
-        )
 
     def infer_type(self) -> Attribute:
         dtype = self.data.type.element_type

@@ -6,13 +6,9 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tuple_type
-from xrelay.dialects.shapes import (
-    integer_tensor,
-    integer_vector,
-    same_dimension,
-    with_shape,
-)
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.fields import Tensor, operand
+from xrelay.dialects.shapes import integer_tensor, integer_vector, same_dimension, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
@@ -42,25 +38,12 @@ class SparseFillEmptyRowsOp(RelayOp):
 
     name = "relay.sparse_fill_empty_rows"
 
-    sparse_indices = tensor_operand_def()
-    sparse_values = tensor_operand_def()
-    dense_shape = tensor_operand_def()
-    default_value = tensor_operand_def()
+    sparse_indices: Tensor = operand()
+    sparse_values: Tensor = operand()
+    dense_shape: Tensor = operand()
+    default_value: Tensor = operand()
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
-    assembly_format = (
-        "$sparse_indices `,` $sparse_values `,` $dense_shape `,` $default_value attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        sparse_indices: Value,
-        sparse_values: Value,
-        dense_shape: Value,
-        default_value: Value,
-    ):
-        super().__init__([sparse_indices, sparse_values, dense_shape, default_value])
 
     def infer_type(self) -> Attribute:
         rank = integer_vector(self.dense_shape, "dense_shape")
@@ -97,18 +80,11 @@ class SparseReshapeOp(RelayOp):
 
     name = "relay.sparse_reshape"
 
-    sparse_indices = tensor_operand_def()
-    prev_shape = tensor_operand_def()
-    new_shape = tensor_operand_def()
+    sparse_indices: Tensor = operand()
+    prev_shape: Tensor = operand()
+    new_shape: Tensor = operand()
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = (
-        "$sparse_indices `,` $prev_shape `,` $new_shape attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(self, sparse_indices: Value, prev_shape: Value, new_shape: Value):
-        super().__init__([sparse_indices, prev_shape, new_shape])
 
     def infer_type(self) -> Attribute:
         rank = integer_vector(self.prev_shape, "prev_shape")

@@ -10,37 +10,20 @@ range are clamped: pointers to the elements that exist, indices to the columns t
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    DenseArrayBase,
-    StringAttr,
-    TensorType,
-    TupleType,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType, i1
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_type,
-)
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.conv.windows import positive_numbers, require_layout
+from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
-    boolean,
     dimension_product,
-    int_array,
     is_integer_type,
     ranked,
     same_dimension,
-    string,
     tensor_type,
 )
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -90,20 +73,8 @@ def _require_columns(columns: int, width: int, what: str) -> None:
 class SparseProductOp(RelayOp, ABC):
     """The product of a dense matrix [M, K] and the transpose of a sparse one [N, K], or back."""
 
-    sparse_lhs = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    sparse_lhs: Flag = prop(default=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-
-    def __init__(
-        self,
-        dense: Value,
-        data: Value,
-        indices: Value,
-        indptr: Value,
-        *,
-        sparse_lhs: bool = False,
-    ):
-        super().__init__([dense, data, indices, indptr], {"sparse_lhs": boolean(sparse_lhs)})
 
     def infer_type(self) -> Attribute:
         names = [name for name, _ in self.get_irdl_definition().operands]
@@ -129,14 +100,10 @@ class SparseDenseOp(SparseProductOp):
 
     name = "relay.nn.sparse_dense"
 
-    dense_data = tensor_operand_def()
-    sparse_data = tensor_operand_def()
-    sparse_indices = tensor_operand_def()
-    sparse_indptr = tensor_operand_def()
-    assembly_format = (
-        "$dense_data `,` $sparse_data `,` $sparse_indices `,` $sparse_indptr attr-dict `:` "
-        "functional-type(operands, results)"
-    )
+    dense_data: Tensor = operand()
+    sparse_data: Tensor = operand()
+    sparse_indices: Tensor = operand()
+    sparse_indptr: Tensor = operand()
 
 
 @irdl_op_definition
@@ -150,28 +117,19 @@ class InternalSparseDensePaddedOp(SparseProductOp):
 
     name = "relay.nn.internal.sparse_dense_padded"
 
-    data = tensor_operand_def()
-    weight_data = tensor_operand_def()
-    weight_indices = tensor_operand_def()
-    weight_indptr = tensor_operand_def()
-    assembly_format = (
-        "$data `,` $weight_data `,` $weight_indices `,` $weight_indptr attr-dict `:` "
-        "functional-type(operands, results)"
-    )
+    data: Tensor = operand()
+    weight_data: Tensor = operand()
+    weight_indices: Tensor = operand()
+    weight_indptr: Tensor = operand()
 
 
 class SparseOperandOp(RelayOp, ABC):
     """An operator on a dense tensor and a sparse matrix."""
 
-    dense_data = tensor_operand_def()
-    sparse_data = tensor_operand_def()
-    sparse_indices = tensor_operand_def()
-    sparse_indptr = tensor_operand_def()
-    result = tensor_result_def()
-    assembly_format = (
-        "$dense_data `,` $sparse_data `,` $sparse_indices `,` $sparse_indptr attr-dict `:` "
-        "functional-type(operands, results)"
-    )
+    dense_data: Tensor = operand()
+    sparse_data: Tensor = operand()
+    sparse_indices: Tensor = operand()
+    sparse_indptr: Tensor = operand()
 
 
 @irdl_op_definition
@@ -187,14 +145,9 @@ class SparseConv2DOp(SparseOperandOp):
 
     name = "relay.nn.sparse_conv2d"
 
-    layout = prop_def(StringAttr, default_value=string("NHWC"))
-    kernel_size = prop_def(DenseArrayBase.constr(i64), default_value=int_array((1, 1)))
+    layout: Text = prop(default="NHWC")
+    kernel_size: Integers = prop(default=(1, 1))
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-
-    def __init__(
-        self, dense: Value, data: Value, indices: Value, indptr: Value, *, layout: str = "NHWC"
-    ):
-        super().__init__([dense, data, indices, indptr], {"layout": string(layout)})
 
     @property
     def channel_axis(self) -> int:
@@ -229,9 +182,6 @@ class SparseAddOp(SparseOperandOp):
 
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
 
-    def __init__(self, dense: Value, data: Value, indices: Value, indptr: Value):
-        super().__init__([dense, data, indices, indptr])
-
     def infer_type(self) -> Attribute:
         names = ("sparse_data", "sparse_indices", "sparse_indptr")
         dense = ranked(self.dense_data, "'dense_data'", 2)
@@ -255,18 +205,11 @@ class SparseTransposeOp(RelayOp):
 
     name = "relay.nn.sparse_transpose"
 
-    sparse_data = tensor_operand_def()
-    sparse_indices = tensor_operand_def()
-    sparse_indptr = tensor_operand_def()
+    sparse_data: Tensor = operand()
+    sparse_indices: Tensor = operand()
+    sparse_indptr: Tensor = operand()
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = (
-        "$sparse_data `,` $sparse_indices `,` $sparse_indptr attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(self, data: Value, indices: Value, indptr: Value):
-        super().__init__([data, indices, indptr])
 
     def infer_type(self) -> Attribute:
         sparse_shape(("sparse_data", "sparse_indices", "sparse_indptr"), self.operands, (1,))

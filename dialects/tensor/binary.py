@@ -8,13 +8,8 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    defined_for,
-    tensor_operand_def,
-    tensor_result_def,
-)
+from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.fields import Tensor, operand
 from xrelay.dialects.shapes import (
     broadcast_shapes,
     is_float,
@@ -31,14 +26,9 @@ class BroadcastBinaryOp(RelayOp, ABC):
     and shapes that broadcast.
     """
 
-    lhs = tensor_operand_def()
-    rhs = tensor_operand_def()
-    result = tensor_result_def()
+    lhs: Tensor = operand()
+    rhs: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
-    assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, lhs: Value, rhs: Value):
-        super().__init__([lhs, rhs])
 
     def infer_type(self) -> Attribute:
         lhs, rhs = self.lhs.type, self.rhs.type

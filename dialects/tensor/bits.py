@@ -2,14 +2,15 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, defined_for
+from xrelay.dialects.base import defined_for
 from xrelay.dialects.core.values import element_bytes
-from xrelay.dialects.shapes import element_type, integer, is_integer_type, with_dtype
+from xrelay.dialects.fields import Dtype, Integer, prop
+from xrelay.dialects.shapes import element_type, is_integer_type, with_dtype
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
 
 
@@ -78,10 +79,7 @@ class ReinterpretOp(ElementwiseUnaryOp):
 
     name = "relay.reinterpret"
 
-    dtype = prop_def(TypeAttribute)
-
-    def __init__(self, data: Value, dtype: TypeAttribute):
-        RelayOp.__init__(self, [data], {"dtype": dtype})
+    dtype: Dtype = prop()
 
     def infer_type(self) -> Attribute:
         old, new = self.data.type.element_type, element_type(self.dtype, "dtype")
@@ -104,11 +102,8 @@ class FixedPointMultiplyOp(ElementwiseUnaryOp):
 
     name = "relay.fixed_point_multiply"
 
-    multiplier = prop_def(IntegerAttr.constr(i64))
-    shift = prop_def(IntegerAttr.constr(i64))
-
-    def __init__(self, data: Value, multiplier: int, shift: int):
-        RelayOp.__init__(self, [data], {"multiplier": integer(multiplier), "shift": integer(shift)})
+    multiplier: Integer = prop()
+    shift: Integer = prop()
 
     @property
     def shifts(self) -> tuple[int, int]:

@@ -1,33 +1,18 @@
 """Operators that create tensors filled with one value."""
 
 from abc import ABC
-from collections.abc import Sequence
 from math import ceil, isfinite
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    IntegerType,
-    TensorType,
-    i1,
-    i64,
-)
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, TensorType, i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_numbers
-from xrelay.dialects.shapes import (
-    element_type,
-    int_array,
-    integer,
-    integer_tensor,
-    normalize_axis,
-    shape_text,
-)
+from xrelay.dialects.fields import Dtype, Integer, Integers, OptionalDtype, Tensor, operand, prop
+from xrelay.dialects.shapes import element_type, integer_tensor, normalize_axis, shape_text
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
@@ -41,14 +26,10 @@ def _static_shape(shape: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
 class FilledOp(RelayOp, ABC):
     """A tensor of `shape` and `dtype` without operands."""
 
-    shape = prop_def(DenseArrayBase.constr(i64))
-    dtype = prop_def(TypeAttribute)
-    result = tensor_result_def()
+    shape: Integers = prop()
+    dtype: Dtype = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
     assembly_format = "attr-dict `:` type($result)"
-
-    def __init__(self, shape: Sequence[int], dtype: TypeAttribute):
-        super().__init__([], {"shape": int_array(shape), "dtype": dtype})
 
     def infer_type(self) -> Attribute:
         return TensorType(element_type(self.dtype, "dtype"), _static_shape(self.shape))
@@ -87,15 +68,10 @@ class FullOp(RelayOp):
 
     name = "relay.full"
 
-    fill_value = tensor_operand_def()
-    shape = prop_def(DenseArrayBase.constr(i64))
-    dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    fill_value: Tensor = operand()
+    shape: Integers = prop()
+    dtype: OptionalDtype = prop(default=None, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-    assembly_format = "$fill_value attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, fill_value: Value, shape: Sequence[int], dtype: TypeAttribute | None = None):
-        super().__init__([fill_value], {"shape": int_array(shape), "dtype": dtype})
 
     def infer_type(self) -> Attribute:
         return TensorType(filled_dtype(self.fill_value, self.dtype), _static_shape(self.shape))
@@ -111,13 +87,8 @@ def filled_dtype(fill_value: SSAValue[TensorType[Attribute]], dtype: Attribute |
 class FilledLikeOp(RelayOp, ABC):
     """A tensor with the type of `data`."""
 
-    data = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value):
-        super().__init__([data])
 
     def infer_type(self) -> Attribute:
         return self.data.type
@@ -157,16 +128,11 @@ class ArangeOp(RelayOp):
 
     name = "relay.arange"
 
-    start = tensor_operand_def()
-    end = tensor_operand_def()
-    step = tensor_operand_def()
-    dtype = prop_def(TypeAttribute)
-    result = tensor_result_def()
+    start: Tensor = operand()
+    end: Tensor = operand()
+    step: Tensor = operand()
+    dtype: Dtype = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
-    assembly_format = "$start `,` $end `,` $step attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, start: Value, end: Value, step: Value, dtype: TypeAttribute):
-        super().__init__([start, end, step], {"dtype": dtype})
 
     def infer_type(self) -> Attribute:
         dtype = element_type(self.dtype, "dtype")
@@ -210,32 +176,13 @@ class OneHotOp(RelayOp):
 
     name = "relay.one_hot"
 
-    indices = tensor_operand_def()
-    on_value = tensor_operand_def()
-    off_value = tensor_operand_def()
-    depth = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    indices: Tensor = operand()
+    on_value: Tensor = operand()
+    off_value: Tensor = operand()
+    depth: Integer = prop(default=1, kw_only=False)
+    axis: Integer = prop(default=-1)
+    dtype: OptionalDtype = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = (
-        "$indices `,` $on_value `,` $off_value attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        indices: Value,
-        on_value: Value,
-        off_value: Value,
-        depth: int,
-        *,
-        axis: int = -1,
-        dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [indices, on_value, off_value],
-            {"depth": integer(depth), "axis": integer(axis), "dtype": dtype},
-        )
 
     @property
     def normalized_axis(self) -> int:

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_result_def, tuple_operand_def
-from xrelay.dialects.shapes import Shape, shape_text, string, tuple_fields, with_shape
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import TensorTuple, Text, operand, prop
+from xrelay.dialects.shapes import Shape, shape_text, tuple_fields, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 Label = str
@@ -116,14 +117,9 @@ class EinsumOp(RelayOp):
 
     name = "relay.einsum"
 
-    data = tuple_operand_def()
-    equation = prop_def(StringAttr)
-    result = tensor_result_def()
+    data: TensorTuple = operand()
+    equation: Text = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, equation: str):
-        super().__init__([data], {"equation": string(equation)})
 
     @property
     def parsed(self) -> Equation:

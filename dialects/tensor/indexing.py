@@ -1,42 +1,34 @@
 """Operators that read or write elements at indices that are elements of other tensors."""
 
 from abc import ABC
-from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_operand_def,
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import (
+    Integer,
+    Integers,
+    OptionalInteger,
+    Tensor,
+    TensorTuple,
+    Text,
+    operand,
+    prop,
 )
 from xrelay.dialects.shapes import (
     broadcast_shapes,
     dimension_product,
     element_count,
-    int_array,
-    integer,
     integer_tensor,
     integer_vector,
     is_integer_type,
     normalize_axis,
     same_dimension,
     shape_text,
-    string,
     tuple_fields,
     with_shape,
 )
@@ -57,15 +49,10 @@ class GatherOp(RelayOp):
 
     name = "relay.gather"
 
-    data = tensor_operand_def()
-    indices = tensor_operand_def()
-    axis = opt_prop_def(IntegerAttr.constr(i64))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    indices: Tensor = operand()
+    axis: OptionalInteger = prop(default=None, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, indices: Value, axis: int | None = None):
-        super().__init__([data, indices], {"axis": None if axis is None else integer(axis)})
 
     @property
     def normalized_axis(self) -> int:
@@ -110,13 +97,8 @@ class AdvIndexOp(RelayOp):
 
     name = "relay.adv_index"
 
-    inputs = tuple_operand_def()
-    result = tensor_result_def()
+    inputs: TensorTuple = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$inputs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, inputs: Value):
-        super().__init__([inputs])
 
     def index_shape(self) -> list[int]:
         """The shape to which the index tensors broadcast."""
@@ -150,14 +132,10 @@ class ScatterFamilyOp(RelayOp, ABC):
     row-major order. Negative indices count from the end; what lies out of range is left out.
     """
 
-    data = tensor_operand_def()
-    indices = tensor_operand_def()
-    updates = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    indices: Tensor = operand()
+    updates: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = (
-        "$data `,` $indices `,` $updates attr-dict `:` functional-type(operands, results)"
-    )
 
     def require_dtypes(self) -> TensorType[Attribute]:
         """The type of `indices`; refuses updates of another dtype than the data's."""
@@ -173,10 +151,7 @@ class ScatterFamilyOp(RelayOp, ABC):
 class ElementScatterOp(ScatterFamilyOp, ABC):
     """Indices along one axis, for each element of `updates`."""
 
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-
-    def __init__(self, data: Value, indices: Value, updates: Value, *, axis: int = 0):
-        super().__init__([data, indices, updates], {"axis": integer(axis)})
+    axis: Integer = prop(default=0)
 
     @property
     def normalized_axis(self) -> int:
@@ -233,10 +208,7 @@ class ScatterNDOp(ScatterFamilyOp):
 
     name = "relay.scatter_nd"
 
-    mode = prop_def(StringAttr)
-
-    def __init__(self, data: Value, indices: Value, updates: Value, mode: str):
-        super().__init__([data, indices, updates], {"mode": string(mode)})
+    mode: Text = prop()
 
     def infer_type(self) -> Attribute:
         indices, shape = self.require_dtypes(), self.data.type.get_shape()
@@ -274,20 +246,12 @@ class StridedSetOp(RelayOp):
 
     name = "relay.strided_set"
 
-    data = tensor_operand_def()
-    v = tensor_operand_def()
-    begin = tensor_operand_def()
-    end = tensor_operand_def()
-    strides = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    v: Tensor = operand()
+    begin: Tensor = operand()
+    end: Tensor = operand()
+    strides: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = (
-        "$data `,` $v `,` $begin `,` $end `,` $strides attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(self, data: Value, v: Value, begin: Value, end: Value, strides: Value):
-        super().__init__([data, v, begin, end, strides])
 
     def infer_type(self) -> Attribute:
         data, v = self.data.type, self.v.type
@@ -316,28 +280,11 @@ class SparseToDenseOp(RelayOp):
 
     name = "relay.sparse_to_dense"
 
-    sparse_indices = tensor_operand_def()
-    sparse_values = tensor_operand_def()
-    default_value = tensor_operand_def()
-    output_shape = prop_def(DenseArrayBase.constr(i64))
-    result = tensor_result_def()
+    sparse_indices: Tensor = operand()
+    sparse_values: Tensor = operand()
+    default_value: Tensor = operand()
+    output_shape: Integers = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = (
-        "$sparse_indices `,` $sparse_values `,` $default_value attr-dict `:` "
-        "functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        sparse_indices: Value,
-        sparse_values: Value,
-        default_value: Value,
-        output_shape: Sequence[int],
-    ):
-        super().__init__(
-            [sparse_indices, sparse_values, default_value],
-            {"output_shape": int_array(output_shape)},
-        )
 
     def infer_type(self) -> Attribute:
         shape = self.output_shape.get_values()
@@ -384,32 +331,12 @@ class TakeOp(RelayOp):
 
     name = "relay.take"
 
-    data = tensor_operand_def()
-    indices = tensor_operand_def()
-    batch_dims = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    axis = opt_prop_def(IntegerAttr.constr(i64))
-    mode = prop_def(StringAttr, default_value=string("clip"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    indices: Tensor = operand()
+    axis: OptionalInteger = prop(default=None)
+    batch_dims: Integer = prop(default=0)
+    mode: Text = prop(default="clip")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        indices: Value,
-        *,
-        axis: int | None = None,
-        batch_dims: int = 0,
-        mode: str = "clip",
-    ):
-        super().__init__(
-            [data, indices],
-            {
-                "axis": None if axis is None else integer(axis),
-                "batch_dims": integer(batch_dims),
-                "mode": string(mode),
-            },
-        )
 
     @property
     def normalized_axis(self) -> int | None:
@@ -459,16 +386,11 @@ class GatherNDOp(RelayOp):
 
     name = "relay.gather_nd"
 
-    data = tensor_operand_def()
-    indices = tensor_operand_def()
-    batch_dims = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    index_rank = opt_prop_def(IntegerAttr.constr(i64))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    indices: Tensor = operand()
+    batch_dims: Integer = prop(default=0)
+    index_rank: OptionalInteger = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $indices attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, indices: Value, *, batch_dims: int = 0):
-        super().__init__([data, indices], {"batch_dims": integer(batch_dims)})
 
     def infer_type(self) -> Attribute:
         data, indices = self.data.type, self.indices.type

@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import dimension_product, ranked, same_dimension, string, with_shape
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import Tensor, Text, operand, prop
+from xrelay.dialects.shapes import dimension_product, ranked, same_dimension, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 IMAGE = "NCHW"
@@ -204,17 +205,10 @@ class LayoutTransformOp(RelayOp):
 
     name = "relay.layout_transform"
 
-    data = tensor_operand_def()
-    src_layout = prop_def(StringAttr)
-    dst_layout = prop_def(StringAttr)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    src_layout: Text = prop()
+    dst_layout: Text = prop()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, src_layout: str, dst_layout: str):
-        super().__init__(
-            [data], {"src_layout": string(src_layout), "dst_layout": string(dst_layout)}
-        )
 
     @property
     def layouts(self) -> tuple[Layout, Layout]:

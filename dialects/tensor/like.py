@@ -3,27 +3,27 @@
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    TensorType,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, traits_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_integers
+from xrelay.dialects.fields import (
+    Integer,
+    OptionalDtype,
+    OptionalInteger,
+    OptionalIntegers,
+    Tensor,
+    operand,
+    prop,
+)
 from xrelay.dialects.shapes import (
     broadcast_shapes,
     element_count,
     element_type,
-    int_array,
-    integer,
     integer_vector,
     normalize_axes,
     same_dimension,
@@ -45,14 +45,9 @@ class CastLikeOp(RelayOp):
 
     name = "relay.cast_like"
 
-    data = tensor_operand_def()
-    dtype_like = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    dtype_like: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-    assembly_format = "$data `,` $dtype_like attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, dtype_like: Value):
-        super().__init__([data, dtype_like])
 
     def infer_type(self) -> Attribute:
         dtype = element_type(self.dtype_like.type.element_type, "dtype_like")
@@ -70,14 +65,9 @@ class FullLikeOp(RelayOp):
 
     name = "relay.full_like"
 
-    data = tensor_operand_def()
-    fill_value = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    fill_value: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-    assembly_format = "$data `,` $fill_value attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, fill_value: Value):
-        super().__init__([data, fill_value])
 
     def infer_type(self) -> Attribute:
         if self.fill_value.type.get_num_dims() != 0:
@@ -106,14 +96,9 @@ class BroadcastToLikeOp(RelayOp):
 
     name = "relay.broadcast_to_like"
 
-    data = tensor_operand_def()
-    broadcast_type = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    broadcast_type: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
-    assembly_format = "$data `,` $broadcast_type attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, broadcast_type: Value):
-        super().__init__([data, broadcast_type])
 
     def infer_type(self) -> Attribute:
         names = "data", "broadcast_type"
@@ -128,7 +113,6 @@ class CollapseSumOp(RelayOp, ABC):
     """
 
     # Leaves define the operands: those of a base would come after theirs.
-    result = tensor_result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.COMM_REDUCE))
 
     def summed_axes(self, shape: Sequence[int], target: Sequence[int]) -> tuple[int, ...]:
@@ -151,12 +135,8 @@ class CollapseSumLikeOp(CollapseSumOp):
 
     name = "relay.collapse_sum_like"
 
-    data = tensor_operand_def()
-    collapse_type = tensor_operand_def()
-    assembly_format = "$data `,` $collapse_type attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, collapse_type: Value):
-        super().__init__([data, collapse_type])
+    data: Tensor = operand()
+    collapse_type: Tensor = operand()
 
     def infer_type(self) -> Attribute:
         shape = self.collapse_type.type.get_shape()
@@ -175,12 +155,8 @@ class CollapseSumToOp(CollapseSumOp):
 
     name = "relay.collapse_sum_to"
 
-    data = tensor_operand_def()
-    shape = tensor_operand_def()
-    assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, shape: Value):
-        super().__init__([data, shape])
+    data: Tensor = operand()
+    shape: Tensor = operand()
 
     def infer_type(self) -> Attribute:
         rank = integer_vector(self.shape, "shape")
@@ -209,35 +185,13 @@ class ReshapeLikeOp(RelayOp):
 
     name = "relay.reshape_like"
 
-    data = tensor_operand_def()
-    shape_like = tensor_operand_def()
-    lhs_begin = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    lhs_end = opt_prop_def(IntegerAttr.constr(i64))
-    rhs_begin = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    rhs_end = opt_prop_def(IntegerAttr.constr(i64))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    shape_like: Tensor = operand()
+    lhs_begin: Integer = prop(default=0)
+    lhs_end: OptionalInteger = prop(default=None)
+    rhs_begin: Integer = prop(default=0)
+    rhs_end: OptionalInteger = prop(default=None)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $shape_like attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        shape_like: Value,
-        *,
-        lhs_begin: int = 0,
-        lhs_end: int | None = None,
-        rhs_begin: int = 0,
-        rhs_end: int | None = None,
-    ):
-        super().__init__(
-            [data, shape_like],
-            {
-                "lhs_begin": integer(lhs_begin),
-                "lhs_end": None if lhs_end is None else integer(lhs_end),
-                "rhs_begin": integer(rhs_begin),
-                "rhs_end": None if rhs_end is None else integer(rhs_end),
-            },
-        )
 
     def replaced_shape(self, old: Sequence[int], like: Sequence[int]) -> list[int]:
         """The shape of the result for operands of the given shapes."""
@@ -283,15 +237,10 @@ class SliceLikeOp(RelayOp):
 
     name = "relay.slice_like"
 
-    data = tensor_operand_def()
-    shape_like = tensor_operand_def()
-    axes = opt_prop_def(DenseArrayBase.constr(i64))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    shape_like: Tensor = operand()
+    axes: OptionalIntegers = prop(default=None, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $shape_like attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, shape_like: Value, axes: Sequence[int] | None = None):
-        super().__init__([data, shape_like], {"axes": None if axes is None else int_array(axes)})
 
     def infer_type(self) -> Attribute:
         shape, like = list(self.data.type.get_shape()), self.shape_like.type.get_shape()
@@ -321,14 +270,9 @@ class ShapeOfOp(RelayOp):
 
     name = "relay.shape_of"
 
-    data = tensor_operand_def()
-    dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    dtype: OptionalDtype = prop(default=None, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, dtype: TypeAttribute | None = None):
-        super().__init__([data], {"dtype": dtype})
 
     def infer_type(self) -> Attribute:
         dtype = i32 if self.dtype is None else element_type(self.dtype, "dtype")
@@ -345,14 +289,9 @@ class NdarraySizeOp(RelayOp):
 
     name = "relay.ndarray_size"
 
-    data = tensor_operand_def()
-    dtype = opt_prop_def(TypeAttribute)
-    result = tensor_result_def()
+    data: Tensor = operand()
+    dtype: OptionalDtype = prop(default=None, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, dtype: TypeAttribute | None = None):
-        super().__init__([data], {"dtype": dtype})
 
     def infer_type(self) -> Attribute:
         return TensorType(i32 if self.dtype is None else element_type(self.dtype, "dtype"), [])

@@ -18,11 +18,9 @@ Cryptographic Hashing", 2013.
 """
 
 from abc import ABC
-from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IntegerAttr,
     IntegerType,
     Signedness,
     TensorType,
@@ -30,20 +28,15 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i32,
-    i64,
 )
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tuple_type,
-)
-from xrelay.dialects.shapes import compatible, int_array, integer, is_float, tensor_type
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.fields import Integer, Integers, OptionalDtype, Tensor, operand, prop
+from xrelay.dialects.shapes import compatible, is_float, tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 WORD = IntegerType(64, Signedness.UNSIGNED)
@@ -92,14 +85,10 @@ class ThreefryGenerateOp(RelayOp):
 
     name = "relay.random.threefry_generate"
 
-    key = tensor_operand_def()
-    out_shape = prop_def(DenseArrayBase.constr(i64))
+    key: Tensor = operand()
+    out_shape: Integers = prop()
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$key attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, key: Value, out_shape: Sequence[int]):
-        super().__init__([key], {"out_shape": int_array(out_shape)})
 
     def infer_type(self) -> Attribute:
         require_key(self.key)
@@ -118,13 +107,9 @@ class ThreefrySplitOp(RelayOp):
 
     name = "relay.random.threefry_split"
 
-    key = tensor_operand_def()
+    key: Tensor = operand()
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$key attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, key: Value):
-        super().__init__([key])
 
     def infer_type(self) -> Attribute:
         require_key(self.key)
@@ -137,8 +122,8 @@ class DistributionOp(RelayOp, ABC):
     the dtype of the two scalar parameters, which must be the same.
     """
 
-    out_shape = prop_def(DenseArrayBase.constr(i64))
-    out_dtype = opt_prop_def(TypeAttribute)
+    out_shape: Integers = prop(kw_only=True)
+    out_dtype: OptionalDtype = prop(default=None)
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
 
@@ -170,23 +155,9 @@ class UniformOp(DistributionOp):
 
     name = "relay.random.uniform"
 
-    key = tensor_operand_def()
-    low = tensor_operand_def()
-    high = tensor_operand_def()
-    assembly_format = "$key `,` $low `,` $high attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        key: Value,
-        low: Value,
-        high: Value,
-        out_shape: Sequence[int],
-        *,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [key, low, high], {"out_shape": int_array(out_shape), "out_dtype": out_dtype}
-        )
+    key: Tensor = operand()
+    low: Tensor = operand()
+    high: Tensor = operand()
 
     def infer_type(self) -> Attribute:
         return self.infer_numbers("low", "high")
@@ -205,23 +176,9 @@ class NormalOp(DistributionOp):
 
     name = "relay.random.normal"
 
-    key = tensor_operand_def()
-    mean = tensor_operand_def()
-    scale = tensor_operand_def()
-    assembly_format = "$key `,` $mean `,` $scale attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        key: Value,
-        mean: Value,
-        scale: Value,
-        out_shape: Sequence[int],
-        *,
-        out_dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [key, mean, scale], {"out_shape": int_array(out_shape), "out_dtype": out_dtype}
-        )
+    key: Tensor = operand()
+    mean: Tensor = operand()
+    scale: Tensor = operand()
 
     def infer_type(self) -> Attribute:
         return self.infer_numbers("mean", "scale")
@@ -241,15 +198,11 @@ class MultinomialOp(RelayOp):
 
     name = "relay.random.multinomial"
 
-    key = tensor_operand_def()
-    probs = tensor_operand_def()
-    num_samples = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    key: Tensor = operand()
+    probs: Tensor = operand()
+    num_samples: Integer = prop(default=1)
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$key `,` $probs attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, key: Value, probs: Value, *, num_samples: int = 1):
-        super().__init__([key, probs], {"num_samples": integer(num_samples)})
 
     def infer_type(self) -> Attribute:
         require_key(self.key)

@@ -1,24 +1,17 @@
 """Commutative reductions over axes."""
 
 from abc import ABC
-from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, TensorType, i32, i64
+from xdsl.dialects.builtin import IntegerType, TensorType, i32
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, defined_for, tensor_operand_def, tensor_result_def
+from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.fields import Flag, OptionalIntegers, Tensor, operand, prop
 from xrelay.dialects.shapes import (
-    boolean,
     broadcast_shapes,
-    int_array,
     is_float,
     normalize_axes,
     same_dimension,
@@ -33,30 +26,11 @@ class ReductionOp(RelayOp, ABC):
     ones with `exclude`. Reduced axes disappear, or stay with length 1 with `keepdims`.
     """
 
-    data = tensor_operand_def()
-    axis = opt_prop_def(DenseArrayBase.constr(i64))
-    keepdims = prop_def(BoolAttr, default_value=boolean(False))
-    exclude = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    axis: OptionalIntegers = prop(default=None, kw_only=False)
+    keepdims: Flag = prop(default=False)
+    exclude: Flag = prop(default=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.COMM_REDUCE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        axis: Sequence[int] | None = None,
-        *,
-        keepdims: bool = False,
-        exclude: bool = False,
-    ):
-        super().__init__(
-            [data],
-            {
-                "axis": None if axis is None else int_array(axis),
-                "keepdims": boolean(keepdims),
-                "exclude": boolean(exclude),
-            },
-        )
 
     @property
     def reduced_axes(self) -> tuple[int, ...]:
@@ -152,31 +126,10 @@ class VarianceOp(ReductionOp):
     name = "relay.variance"
 
     # Before the operand that the family has not: those of a base would come after it.
-    data = tensor_operand_def()
-    mean = tensor_operand_def()
-    unbiased = prop_def(BoolAttr, default_value=boolean(False))
-    assembly_format = "$data `,` $mean attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        mean: Value,
-        axis: Sequence[int] | None = None,
-        *,
-        keepdims: bool = False,
-        exclude: bool = False,
-        unbiased: bool = False,
-    ):
-        RelayOp.__init__(
-            self,
-            [data, mean],
-            {
-                "axis": None if axis is None else int_array(axis),
-                "keepdims": boolean(keepdims),
-                "exclude": boolean(exclude),
-                "unbiased": boolean(unbiased),
-            },
-        )
+    data: Tensor = operand()
+    axis: OptionalIntegers = prop(default=None)
+    mean: Tensor = operand()
+    unbiased: Flag = prop(default=False)
 
     def infer_type(self) -> Attribute:
         data, mean = self.data.type, self.mean.type
@@ -230,27 +183,7 @@ class ArgReductionOp(ReductionOp, ABC):
     The first of equal elements wins, the last with `select_last_index`. A NaN wins over numbers.
     """
 
-    select_last_index = prop_def(BoolAttr, default_value=boolean(False))
-
-    def __init__(
-        self,
-        data: Value,
-        axis: Sequence[int] | None = None,
-        *,
-        keepdims: bool = False,
-        exclude: bool = False,
-        select_last_index: bool = False,
-    ):
-        RelayOp.__init__(
-            self,
-            [data],
-            {
-                "axis": None if axis is None else int_array(axis),
-                "keepdims": boolean(keepdims),
-                "exclude": boolean(exclude),
-                "select_last_index": boolean(select_last_index),
-            },
-        )
+    select_last_index: Flag = prop(default=False)
 
     def infer_type(self) -> Attribute:
         shape = self.data.type.get_shape()

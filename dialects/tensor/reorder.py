@@ -1,43 +1,30 @@
 """Operators whose elements come from other places of one tensor, or are replaced at known places."""
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    TupleType,
-    f64,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_operand_def,
-    tuple_type,
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.fields import (
+    Flag,
+    Integer,
+    Integers,
+    OptionalInteger,
+    Real,
+    Tensor,
+    TensorTuple,
+    Text,
+    operand,
+    prop,
 )
 from xrelay.dialects.shapes import (
-    boolean,
-    int_array,
-    integer,
     integer_tensor,
     integer_vector,
     normalize_axis,
-    real,
     same_dimension,
     shape_text,
-    string,
     tuple_fields,
     with_shape,
 )
@@ -55,11 +42,8 @@ class ReverseOp(TransformOp):
 
     name = "relay.reverse"
 
-    axis = opt_prop_def(IntegerAttr.constr(i64))
+    axis: OptionalInteger = prop(default=None, kw_only=False)
     traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
-
-    def __init__(self, data: Value, axis: int | None = None):
-        super().__init__([data], {"axis": None if axis is None else integer(axis)})
 
     @property
     def reversed_axes(self) -> tuple[int, ...]:
@@ -87,19 +71,11 @@ class ReverseSequenceOp(RelayOp):
 
     name = "relay.reverse_sequence"
 
-    data = tensor_operand_def()
-    seq_lengths = tensor_operand_def()
-    seq_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    batch_axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    seq_lengths: Tensor = operand()
+    seq_axis: Integer = prop(default=1)
+    batch_axis: Integer = prop(default=0)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $seq_lengths attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, seq_lengths: Value, *, seq_axis: int = 1, batch_axis: int = 0):
-        super().__init__(
-            [data, seq_lengths],
-            {"seq_axis": integer(seq_axis), "batch_axis": integer(batch_axis)},
-        )
 
     @property
     def axes(self) -> tuple[int, int]:
@@ -132,18 +108,11 @@ class SequenceMaskOp(RelayOp):
 
     name = "relay.sequence_mask"
 
-    data = tensor_operand_def()
-    valid_length = tensor_operand_def()
-    mask_value = prop_def(FloatAttr.constr(f64), default_value=real(0.0))
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    valid_length: Tensor = operand()
+    mask_value: Real = prop(default=0.0)
+    axis: Integer = prop(default=0)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $valid_length attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, valid_length: Value, *, mask_value: float = 0.0, axis: int = 0):
-        super().__init__(
-            [data, valid_length], {"mask_value": real(mask_value), "axis": integer(axis)}
-        )
 
     def infer_type(self) -> Attribute:
         shape, axis = self.data.type.get_shape(), self.axis.value.data
@@ -172,14 +141,10 @@ class MeshgridOp(RelayOp):
 
     name = "relay.meshgrid"
 
-    data = tuple_operand_def()
-    indexing = prop_def(StringAttr, default_value=string("ij"))
+    data: TensorTuple = operand()
+    indexing: Text = prop(default="ij")
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, *, indexing: str = "ij"):
-        super().__init__([data], {"indexing": string(indexing)})
 
     def axis_of(self, field: int) -> int:
         """The axis of the results along which a field runs."""
@@ -216,20 +181,10 @@ class SlidingWindowOp(TransformOp):
 
     name = "relay.sliding_window"
 
-    axis = prop_def(IntegerAttr.constr(i64))
-    window_shape = prop_def(DenseArrayBase.constr(i64))
-    strides = prop_def(DenseArrayBase.constr(i64))
+    axis: Integer = prop()
+    window_shape: Integers = prop()
+    strides: Integers = prop()
     traits = traits_def(HasPatternKind(OpPatternKind.OPAQUE))
-
-    def __init__(self, data: Value, axis: int, window_shape: Sequence[int], strides: Sequence[int]):
-        super().__init__(
-            [data],
-            {
-                "axis": integer(axis),
-                "window_shape": int_array(window_shape),
-                "strides": int_array(strides),
-            },
-        )
 
     @property
     def normalized_axis(self) -> int:
@@ -267,15 +222,10 @@ class TriluOp(RelayOp):
 
     name = "relay.trilu"
 
-    data = tensor_operand_def()
-    k = tensor_operand_def()
-    upper = prop_def(BoolAttr, default_value=boolean(True))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    k: Tensor = operand()
+    upper: Flag = prop(default=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-    assembly_format = "$data `,` $k attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, k: Value, *, upper: bool = True):
-        super().__init__([data, k], {"upper": boolean(upper)})
 
     def infer_type(self) -> Attribute:
         if self.data.type.get_num_dims() < 2:
@@ -299,35 +249,13 @@ class MatrixSetDiagOp(RelayOp):
 
     name = "relay.matrix_set_diag"
 
-    input = tensor_operand_def()
-    diagonal = tensor_operand_def()
-    k1 = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    k2 = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    super_diag_right_align = prop_def(BoolAttr, default_value=boolean(True))
-    sub_diag_right_align = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    input: Tensor = operand()
+    diagonal: Tensor = operand()
+    k1: Integer = prop(default=0)
+    k2: Integer = prop(default=0)
+    super_diag_right_align: Flag = prop(default=True)
+    sub_diag_right_align: Flag = prop(default=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$input `,` $diagonal attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        input: Value,
-        diagonal: Value,
-        *,
-        k1: int = 0,
-        k2: int = 0,
-        super_diag_right_align: bool = True,
-        sub_diag_right_align: bool = False,
-    ):
-        super().__init__(
-            [input, diagonal],
-            {
-                "k1": integer(k1),
-                "k2": integer(k2),
-                "super_diag_right_align": boolean(super_diag_right_align),
-                "sub_diag_right_align": boolean(sub_diag_right_align),
-            },
-        )
 
     @property
     def range(self) -> tuple[int, int]:
@@ -384,14 +312,9 @@ class UnravelIndexOp(RelayOp):
 
     name = "relay.unravel_index"
 
-    data = tensor_operand_def()
-    shape = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
+    shape: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data `,` $shape attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, shape: Value):
-        super().__init__([data, shape])
 
     def infer_type(self) -> Attribute:
         data, rank = integer_tensor(self.data, "data"), integer_vector(self.shape, "shape")
@@ -415,9 +338,6 @@ class InvertPermutationOp(TransformOp):
     name = "relay.invert_permutation"
 
     traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
-
-    def __init__(self, data: Value):
-        super().__init__([data])
 
     def infer_type(self) -> Attribute:
         integer_vector(self.data, "data")

@@ -3,31 +3,15 @@
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    DenseArrayBase,
-    IntegerAttr,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    Value,
-)
+from xrelay.dialects.fields import Flag, Integer, Integers, OptionalIntegers, prop
 from xrelay.dialects.shapes import (
-    boolean,
     dimension_product,
     element_count,
-    int_array,
-    integer,
     normalize_axes,
     normalize_axis,
     same_dimension,
@@ -35,11 +19,7 @@ from xrelay.dialects.shapes import (
     with_shape,
 )
 from xrelay.dialects.tensor.transform import TransformOp
-from xrelay.dialects.traits import (
-    HasPatternKind,
-    OpPatternKind,
-    ReshapeOnly,
-)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ReshapeOnly
 
 
 class ReshapeFamilyOp(TransformOp, ABC):
@@ -60,11 +40,8 @@ class ReshapeOp(ReshapeFamilyOp):
 
     name = "relay.reshape"
 
-    newshape = prop_def(DenseArrayBase.constr(i64))
-    allowzero = prop_def(BoolAttr, default_value=boolean(False))
-
-    def __init__(self, data: Value, newshape: Sequence[int], *, allowzero: bool = False):
-        super().__init__([data], {"newshape": int_array(newshape), "allowzero": boolean(allowzero)})
+    newshape: Integers = prop()
+    allowzero: Flag = prop(default=False)
 
     def infer_type(self) -> Attribute:
         old = self.data.type.get_shape()
@@ -152,11 +129,8 @@ class ReverseReshapeOp(ReshapeFamilyOp):
 
     name = "relay.contrib_reverse_reshape"
 
-    newshape = prop_def(DenseArrayBase.constr(i64))
-    allowzero = prop_def(BoolAttr, default_value=boolean(False))
-
-    def __init__(self, data: Value, newshape: Sequence[int], *, allowzero: bool = False):
-        super().__init__([data], {"newshape": int_array(newshape), "allowzero": boolean(allowzero)})
+    newshape: Integers = prop()
+    allowzero: Flag = prop(default=False)
 
     def new_shape(self, old: Sequence[int]) -> list[int]:
         """The shape of the result for data of a shape."""
@@ -203,9 +177,6 @@ class BatchFlattenOp(ReshapeFamilyOp):
 
     name = "relay.nn.batch_flatten"
 
-    def __init__(self, data: Value):
-        super().__init__([data])
-
     def infer_type(self) -> Attribute:
         shape = self.data.type.get_shape()
         if not shape:
@@ -223,10 +194,7 @@ class SqueezeOp(ReshapeFamilyOp):
 
     name = "relay.squeeze"
 
-    axis = opt_prop_def(DenseArrayBase.constr(i64))
-
-    def __init__(self, data: Value, axis: Sequence[int] | None = None):
-        super().__init__([data], {"axis": None if axis is None else int_array(axis)})
+    axis: OptionalIntegers = prop(default=None, kw_only=False)
 
     def infer_type(self) -> Attribute:
         shape = self.data.type.get_shape()
@@ -267,13 +235,10 @@ class ExpandDimsOp(TransformOp):
 
     name = "relay.expand_dims"
 
-    axis = prop_def(IntegerAttr.constr(i64))
-    num_newaxis = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    axis: Integer = prop()
+    num_newaxis: Integer = prop(default=1)
     # Relay registers it as a broadcast, and as reshape-only.
     traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST), ReshapeOnly())
-
-    def __init__(self, data: Value, axis: int, *, num_newaxis: int = 1):
-        super().__init__([data], {"axis": integer(axis), "num_newaxis": integer(num_newaxis)})
 
     def infer_type(self) -> Attribute:
         shape = list(self.data.type.get_shape())

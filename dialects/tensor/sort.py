@@ -2,36 +2,29 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    TupleType,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, TupleType, i32
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_type,
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.fields import (
+    Dtype,
+    Flag,
+    Integer,
+    OptionalDtype,
+    OptionalInteger,
+    Tensor,
+    Text,
+    operand,
+    prop,
 )
 from xrelay.dialects.shapes import (
-    boolean,
     dimension_product,
     element_type,
-    integer,
     normalize_axis,
     same_dimension,
-    string,
     with_dtype,
     with_shape,
 )
@@ -45,22 +38,10 @@ class SortFamilyOp(TransformOp, ABC):
     keep their order, and NaN counts as larger than every number.
     """
 
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    is_ascend = prop_def(BoolAttr, default_value=boolean(True))
-    dtype = opt_prop_def(TypeAttribute)
+    axis: Integer = prop(default=-1)
+    is_ascend: Flag = prop(default=True)
+    dtype: OptionalDtype = prop(default=None)
     traits = traits_def(HasPatternKind(OpPatternKind.OPAQUE))
-
-    def __init__(
-        self,
-        data: Value,
-        *,
-        axis: int = -1,
-        is_ascend: bool = True,
-        dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data], {"axis": integer(axis), "is_ascend": boolean(is_ascend), "dtype": dtype}
-        )
 
     @property
     def normalized_axis(self) -> int:
@@ -137,36 +118,14 @@ class TopkOp(RelayOp):
 
     name = "relay.topk"
 
-    data = tensor_operand_def()
-    k = opt_prop_def(IntegerAttr.constr(i64))
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    ret_type = prop_def(StringAttr, default_value=string("both"))
-    is_ascend = prop_def(BoolAttr, default_value=boolean(False))
-    dtype = opt_prop_def(TypeAttribute)
+    data: Tensor = operand()
+    k: OptionalInteger = prop(default=None, kw_only=False)
+    axis: Integer = prop(default=-1)
+    ret_type: Text = prop(default="both")
+    is_ascend: Flag = prop(default=False)
+    dtype: OptionalDtype = prop(default=None)
     result = result_def(TensorType | TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        k: int | None = None,
-        *,
-        axis: int = -1,
-        ret_type: str = "both",
-        is_ascend: bool = False,
-        dtype: TypeAttribute | None = None,
-    ):
-        super().__init__(
-            [data],
-            {
-                "k": None if k is None else integer(k),
-                "axis": integer(axis),
-                "ret_type": string(ret_type),
-                "is_ascend": boolean(is_ascend),
-                "dtype": dtype,
-            },
-        )
 
     @property
     def normalized_axis(self) -> int:
@@ -191,25 +150,11 @@ class SearchsortedOp(RelayOp):
 
     name = "relay.searchsorted"
 
-    sorted_sequence = tensor_operand_def()
-    values = tensor_operand_def()
-    right = prop_def(BoolAttr, default_value=boolean(False))
-    dtype = prop_def(TypeAttribute, default_value=i32)
-    result = tensor_result_def()
+    sorted_sequence: Tensor = operand()
+    values: Tensor = operand()
+    right: Flag = prop(default=False)
+    dtype: Dtype = prop(default=i32)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = (
-        "$sorted_sequence `,` $values attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        sorted_sequence: Value,
-        values: Value,
-        *,
-        right: bool = False,
-        dtype: TypeAttribute = i32,
-    ):
-        super().__init__([sorted_sequence, values], {"right": boolean(right), "dtype": dtype})
 
     def infer_type(self) -> Attribute:
         sequence, values = self.sorted_sequence.type, self.values.type
@@ -242,17 +187,11 @@ class UniqueOp(RelayOp):
 
     name = "relay.unique"
 
-    data = tensor_operand_def()
-    sorted = prop_def(BoolAttr, default_value=boolean(True))
-    return_counts = prop_def(BoolAttr, default_value=boolean(False))
+    data: Tensor = operand()
+    sorted: Flag = prop(default=True)
+    return_counts: Flag = prop(default=False)
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, *, sorted: bool = True, return_counts: bool = False):
-        super().__init__(
-            [data], {"sorted": boolean(sorted), "return_counts": boolean(return_counts)}
-        )
 
     def infer_type(self) -> Attribute:
         data = self.data.type
@@ -274,13 +213,8 @@ class ArgwhereOp(RelayOp):
 
     name = "relay.argwhere"
 
-    condition = tensor_operand_def()
-    result = tensor_result_def()
+    condition: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
-    assembly_format = "$condition attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, condition: Value):
-        super().__init__([condition])
 
     def infer_type(self) -> Attribute:
         return TensorType(i32, [DYNAMIC_INDEX, self.condition.type.get_num_dims()])
@@ -293,27 +227,10 @@ class ScanOp(TransformOp, ABC):
     is seen as one row and the result has rank 1. Elements are converted to `dtype` first.
     """
 
-    axis = opt_prop_def(IntegerAttr.constr(i64))
-    dtype = opt_prop_def(TypeAttribute)
-    exclusive = prop_def(BoolAttr, default_value=boolean(False))
+    axis: OptionalInteger = prop(default=None, kw_only=False)
+    dtype: OptionalDtype = prop(default=None)
+    exclusive: Flag = prop(default=False)
     traits = traits_def(HasPatternKind(OpPatternKind.OPAQUE))
-
-    def __init__(
-        self,
-        data: Value,
-        axis: int | None = None,
-        *,
-        dtype: TypeAttribute | None = None,
-        exclusive: bool = False,
-    ):
-        super().__init__(
-            [data],
-            {
-                "axis": None if axis is None else integer(axis),
-                "dtype": dtype,
-                "exclusive": boolean(exclusive),
-            },
-        )
 
     def infer_type(self) -> Attribute:
         data = self.data.type

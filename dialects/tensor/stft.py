@@ -1,13 +1,14 @@
 """The short-time Fourier transform."""
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value, tensor_operand_def, tensor_result_def
-from xrelay.dialects.shapes import boolean, integer, is_float, ranked, same_dimension
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.fields import Flag, Integer, Tensor, operand, prop
+from xrelay.dialects.shapes import is_float, ranked, same_dimension
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
@@ -28,38 +29,14 @@ class StftOp(RelayOp):
 
     name = "relay.stft"
 
-    data = tensor_operand_def()
-    window = tensor_operand_def()
-    n_fft = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    hop_length = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    win_length = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    normalized = prop_def(BoolAttr, default_value=boolean(False))
-    onesided = prop_def(BoolAttr, default_value=boolean(True))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    window: Tensor = operand()
+    n_fft: Integer = prop(default=-1, kw_only=False)
+    hop_length: Integer = prop(default=-1, kw_only=False)
+    win_length: Integer = prop(default=-1, kw_only=False)
+    normalized: Flag = prop(default=False)
+    onesided: Flag = prop(default=True)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE), ShapeDataDependent())
-    assembly_format = "$data `,` $window attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        window: Value,
-        n_fft: int,
-        hop_length: int,
-        win_length: int,
-        *,
-        normalized: bool = False,
-        onesided: bool = True,
-    ):
-        super().__init__(
-            [data, window],
-            {
-                "n_fft": integer(n_fft),
-                "hop_length": integer(hop_length),
-                "win_length": integer(win_length),
-                "normalized": boolean(normalized),
-                "onesided": boolean(onesided),
-            },
-        )
 
     @property
     def lengths(self) -> tuple[int, int, int]:

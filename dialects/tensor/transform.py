@@ -2,34 +2,34 @@
 
 from abc import ABC
 from collections.abc import Sequence
+from typing import Annotated, TypeAlias
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     IntegerAttr,
-    StringAttr,
+    IntegerType,
     TensorType,
     TupleType,
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_operand_def,
-    tuple_type,
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.fields import (
+    Field,
+    Integer,
+    Integers,
+    OptionalIntegers,
+    PropertyKind,
+    Tensor,
+    TensorTuple,
+    Text,
+    operand,
+    prop,
 )
 from xrelay.dialects.shapes import (
     broadcast_shapes,
@@ -41,25 +41,18 @@ from xrelay.dialects.shapes import (
     normalize_axis,
     same_dimension,
     shape_text,
-    string,
     tuple_fields,
     with_shape,
 )
 from xrelay.dialects.slicing import SLICE_TO_END, Slice, resolve_slices
-from xrelay.dialects.traits import (
-    HasPatternKind,
-    OpPatternKind,
-    ShapeDataDependent,
-)
+from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
 class TransformOp(RelayOp, ABC):
     """Moves or repeats elements of one tensor. Leaves add their kind: traits accumulate."""
 
-    data = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
     traits = traits_def(Pure())
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
 
 
 @irdl_op_definition
@@ -73,11 +66,8 @@ class TransposeOp(TransformOp):
 
     name = "relay.transpose"
 
-    axes = opt_prop_def(DenseArrayBase.constr(i64))
+    axes: OptionalIntegers = prop(default=None, kw_only=False)
     traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
-
-    def __init__(self, data: Value, axes: Sequence[int] | None = None):
-        super().__init__([data], {"axes": None if axes is None else int_array(axes)})
 
     @property
     def permutation(self) -> tuple[int, ...]:
@@ -105,11 +95,8 @@ class BroadcastToOp(TransformOp):
 
     name = "relay.broadcast_to"
 
-    shape = prop_def(DenseArrayBase.constr(i64))
+    shape: Integers = prop()
     traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST), ShapeDataDependent())
-
-    def __init__(self, data: Value, shape: Sequence[int]):
-        super().__init__([data], {"shape": int_array(shape)})
 
     def infer_type(self) -> Attribute:
         old = self.data.type.get_shape()
@@ -136,11 +123,8 @@ class TileOp(TransformOp):
 
     name = "relay.tile"
 
-    reps = prop_def(DenseArrayBase.constr(i64))
+    reps: Integers = prop()
     traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST))
-
-    def __init__(self, data: Value, reps: Sequence[int]):
-        super().__init__([data], {"reps": int_array(reps)})
 
     def infer_type(self) -> Attribute:
         reps, shape = list(self.reps.get_values()), list(self.data.type.get_shape())
@@ -164,12 +148,9 @@ class RepeatOp(TransformOp):
 
     name = "relay.repeat"
 
-    repeats = prop_def(IntegerAttr.constr(i64))
-    axis = prop_def(IntegerAttr.constr(i64))
+    repeats: Integer = prop()
+    axis: Integer = prop()
     traits = traits_def(HasPatternKind(OpPatternKind.BROADCAST))
-
-    def __init__(self, data: Value, repeats: int, axis: int):
-        super().__init__([data], {"repeats": integer(repeats), "axis": integer(axis)})
 
     def infer_type(self) -> Attribute:
         shape = list(self.data.type.get_shape())
@@ -196,33 +177,12 @@ class StridedSliceOp(TransformOp):
 
     name = "relay.strided_slice"
 
-    begin = prop_def(DenseArrayBase.constr(i64))
-    end = prop_def(DenseArrayBase.constr(i64))
-    strides = opt_prop_def(DenseArrayBase.constr(i64))
-    slice_mode = prop_def(StringAttr, default_value=string(SLICE_TO_END))
-    axes = opt_prop_def(DenseArrayBase.constr(i64))
+    begin: Integers = prop()
+    end: Integers = prop()
+    strides: OptionalIntegers = prop(default=None, kw_only=False)
+    axes: OptionalIntegers = prop(default=None)
+    slice_mode: Text = prop(default=SLICE_TO_END)
     traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
-
-    def __init__(
-        self,
-        data: Value,
-        begin: Sequence[int],
-        end: Sequence[int],
-        strides: Sequence[int] | None = None,
-        *,
-        axes: Sequence[int] | None = None,
-        slice_mode: str = SLICE_TO_END,
-    ):
-        super().__init__(
-            [data],
-            {
-                "begin": int_array(begin),
-                "end": int_array(end),
-                "strides": None if strides is None else int_array(strides),
-                "axes": None if axes is None else int_array(axes),
-                "slice_mode": string(slice_mode),
-            },
-        )
 
     @property
     def slices(self) -> tuple[Slice, ...]:
@@ -243,14 +203,9 @@ class StridedSliceOp(TransformOp):
 class TupleOperandOp(RelayOp, ABC):
     """Joins the fields of a tuple of tensors of one dtype."""
 
-    data = tuple_operand_def()
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    result = tensor_result_def()
+    data: TensorTuple = operand()
+    axis: Integer = prop(default=0)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, *, axis: int = 0):
-        super().__init__([data], {"axis": integer(axis)})
 
     def joined_fields(self) -> tuple[TensorType[Attribute], ...]:
         """The types of the fields, which must agree in dtype and rank."""
@@ -309,6 +264,18 @@ class StackOp(TupleOperandOp):
         return with_shape(fields[0], [*shape[:axis], len(fields), *shape[axis:]])
 
 
+def _sections(value: int | Sequence[int]) -> Attribute:
+    return integer(value) if isinstance(value, int) else int_array(value)
+
+
+Sections: TypeAlias = Annotated[
+    Field[
+        IntegerAttr[IntegerType] | DenseArrayBase[IntegerType],
+        int | Sequence[int] | IntegerAttr[IntegerType] | DenseArrayBase[IntegerType],
+    ],
+    PropertyKind(IntegerAttr.constr(i64) | DenseArrayBase.constr(i64), _sections),
+]
+
 MOST_PARTS = 1 << 20
 """Tuples of more fields than this are taken for mistakes: their types would fill the memory."""
 
@@ -324,23 +291,11 @@ class SplitOp(RelayOp):
 
     name = "relay.split"
 
-    data = tensor_operand_def()
-    indices_or_sections = prop_def(IntegerAttr.constr(i64) | DenseArrayBase.constr(i64))
-    axis = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
+    data: Tensor = operand()
+    indices_or_sections: Sections = prop()
+    axis: Integer = prop(default=0)
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, indices_or_sections: int | Sequence[int], *, axis: int = 0):
-        super().__init__(
-            [data],
-            {
-                "indices_or_sections": integer(indices_or_sections)
-                if isinstance(indices_or_sections, int)
-                else int_array(indices_or_sections),
-                "axis": integer(axis),
-            },
-        )
 
     @property
     def normalized_axis(self) -> int:
@@ -407,15 +362,10 @@ class WhereOp(RelayOp):
 
     name = "relay.where"
 
-    condition = tensor_operand_def()
-    x = tensor_operand_def()
-    y = tensor_operand_def()
-    result = tensor_result_def()
+    condition: Tensor = operand()
+    x: Tensor = operand()
+    y: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.BROADCAST))
-    assembly_format = "$condition `,` $x `,` $y attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, condition: Value, x: Value, y: Value):
-        super().__init__([condition, x, y])
 
     def infer_type(self) -> Attribute:
         condition, x, y = self.condition.type, self.x.type, self.y.type

@@ -2,32 +2,22 @@
 
 from abc import ABC
 
-from xdsl.dialects.builtin import FloatAttr, f64, i1
-from xdsl.ir import Attribute, TypeAttribute
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    defined_for,
-    tensor_operand_def,
-    tensor_result_def,
-)
-from xrelay.dialects.shapes import element_type, is_float, real, with_dtype
+from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.fields import Dtype, Real, Tensor, operand, prop
+from xrelay.dialects.shapes import element_type, is_float, with_dtype
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
 class ElementwiseUnaryOp(RelayOp, ABC):
     """One result element for each element of `data`; same shape, same dtype."""
 
-    data = tensor_operand_def()
-    result = tensor_result_def()
+    data: Tensor = operand()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value):
-        super().__init__([data])
 
     def infer_type(self) -> Attribute:
         return self.data.type
@@ -264,10 +254,7 @@ class LeakyReluOp(ElementwiseUnaryOp):
 
     name = "relay.nn.leaky_relu"
 
-    alpha = prop_def(FloatAttr.constr(f64), default_value=real(0.25))
-
-    def __init__(self, data: Value, alpha: float = 0.25):
-        RelayOp.__init__(self, [data], {"alpha": real(alpha)})
+    alpha: Real = prop(default=0.25, kw_only=False)
 
 
 @irdl_op_definition
@@ -280,11 +267,8 @@ class ClipOp(ElementwiseUnaryOp):
 
     name = "relay.clip"
 
-    a_min = prop_def(FloatAttr.constr(f64))
-    a_max = prop_def(FloatAttr.constr(f64))
-
-    def __init__(self, data: Value, a_min: float, a_max: float):
-        RelayOp.__init__(self, [data], {"a_min": real(a_min), "a_max": real(a_max)})
+    a_min: Real = prop()
+    a_max: Real = prop()
 
 
 @irdl_op_definition
@@ -298,10 +282,7 @@ class CastOp(ElementwiseUnaryOp):
 
     name = "relay.cast"
 
-    dtype = prop_def(TypeAttribute)
-
-    def __init__(self, data: Value, dtype: TypeAttribute):
-        RelayOp.__init__(self, [data], {"dtype": dtype})
+    dtype: Dtype = prop()
 
     def infer_type(self) -> Attribute:
         return with_dtype(self.data.type, element_type(self.dtype, "dtype"))

@@ -1,38 +1,15 @@
 """Selection of boxes in object detection."""
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    TupleType,
-    f32,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, TupleType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tuple_type,
-)
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.conv.windows import require_layout
-from xrelay.dialects.shapes import (
-    boolean,
-    dimension_product,
-    integer,
-    is_float,
-    ranked,
-    same_dimension,
-    string,
-    tensor_type,
-)
+from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
+from xrelay.dialects.shapes import dimension_product, is_float, ranked, same_dimension, tensor_type
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 CORNERS = 4
@@ -81,21 +58,12 @@ class GetValidCountsOp(RelayOp):
 
     name = "relay.vision.get_valid_counts"
 
-    data = tensor_operand_def()
-    score_threshold = tensor_operand_def()
-    id_index = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    score_index = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
+    data: Tensor = operand()
+    score_threshold: Tensor = operand()
+    id_index: Integer = prop(default=0)
+    score_index: Integer = prop(default=1)
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data `,` $score_threshold attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self, data: Value, score_threshold: Value, *, id_index: int = 0, score_index: int = 1
-    ):
-        super().__init__(
-            [data, score_threshold],
-            {"id_index": integer(id_index), "score_index": integer(score_index)},
-        )
 
     def infer_type(self) -> Attribute:
         data = boxes_type(self.data)
@@ -129,53 +97,20 @@ class NonMaxSuppressionOp(RelayOp):
 
     name = "relay.vision.non_max_suppression"
 
-    data = tensor_operand_def()
-    valid_count = tensor_operand_def()
-    indices = tensor_operand_def()
-    max_output_size = tensor_operand_def()
-    iou_threshold = tensor_operand_def()
-    force_suppress = prop_def(BoolAttr, default_value=boolean(False))
-    top_k = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    coord_start = prop_def(IntegerAttr.constr(i64), default_value=integer(2))
-    score_index = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    id_index = prop_def(IntegerAttr.constr(i64), default_value=integer(0))
-    return_indices = prop_def(BoolAttr, default_value=boolean(True))
-    invalid_to_bottom = prop_def(BoolAttr, default_value=boolean(False))
+    data: Tensor = operand()
+    valid_count: Tensor = operand()
+    indices: Tensor = operand()
+    max_output_size: Tensor = operand()
+    iou_threshold: Tensor = operand()
+    force_suppress: Flag = prop(default=False)
+    top_k: Integer = prop(default=-1)
+    coord_start: Integer = prop(default=2)
+    score_index: Integer = prop(default=1)
+    id_index: Integer = prop(default=0)
+    return_indices: Flag = prop(default=True)
+    invalid_to_bottom: Flag = prop(default=False)
     result = result_def(TensorType | TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = (
-        "$data `,` $valid_count `,` $indices `,` $max_output_size `,` $iou_threshold attr-dict "
-        "`:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        data: Value,
-        valid_count: Value,
-        indices: Value,
-        max_output_size: Value,
-        iou_threshold: Value,
-        *,
-        force_suppress: bool = False,
-        top_k: int = -1,
-        coord_start: int = 2,
-        score_index: int = 1,
-        id_index: int = 0,
-        return_indices: bool = True,
-        invalid_to_bottom: bool = False,
-    ):
-        super().__init__(
-            [data, valid_count, indices, max_output_size, iou_threshold],
-            {
-                "force_suppress": boolean(force_suppress),
-                "top_k": integer(top_k),
-                "coord_start": integer(coord_start),
-                "score_index": integer(score_index),
-                "id_index": integer(id_index),
-                "return_indices": boolean(return_indices),
-                "invalid_to_bottom": boolean(invalid_to_bottom),
-            },
-        )
 
     def infer_type(self) -> Attribute:
         data = boxes_type(self.data)
@@ -224,33 +159,14 @@ class AllClassNonMaxSuppressionOp(RelayOp):
 
     name = "relay.vision.all_class_non_max_suppression"
 
-    boxes = tensor_operand_def()
-    scores = tensor_operand_def()
-    max_output_boxes_per_class = tensor_operand_def()
-    iou_threshold = tensor_operand_def()
-    score_threshold = tensor_operand_def()
-    output_format = prop_def(StringAttr, default_value=string("onnx"))
+    boxes: Tensor = operand()
+    scores: Tensor = operand()
+    max_output_boxes_per_class: Tensor = operand()
+    iou_threshold: Tensor = operand()
+    score_threshold: Tensor = operand()
+    output_format: Text = prop(default="onnx")
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = (
-        "$boxes `,` $scores `,` $max_output_boxes_per_class `,` $iou_threshold `,` "
-        "$score_threshold attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        boxes: Value,
-        scores: Value,
-        max_output_boxes_per_class: Value,
-        iou_threshold: Value,
-        score_threshold: Value,
-        *,
-        output_format: str = "onnx",
-    ):
-        super().__init__(
-            [boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold],
-            {"output_format": string(output_format)},
-        )
 
     def infer_type(self) -> Attribute:
         boxes, scores = ranked(self.boxes, "'boxes'", 3), ranked(self.scores, "'scores'", 3)

@@ -1,50 +1,26 @@
 """Boxes on images, and what is inside of them."""
 
 from abc import ABC
-from collections.abc import Sequence
 from math import floor, sqrt
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BoolAttr,
     DenseArrayBase,
     Float64Type,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
     TensorType,
     TupleType,
-    f64,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import (
-    RelayOp,
-    Value,
-    tensor_operand_def,
-    tensor_result_def,
-    tuple_type,
-)
+from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.conv.windows import positive_pair, require_layout
+from xrelay.dialects.fields import Flag, Integer, Integers, Real, Reals, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import layout_axes
-from xrelay.dialects.shapes import (
-    boolean,
-    dimension_product,
-    float_array,
-    int_array,
-    integer,
-    is_float,
-    ranked,
-    real,
-    same_dimension,
-    string,
-    with_shape,
-)
+from xrelay.dialects.shapes import dimension_product, is_float, ranked, same_dimension, with_shape
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 
@@ -89,36 +65,13 @@ class MultiboxPriorOp(RelayOp):
 
     name = "relay.vision.multibox_prior"
 
-    data = tensor_operand_def()
-    sizes = prop_def(DenseArrayBase.constr(f64), default_value=float_array((1.0,)))
-    ratios = prop_def(DenseArrayBase.constr(f64), default_value=float_array((1.0,)))
-    steps = prop_def(DenseArrayBase.constr(f64), default_value=float_array((-1.0, -1.0)))
-    offsets = prop_def(DenseArrayBase.constr(f64), default_value=float_array((0.5, 0.5)))
-    clip = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    sizes: Reals = prop(default=(1.0,))
+    ratios: Reals = prop(default=(1.0,))
+    steps: Reals = prop(default=(-1.0, -1.0))
+    offsets: Reals = prop(default=(0.5, 0.5))
+    clip: Flag = prop(default=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(
-        self,
-        data: Value,
-        *,
-        sizes: Sequence[float] = (1.0,),
-        ratios: Sequence[float] = (1.0,),
-        steps: Sequence[float] = (-1.0, -1.0),
-        offsets: Sequence[float] = (0.5, 0.5),
-        clip: bool = False,
-    ):
-        super().__init__(
-            [data],
-            {
-                "sizes": float_array(sizes),
-                "ratios": float_array(ratios),
-                "steps": float_array(steps),
-                "offsets": float_array(offsets),
-                "clip": boolean(clip),
-            },
-        )
 
     def half_sizes(self, height: int, width: int) -> list[tuple[float, float]]:
         """Half the width and the height of the boxes around a place."""
@@ -165,38 +118,14 @@ class MultiboxTransformLocOp(RelayOp):
 
     name = "relay.vision.multibox_transform_loc"
 
-    cls_prob = tensor_operand_def()
-    loc_pred = tensor_operand_def()
-    anchor = tensor_operand_def()
-    clip = prop_def(BoolAttr, default_value=boolean(True))
-    threshold = prop_def(FloatAttr.constr(f64), default_value=real(0.01))
-    variances = prop_def(
-        DenseArrayBase.constr(f64), default_value=float_array((0.1, 0.1, 0.2, 0.2))
-    )
+    cls_prob: Tensor = operand()
+    loc_pred: Tensor = operand()
+    anchor: Tensor = operand()
+    clip: Flag = prop(default=True)
+    threshold: Real = prop(default=0.01)
+    variances: Reals = prop(default=(0.1, 0.1, 0.2, 0.2))
     result = result_def(TupleType)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = (
-        "$cls_prob `,` $loc_pred `,` $anchor attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        cls_prob: Value,
-        loc_pred: Value,
-        anchor: Value,
-        *,
-        clip: bool = True,
-        threshold: float = 0.01,
-        variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
-    ):
-        super().__init__(
-            [cls_prob, loc_pred, anchor],
-            {
-                "clip": boolean(clip),
-                "threshold": real(threshold),
-                "variances": float_array(variances),
-            },
-        )
 
     def infer_type(self) -> Attribute:
         probabilities = ranked(self.cls_prob, "'cls_prob'", 3)
@@ -239,51 +168,18 @@ class ProposalOp(RelayOp):
 
     name = "relay.vision.proposal"
 
-    cls_prob = tensor_operand_def()
-    bbox_pred = tensor_operand_def()
-    im_info = tensor_operand_def()
-    scales = prop_def(DenseArrayBase.constr(f64), default_value=float_array((4.0, 8.0, 16.0, 32.0)))
-    ratios = prop_def(DenseArrayBase.constr(f64), default_value=float_array((0.5, 1.0, 2.0)))
-    feature_stride = prop_def(IntegerAttr.constr(i64), default_value=integer(16))
-    threshold = prop_def(FloatAttr.constr(f64), default_value=real(0.7))
-    rpn_pre_nms_top_n = prop_def(IntegerAttr.constr(i64), default_value=integer(6000))
-    rpn_post_nms_top_n = prop_def(IntegerAttr.constr(i64), default_value=integer(300))
-    rpn_min_size = prop_def(IntegerAttr.constr(i64), default_value=integer(16))
-    iou_loss = prop_def(BoolAttr, default_value=boolean(False))
-    result = tensor_result_def()
+    cls_prob: Tensor = operand()
+    bbox_pred: Tensor = operand()
+    im_info: Tensor = operand()
+    scales: Reals = prop(default=(4.0, 8.0, 16.0, 32.0))
+    ratios: Reals = prop(default=(0.5, 1.0, 2.0))
+    feature_stride: Integer = prop(default=16)
+    threshold: Real = prop(default=0.7)
+    rpn_pre_nms_top_n: Integer = prop(default=6000)
+    rpn_post_nms_top_n: Integer = prop(default=300)
+    rpn_min_size: Integer = prop(default=16)
+    iou_loss: Flag = prop(default=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OPAQUE))
-    assembly_format = (
-        "$cls_prob `,` $bbox_pred `,` $im_info attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        cls_prob: Value,
-        bbox_pred: Value,
-        im_info: Value,
-        *,
-        scales: Sequence[float] = (4.0, 8.0, 16.0, 32.0),
-        ratios: Sequence[float] = (0.5, 1.0, 2.0),
-        feature_stride: int = 16,
-        threshold: float = 0.7,
-        rpn_pre_nms_top_n: int = 6000,
-        rpn_post_nms_top_n: int = 300,
-        rpn_min_size: int = 16,
-        iou_loss: bool = False,
-    ):
-        super().__init__(
-            [cls_prob, bbox_pred, im_info],
-            {
-                "scales": float_array(scales),
-                "ratios": float_array(ratios),
-                "feature_stride": integer(feature_stride),
-                "threshold": real(threshold),
-                "rpn_pre_nms_top_n": integer(rpn_pre_nms_top_n),
-                "rpn_post_nms_top_n": integer(rpn_post_nms_top_n),
-                "rpn_min_size": integer(rpn_min_size),
-                "iou_loss": boolean(iou_loss),
-            },
-        )
 
     def anchors(self) -> list[tuple[float, float, float, float]]:
         """The boxes around the first place: left, top, right, bottom."""
@@ -337,14 +233,12 @@ class RegionOp(RelayOp, ABC):
     exist stands for the nearest one. Coordinates are computed in f64.
     """
 
-    data = tensor_operand_def()
-    rois = tensor_operand_def()
-    pooled_size = prop_def(DenseArrayBase.constr(i64))
-    spatial_scale = prop_def(FloatAttr.constr(f64))
-    layout = prop_def(StringAttr, default_value=string("NCHW"))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    rois: Tensor = operand()
+    pooled_size: Integers = prop()
+    spatial_scale: Real = prop()
+    layout: Text = prop(default="NCHW")
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.OUT_EWISE_FUSABLE))
-    assembly_format = "$data `,` $rois attr-dict `:` functional-type(operands, results)"
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -383,30 +277,8 @@ class RoiAlignOp(RegionOp):
 
     name = "relay.vision.roi_align"
 
-    sample_ratio = prop_def(IntegerAttr.constr(i64), default_value=integer(-1))
-    mode = prop_def(StringAttr, default_value=string("avg"))
-
-    def __init__(
-        self,
-        data: Value,
-        rois: Value,
-        pooled_size: Sequence[int],
-        spatial_scale: float,
-        *,
-        sample_ratio: int = -1,
-        layout: str = "NCHW",
-        mode: str = "avg",
-    ):
-        super().__init__(
-            [data, rois],
-            {
-                "pooled_size": int_array(pooled_size),
-                "spatial_scale": real(spatial_scale),
-                "sample_ratio": integer(sample_ratio),
-                "layout": string(layout),
-                "mode": string(mode),
-            },
-        )
+    sample_ratio: Integer = prop(default=-1)
+    mode: Text = prop(default="avg")
 
     def infer_type(self) -> Attribute:
         require_layout("mode", self.mode, "avg", "max")
@@ -426,24 +298,6 @@ class RoiPoolOp(RegionOp):
 
     name = "relay.vision.roi_pool"
 
-    def __init__(
-        self,
-        data: Value,
-        rois: Value,
-        pooled_size: Sequence[int],
-        spatial_scale: float,
-        *,
-        layout: str = "NCHW",
-    ):
-        super().__init__(
-            [data, rois],
-            {
-                "pooled_size": int_array(pooled_size),
-                "spatial_scale": real(spatial_scale),
-                "layout": string(layout),
-            },
-        )
-
 
 @irdl_op_definition
 class YoloReorgOp(RelayOp):
@@ -458,14 +312,9 @@ class YoloReorgOp(RelayOp):
 
     name = "relay.vision.yolo_reorg"
 
-    data = tensor_operand_def()
-    stride = prop_def(IntegerAttr.constr(i64), default_value=integer(1))
-    result = tensor_result_def()
+    data: Tensor = operand()
+    stride: Integer = prop(default=1, kw_only=False)
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$data attr-dict `:` functional-type(operands, results)"
-
-    def __init__(self, data: Value, stride: int = 1):
-        super().__init__([data], {"stride": integer(stride)})
 
     def infer_type(self) -> Attribute:
         data = ranked(self.data, "'data'", 4)

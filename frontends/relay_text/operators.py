@@ -61,12 +61,10 @@ class OperatorBuilder:
         self._check_operands(call, schema, operands)
         properties = self.properties(call, schema)
         if schema.segmented:
-            op = schema.op.__new__(schema.op)
             try:
-                RelayOp.__init__(op, _grouped(schema, operands), properties)
+                return schema.op.of(_grouped(schema, operands), properties)
             except VerifyException as error:
                 raise self._refused(call, schema, error) from error
-            return op
         op = schema.op.create(operands=operands, result_types=(_UNKNOWN,), properties=properties)
         try:
             type_ = op.infer_type()

@@ -3,20 +3,15 @@
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.conv import conv
 from xrelay.dialects.conv.windows import transposed_window_output
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, DType, dtype_of
+from xrelay.interpreters.base import by
 from xrelay.interpreters.conv.windows import Windows
-from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.numerics import convert, narrow, widen
 from xrelay.interpreters.tensor.layout import change_layout
 
 
@@ -132,30 +127,7 @@ def run_transposed(op: conv.TransposedConvolutionOp, args: PythonValues) -> Pyth
 class ConvFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.conv.conv`."""
 
-    @impl(conv.Conv1DOp)
-    @quiet
-    def run_conv1d(
-        self, interpreter: Interpreter, op: conv.Conv1DOp, args: PythonValues
-    ) -> PythonValues:
-        return run_laid_out(op, args)
-
-    @impl(conv.Conv2DOp)
-    @quiet
-    def run_conv2d(
-        self, interpreter: Interpreter, op: conv.Conv2DOp, args: PythonValues
-    ) -> PythonValues:
-        return run_laid_out(op, args)
-
-    @impl(conv.Conv2DTransposeOp)
-    @quiet
-    def run_conv2d_transpose(
-        self, interpreter: Interpreter, op: conv.Conv2DTransposeOp, args: PythonValues
-    ) -> PythonValues:
-        return run_transposed(op, args)
-
-    @impl(conv.Conv3DOp)
-    @quiet
-    def run_conv3d(
-        self, interpreter: Interpreter, op: conv.Conv3DOp, args: PythonValues
-    ) -> PythonValues:
-        return run_laid_out(op, args)
+    run_conv1d = by(conv.Conv1DOp, run_laid_out)
+    run_conv2d = by(conv.Conv2DOp, run_laid_out)
+    run_conv2d_transpose = by(conv.Conv2DTransposeOp, run_transposed)
+    run_conv3d = by(conv.Conv3DOp, run_laid_out)

@@ -1,20 +1,15 @@
 """The gradient of convolution with respect to its weight, in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.conv import gradient as conv_gradient
 from xrelay.dialects.conv.windows import positive_pair
 from xrelay.dialects.tensor.layout import IMAGE, Layout
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.conv.windows import Windows
-from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.numerics import convert, narrow, widen
 from xrelay.interpreters.tensor.layout import change_layout
 
 
@@ -22,14 +17,10 @@ from xrelay.interpreters.tensor.layout import change_layout
 class ConvGradientFunctions(InterpreterFunctions):
     """The operators of `xrelay.dialects.conv.gradient`."""
 
-    @impl(conv_gradient.Conv2DBackwardWeightOp)
-    @quiet
+    @meaning
     def run_conv2d_backward_weight(
-        self,
-        interpreter: Interpreter,
-        op: conv_gradient.Conv2DBackwardWeightOp,
-        args: PythonValues,
-    ) -> PythonValues:
+        self, op: conv_gradient.Conv2DBackwardWeightOp, *args: Array
+    ) -> Array:
         dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
         image_layout = Layout.parse(IMAGE, "layout")
         grad, data = (
@@ -52,4 +43,4 @@ class ConvGradientFunctions(InterpreterFunctions):
         products = np.stack([np.matmul(grads, tap.swapaxes(1, 2)) for tap in taps], axis=-1)
         weight = products.reshape(outputs, inputs // groups, *windows.size)
         kernel_layout = Layout.parse(op.KERNEL_LAYOUT, "layout")
-        return (change_layout(narrow(weight, dtype), kernel_layout, op.layouts[2]),)
+        return change_layout(narrow(weight, dtype), kernel_layout, op.layouts[2])

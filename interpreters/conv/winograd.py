@@ -12,13 +12,7 @@ from functools import cache
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.conv import winograd
 from xrelay.dialects.conv.winograd import (
@@ -30,7 +24,8 @@ from xrelay.dialects.conv.winograd import (
 )
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, dtype_of
-from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.base import by, meaning
+from xrelay.interpreters.numerics import convert, narrow, widen
 from xrelay.interpreters.tensor.layout import change_layout
 
 _FEW = (0.0, -1.0, 1.0, 0.5)
@@ -210,46 +205,25 @@ def _transformed(weight: Array, tile_size: int, axes: range) -> Array:
 class WinogradFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.conv.winograd`."""
 
-    @impl(winograd.ContribConv2DWinogradWeightTransformOp)
-    @quiet
+    @meaning
     def run_conv2d_weight_transform(
-        self,
-        interpreter: Interpreter,
-        op: winograd.ContribConv2DWinogradWeightTransformOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        result = _transformed(args[0], tile_outputs(op.tile_size), range(2, 4))
-        return (result.transpose(2, 3, 0, 1),)
+        self, op: winograd.ContribConv2DWinogradWeightTransformOp, weight: Array
+    ) -> Array:
+        result = _transformed(weight, tile_outputs(op.tile_size), range(2, 4))
+        return result.transpose(2, 3, 0, 1)
 
-    @impl(winograd.ContribConv3DWinogradWeightTransformOp)
-    @quiet
+    @meaning
     def run_conv3d_weight_transform(
-        self,
-        interpreter: Interpreter,
-        op: winograd.ContribConv3DWinogradWeightTransformOp,
-        args: PythonValues,
-    ) -> PythonValues:
+        self, op: winograd.ContribConv3DWinogradWeightTransformOp, *args: Array
+    ) -> Array:
         weight, tile = args[0], tile_outputs(op.tile_size)
         if transforms_depth(weight.shape[2:]):
-            return (_transformed(weight, tile, range(2, 5)).transpose(2, 3, 4, 0, 1),)
-        return (_transformed(weight, tile, range(3, 5)).transpose(3, 4, 2, 0, 1),)
+            return _transformed(weight, tile, range(2, 5)).transpose(2, 3, 4, 0, 1)
+        return _transformed(weight, tile, range(3, 5)).transpose(3, 4, 2, 0, 1)
 
-    @impl(winograd.ContribConv2DWinogradWithoutWeightTransformOp)
-    @quiet
-    def run_conv2d_without_weight_transform(
-        self,
-        interpreter: Interpreter,
-        op: winograd.ContribConv2DWinogradWithoutWeightTransformOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _run(op, args)
-
-    @impl(winograd.ContribConv3DWinogradWithoutWeightTransformOp)
-    @quiet
-    def run_conv3d_without_weight_transform(
-        self,
-        interpreter: Interpreter,
-        op: winograd.ContribConv3DWinogradWithoutWeightTransformOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _run(op, args)
+    run_conv2d_without_weight_transform = by(
+        winograd.ContribConv2DWinogradWithoutWeightTransformOp, _run
+    )
+    run_conv3d_without_weight_transform = by(
+        winograd.ContribConv3DWinogradWithoutWeightTransformOp, _run
+    )

@@ -3,17 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core import adt
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.core.functional import FunctionValue
 
 
@@ -61,12 +56,10 @@ class AdtFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return (DataValue(adt.constructor_name(op.constructor), args),)
 
-    @impl(adt.ConstructorOp)
-    def run_constructor(
-        self, interpreter: Interpreter, op: adt.ConstructorOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_constructor(self, op: adt.ConstructorOp) -> Any:
         name = adt.constructor_name(op.constructor)
-        return (FunctionValue(lambda fields: (DataValue(name, fields),)),)
+        return FunctionValue(lambda fields: (DataValue(name, fields),))
 
     @impl(adt.MatchOp)
     def run_match(

@@ -1,46 +1,33 @@
 """Annotations in NumPy: identities."""
 
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from typing import Any
+
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.core import annotation
+from xrelay.interpreters.base import meaning
 
 
 @register_impls
 class AnnotationFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.core.annotation`."""
 
-    @impl(annotation.StopFusionOp)
-    def run_stop_fusion(
-        self, interpreter: Interpreter, op: annotation.StopFusionOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_stop_fusion(self, op: annotation.StopFusionOp, data: Any) -> Any:
+        return data
 
-    @impl(annotation.CastHintOp)
-    def run_cast_hint(
-        self, interpreter: Interpreter, op: annotation.CastHintOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_cast_hint(self, op: annotation.CastHintOp, data: Any) -> Any:
+        return data
 
-    @impl(annotation.CheckpointOp)
-    def run_checkpoint(
-        self, interpreter: Interpreter, op: annotation.CheckpointOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_checkpoint(self, op: annotation.CheckpointOp, data: Any) -> Any:
+        return data
 
-    @impl(annotation.CompilerBeginOp)
-    def run_compiler_begin(
-        self, interpreter: Interpreter, op: annotation.CompilerBeginOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_compiler_begin(self, op: annotation.CompilerBeginOp, data: Any) -> Any:
+        return data
 
-    @impl(annotation.CompilerEndOp)
-    def run_compiler_end(
-        self, interpreter: Interpreter, op: annotation.CompilerEndOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_compiler_end(self, op: annotation.CompilerEndOp, data: Any) -> Any:
+        return data

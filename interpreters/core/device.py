@@ -1,28 +1,21 @@
 """Devices in NumPy, where there is only one: identities."""
 
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from typing import Any
+
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.core import device
+from xrelay.interpreters.base import meaning
 
 
 @register_impls
 class DeviceFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.core.device`."""
 
-    @impl(device.OnDeviceOp)
-    def run_on_device(
-        self, interpreter: Interpreter, op: device.OnDeviceOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_on_device(self, op: device.OnDeviceOp, body: Any) -> Any:
+        return body
 
-    @impl(device.DeviceCopyOp)
-    def run_device_copy(
-        self, interpreter: Interpreter, op: device.DeviceCopyOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_device_copy(self, op: device.DeviceCopyOp, data: Any) -> Any:
+        return data

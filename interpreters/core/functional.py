@@ -2,17 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.core import functional
+from xrelay.interpreters.base import meaning
 
 
 @dataclass(eq=False)
@@ -41,17 +37,13 @@ def values_from_outside(op: Operation) -> tuple[SSAValue, ...]:
 class FunctionalFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.core.functional`."""
 
-    @impl(functional.LetOp)
-    def run_let(
-        self, interpreter: Interpreter, op: functional.LetOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_let(self, op: functional.LetOp, value: Any) -> Any:
+        return value
 
-    @impl(functional.InstantiateOp)
-    def run_instantiate(
-        self, interpreter: Interpreter, op: functional.InstantiateOp, args: PythonValues
-    ) -> PythonValues:
-        return args
+    @meaning
+    def run_instantiate(self, op: functional.InstantiateOp, function: Any) -> Any:
+        return function
 
     @impl(functional.ClosureOp)
     def run_closure(

@@ -1,5 +1,6 @@
 """Constants, tuples, references and bodies called in place, in NumPy and Python."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from xdsl.interpreter import (
 )
 
 from xrelay.dialects.core import values as core
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.constants import constant_array
 
 
@@ -29,11 +32,9 @@ class Cell:
 class CoreFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.core.values`."""
 
-    @impl(core.ConstantOp)
-    def run_constant(
-        self, interpreter: Interpreter, op: core.ConstantOp, args: PythonValues
-    ) -> PythonValues:
-        return (constant_array(op),)
+    @meaning
+    def run_constant(self, op: core.ConstantOp) -> Array:
+        return constant_array(op)
 
     @impl(core.TupleOp)
     def run_tuple(
@@ -41,11 +42,9 @@ class CoreFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return (args,)
 
-    @impl(core.TupleGetItemOp)
-    def run_tuple_get_item(
-        self, interpreter: Interpreter, op: core.TupleGetItemOp, args: PythonValues
-    ) -> PythonValues:
-        return (args[0][op.index.value.data],)
+    @meaning
+    def run_tuple_get_item(self, op: core.TupleGetItemOp, tuple_value: Sequence[Array]) -> Any:
+        return tuple_value[op.index.value.data]
 
     @impl_terminator(core.YieldOp)
     def run_yield(
@@ -65,22 +64,15 @@ class CoreFunctions(InterpreterFunctions):
     ) -> PythonValues:
         return interpreter.run_ssacfg_region(op.body, args, op.composite.data)
 
-    @impl(core.RefCreateOp)
-    def run_ref_create(
-        self, interpreter: Interpreter, op: core.RefCreateOp, args: PythonValues
-    ) -> PythonValues:
-        return (Cell(args[0]),)
+    @meaning
+    def run_ref_create(self, op: core.RefCreateOp, value: Any) -> Any:
+        return Cell(value)
 
-    @impl(core.RefReadOp)
-    def run_ref_read(
-        self, interpreter: Interpreter, op: core.RefReadOp, args: PythonValues
-    ) -> PythonValues:
-        return (args[0].value,)
+    @meaning
+    def run_ref_read(self, op: core.RefReadOp, ref: Any) -> Any:
+        return ref.value
 
-    @impl(core.RefWriteOp)
-    def run_ref_write(
-        self, interpreter: Interpreter, op: core.RefWriteOp, args: PythonValues
-    ) -> PythonValues:
-        cell, value = args
+    @meaning
+    def run_ref_write(self, op: core.RefWriteOp, cell: Any, value: Any) -> tuple[Array, ...]:
         cell.value = value
-        return ((),)
+        return ()

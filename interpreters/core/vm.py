@@ -2,30 +2,21 @@
 
 import numpy as np
 from xdsl.dialects.builtin import i64
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.core import vm
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.base import meaning
 
 
 @register_impls
 class VmFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.core.vm`."""
 
-    @impl(vm.VmShapeOfOp)
-    def run_shape_of(
-        self, interpreter: Interpreter, op: vm.VmShapeOfOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.array(args[0].shape, dtype_of(op.dtype or i64)),)
+    @meaning
+    def run_shape_of(self, op: vm.VmShapeOfOp, tensor: Array) -> Array:
+        return np.array(tensor.shape, dtype_of(op.dtype or i64))
 
-    @impl(vm.VmReshapeTensorOp)
-    def run_reshape_tensor(
-        self, interpreter: Interpreter, op: vm.VmReshapeTensorOp, args: PythonValues
-    ) -> PythonValues:
-        return (args[0].reshape([int(dim) for dim in args[1]]),)
+    @meaning
+    def run_reshape_tensor(self, op: vm.VmReshapeTensorOp, data: Array, shape: Array) -> Array:
+        return data.reshape([int(dim) for dim in shape])

@@ -2,12 +2,7 @@
 
 from typing import TypeVar
 
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
 from xdsl.ir import Block
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 

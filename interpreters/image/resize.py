@@ -3,18 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.conv.windows import expand_padding, positive_pair, window_output
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST, Coordinates
 from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.image.interpolation import blend_dtype, clamped, resized, taps
 from xrelay.interpreters.numerics import convert, lowest, narrow, quiet, widen
 
@@ -50,30 +45,22 @@ def _extrapolated(
 class ImageFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.image.resize`."""
 
-    @impl(image.Resize1DOp)
-    def run_resize1d(
-        self, interpreter: Interpreter, op: image.Resize1DOp, args: PythonValues
-    ) -> PythonValues:
-        return (_resize(op, args[0]),)
+    @meaning
+    def run_resize1d(self, op: image.Resize1DOp, data: Array) -> Array:
+        return _resize(op, data)
 
-    @impl(image.Resize2DOp)
-    def run_resize2d(
-        self, interpreter: Interpreter, op: image.Resize2DOp, args: PythonValues
-    ) -> PythonValues:
-        return (_resize(op, args[0]),)
+    @meaning
+    def run_resize2d(self, op: image.Resize2DOp, data: Array) -> Array:
+        return _resize(op, data)
 
-    @impl(image.Resize3DOp)
-    def run_resize3d(
-        self, interpreter: Interpreter, op: image.Resize3DOp, args: PythonValues
-    ) -> PythonValues:
-        return (_resize(op, args[0]),)
+    @meaning
+    def run_resize3d(self, op: image.Resize3DOp, data: Array) -> Array:
+        return _resize(op, data)
 
-    @impl(image.CropAndResizeOp)
-    @quiet
+    @meaning
     def run_crop_and_resize(
-        self, interpreter: Interpreter, op: image.CropAndResizeOp, args: PythonValues
-    ) -> PythonValues:
-        data, boxes, box_indices = args
+        self, op: image.CropAndResizeOp, data: Array, boxes: Array, box_indices: Array
+    ) -> Array:
         batch, _, *spatial = op.axes
         lengths = [data.shape[axis] for axis in spatial]
         dtype = data.dtype if op.out_dtype is None else dtype_of(op.out_dtype)
@@ -102,13 +89,10 @@ class ImageFunctions(InterpreterFunctions):
             place = [slice(None)] * data.ndim
             place[batch] = slice(i, i + 1)
             result[tuple(place)] = convert(wide, dtype)
-        return (result,)
+        return result
 
-    @impl(image.Dilation2DOp)
-    @quiet
-    def run_dilation2d(
-        self, interpreter: Interpreter, op: image.Dilation2DOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_dilation2d(self, op: image.Dilation2DOp, *args: Array) -> Array:
         dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
         data = widen(convert(args[0], dtype)).transpose(op.data_axes)
         weight = widen(convert(args[1], dtype)).transpose(op.weight_axes)
@@ -131,7 +115,7 @@ class ImageFunctions(InterpreterFunctions):
             # Sums of 8-bit integers and the like wrap around before they are compared.
             total = widen(narrow(tap + weight[:, i, j, None, None], dtype))
             np.maximum(result, total, out=result)
-        return (narrow(result, dtype).transpose(np.argsort(op.data_axes)),)
+        return narrow(result, dtype).transpose(np.argsort(op.data_axes))
 
 
 @quiet

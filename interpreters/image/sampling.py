@@ -3,19 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.image import sampling
 from xrelay.dialects.image.resize import CUBIC, LINEAR, NEAREST
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.image.interpolation import Tap, clamped, is_inside, taps
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.numerics import narrow, widen
 
 METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
 
@@ -24,11 +19,8 @@ METHODS = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
 class SamplingFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.image.sampling`."""
 
-    @impl(sampling.AffineGridOp)
-    @quiet
-    def run_affine_grid(
-        self, interpreter: Interpreter, op: sampling.AffineGridOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_affine_grid(self, op: sampling.AffineGridOp, *args: Array) -> Array:
         data = widen(args[0])[..., None, None]
         real = data.dtype.type
         y, x = (
@@ -36,14 +28,10 @@ class SamplingFunctions(InterpreterFunctions):
             for count, step in zip(op.target_shape.get_values(), op.steps, strict=True)
         )
         result = data[:, :, 0] * x + data[:, :, 1] * y[:, None] + data[:, :, 2]
-        return (narrow(result, args[0].dtype),)
+        return narrow(result, args[0].dtype)
 
-    @impl(sampling.GridSampleOp)
-    @quiet
-    def run_grid_sample(
-        self, interpreter: Interpreter, op: sampling.GridSampleOp, args: PythonValues
-    ) -> PythonValues:
-        data, grid = args
+    @meaning
+    def run_grid_sample(self, op: sampling.GridSampleOp, data: Array, grid: Array) -> Array:
         wide, places = widen(data), grid.astype(np.float64)
         lengths = data.shape[2:]
         result = np.empty((*data.shape[:2], *grid.shape[2:]), wide.dtype)
@@ -55,7 +43,7 @@ class SamplingFunctions(InterpreterFunctions):
                 for i, length in enumerate(lengths)
             ]
             out[...] = _sampled(image, choices, (), everywhere)
-        return (narrow(result, data.dtype),)
+        return narrow(result, data.dtype)
 
 
 def _axis_taps(op: sampling.GridSampleOp, place: Array, length: int) -> list[Tap]:

@@ -1,22 +1,16 @@
 """Arithmetic on the bits of small integers in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.conv.windows import positive_pair
 from xrelay.dialects.nn import bitserial
 from xrelay.dialects.nn.bitserial import BitSerialConv2DOp, BitSerialDenseOp, packed_type
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import Array, DType, dtype_of
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.conv.conv import convolve
 from xrelay.interpreters.conv.windows import Windows
-from xrelay.interpreters.numerics import quiet
 
 
 def _low_bits(array: Array, bits: int, dtype: DType) -> Array:
@@ -60,10 +54,8 @@ def _result_dtype(op: BitSerialConv2DOp | BitSerialDenseOp) -> DType:
 class BitSerialFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.bitserial`."""
 
-    @impl(bitserial.BitPackOp)
-    def run_bitpack(
-        self, interpreter: Interpreter, op: bitserial.BitPackOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_bitpack(self, op: bitserial.BitPackOp, *args: Array) -> Array:
         data: Array = args[0]
         pack_axis, bit_axis = op.axes
         dtype = dtype_of(packed_type(op.pack_type, "pack_type"))
@@ -76,14 +68,12 @@ class BitSerialFunctions(InterpreterFunctions):
             for b in range(op.bits.value.data)
         ]
         packed = [np.moveaxis(plane, -1, pack_axis) for plane in planes]
-        return (np.stack(packed, axis=bit_axis),)
+        return np.stack(packed, axis=bit_axis)
 
-    @impl(bitserial.BitSerialConv2DOp)
-    @quiet
+    @meaning
     def run_bitserial_conv2d(
-        self, interpreter: Interpreter, op: BitSerialConv2DOp, args: PythonValues
-    ) -> PythonValues:
-        data, weight = args
+        self, op: bitserial.BitSerialConv2DOp, data: Array, weight: Array
+    ) -> Array:
         dtype = _result_dtype(op)
         if op.is_packed:
             weight = _unpacked(weight, 2 if op.channels_last else 1, 4, dtype)
@@ -92,16 +82,14 @@ class BitSerialFunctions(InterpreterFunctions):
         windows = Windows(weight.shape[2:], positive_pair(op.strides, "strides"), (1, 1), op.pads)
         images = _low_bits(data, op.activation_bits.value.data, dtype)
         result = convolve(images, _factors(op, weight, dtype), windows, 1)
-        return (result.transpose(0, 2, 3, 1) if op.channels_last else result,)
+        return result.transpose(0, 2, 3, 1) if op.channels_last else result
 
-    @impl(bitserial.BitSerialDenseOp)
-    @quiet
+    @meaning
     def run_bitserial_dense(
-        self, interpreter: Interpreter, op: BitSerialDenseOp, args: PythonValues
-    ) -> PythonValues:
-        data, weight = args
+        self, op: bitserial.BitSerialDenseOp, data: Array, weight: Array
+    ) -> Array:
         dtype = _result_dtype(op)
         if op.is_packed:
             weight = _unpacked(weight, 2, 1, dtype)
         rows = _low_bits(data, op.data_bits.value.data, dtype)
-        return (np.matmul(rows, _factors(op, weight, dtype).T),)
+        return np.matmul(rows, _factors(op, weight, dtype).T)

@@ -1,17 +1,12 @@
 """Correlation of images and deformable convolution in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from xrelay.dialects.nn import correlation
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.conv.conv import canonical_operands, in_out_layout
 from xrelay.interpreters.numerics import convert, narrow, quiet, wide_dtype, widen
 from xrelay.interpreters.tensor.layout import change_layout
@@ -78,11 +73,8 @@ class CorrelationFunctions(InterpreterFunctions):
         count = max(kernel**2 * channels, 1)
         return (narrow(result / first.dtype.type(count), args[0].dtype),)
 
-    @impl(correlation.DeformableConv2DOp)
-    @quiet
-    def run_deformable_conv2d(
-        self, interpreter: Interpreter, op: correlation.DeformableConv2DOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_deformable_conv2d(self, op: correlation.DeformableConv2DOp, *args: Array) -> Array:
         dtype = args[0].dtype if op.out_dtype is None else dtype_of(op.out_dtype)
         data, weight = canonical_operands(op, widen(args[0]), widen(convert(args[2], dtype)))
         canonical = Layout.parse(op.IMAGE_LAYOUT, "data_layout")
@@ -118,4 +110,4 @@ class CorrelationFunctions(InterpreterFunctions):
         )
         products = np.matmul(weight.reshape(groups, outputs // groups, -1), columns)
         result = narrow(products.reshape(batch, outputs, *positions), dtype)
-        return (in_out_layout(op, result),)
+        return in_out_layout(op, result)

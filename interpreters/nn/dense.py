@@ -3,18 +3,13 @@
 from typing import Any
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 from xdsl.ir import Attribute
 
 from xrelay.dialects.nn import dense
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
 
@@ -38,29 +33,20 @@ def _matrix_product(op: MatrixProductOp, tensor_a: Array, tensor_b: Array) -> Ar
 class DenseFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.dense`."""
 
-    @impl(dense.DenseOp)
-    def run_dense(
-        self, interpreter: Interpreter, op: dense.DenseOp, args: PythonValues
-    ) -> PythonValues:
-        return (product(args[0], args[1].T, op.out_dtype),)
+    @meaning
+    def run_dense(self, op: dense.DenseOp, data: Array, weight: Array) -> Array:
+        return product(data, weight.T, op.out_dtype)
 
-    @impl(dense.ContribDensePackOp)
-    def run_dense_pack(
-        self, interpreter: Interpreter, op: dense.ContribDensePackOp, args: PythonValues
-    ) -> PythonValues:
-        data, weight = args
+    @meaning
+    def run_dense_pack(self, op: dense.ContribDensePackOp, data: Array, weight: Array) -> Array:
         blocks, depth, lanes = weight.shape
         columns = weight.transpose(1, 0, 2).reshape(depth, blocks * lanes)
-        return (product(data, columns, op.out_dtype),)
+        return product(data, columns, op.out_dtype)
 
-    @impl(dense.MatmulOp)
-    def run_matmul(
-        self, interpreter: Interpreter, op: dense.MatmulOp, args: PythonValues
-    ) -> PythonValues:
-        return (_matrix_product(op, *args),)
+    @meaning
+    def run_matmul(self, op: dense.MatmulOp, *args: Array) -> Array:
+        return _matrix_product(op, *args)
 
-    @impl(dense.BatchMatmulOp)
-    def run_batch_matmul(
-        self, interpreter: Interpreter, op: dense.BatchMatmulOp, args: PythonValues
-    ) -> PythonValues:
-        return (_matrix_product(op, *args),)
+    @meaning
+    def run_batch_matmul(self, op: dense.BatchMatmulOp, *args: Array) -> Array:
+        return _matrix_product(op, *args)

@@ -1,17 +1,12 @@
 """Tensors with gaps between their elements, in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.conv.windows import positive_numbers
 from xrelay.dialects.nn import dilate
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import rounded
 
 
@@ -19,11 +14,9 @@ from xrelay.interpreters.numerics import rounded
 class DilateFunctions(InterpreterFunctions):
     """The operators of `xrelay.dialects.nn.dilate`."""
 
-    @impl(dilate.DilateOp)
-    def run_dilate(
-        self, interpreter: Interpreter, op: dilate.DilateOp, args: PythonValues
-    ) -> PythonValues:
-        data: Array = args[0]
+    @meaning
+    def run_dilate(self, op: dilate.DilateOp, x: Array) -> Array:
+        data: Array = x
         strides = positive_numbers(op.strides, "strides", data.ndim)
         shape = [
             max((length - 1) * stride + 1, 0)
@@ -32,4 +25,4 @@ class DilateFunctions(InterpreterFunctions):
         fill = rounded(op.dilation_value.value.data, data.dtype)
         result = np.full(shape, fill, data.dtype)
         result[tuple(slice(None, None, stride) for stride in strides)] = data
-        return (result,)
+        return result

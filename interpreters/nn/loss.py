@@ -1,16 +1,11 @@
 """Loss functions in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from xrelay.dialects.nn import loss
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import narrow, quiet, widen
 
 
@@ -39,11 +34,8 @@ class LossFunctions(InterpreterFunctions):
         x, y = map(widen, args)
         return _mean_of_examples(x * y, args)
 
-    @impl(loss.NllLossOp)
-    @quiet
-    def run_nll_loss(
-        self, interpreter: Interpreter, op: loss.NllLossOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_nll_loss(self, op: loss.NllLossOp, *args: Array) -> Array:
         predictions, weights = widen(args[0]), widen(args[2])
         targets = args[1].astype(np.int64)
         classes = np.clip(targets, 0, max(len(weights) - 1, 0))
@@ -53,8 +45,8 @@ class LossFunctions(InterpreterFunctions):
         weight = np.where(counts, weights[classes], zero)
         losses = np.where(counts, -chosen.squeeze(1) * weight, zero)
         if op.reduction.data == "none":
-            return (narrow(losses, args[0].dtype),)
+            return narrow(losses, args[0].dtype)
         total = np.sum(losses, dtype=losses.dtype)
         if op.reduction.data == "mean":
             total = total / np.sum(weight, dtype=weight.dtype)
-        return (narrow(total, args[0].dtype),)
+        return narrow(total, args[0].dtype)

@@ -3,17 +3,12 @@
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.nn import norm
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.base import meaning
+from xrelay.interpreters.numerics import narrow, widen
 
 
 def _along(axis: int, values: Array, rank: int) -> Array:
@@ -55,28 +50,19 @@ def _softmax(data: Array, axis: int) -> Array:
 class NormFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.norm`, computed in the wide type."""
 
-    @impl(norm.BiasAddOp)
-    @quiet
-    def run_bias_add(
-        self, interpreter: Interpreter, op: norm.BiasAddOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_bias_add(self, op: norm.BiasAddOp, *args: Array) -> Array:
         data, bias = map(widen, args)
-        return (narrow(data + _along(op.channel_axis, bias, data.ndim), args[0].dtype),)
+        return narrow(data + _along(op.channel_axis, bias, data.ndim), args[0].dtype)
 
-    @impl(norm.PReluOp)
-    @quiet
-    def run_prelu(
-        self, interpreter: Interpreter, op: norm.PReluOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_prelu(self, op: norm.PReluOp, *args: Array) -> Array:
         data, alpha = map(widen, args)
         scaled = data * _along(op.channel_axis, alpha, data.ndim)
-        return (narrow(np.where(data > 0, data, scaled), args[0].dtype),)
+        return narrow(np.where(data > 0, data, scaled), args[0].dtype)
 
-    @impl(norm.BatchNormOp)
-    @quiet
-    def run_batch_norm(
-        self, interpreter: Interpreter, op: norm.BatchNormOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_batch_norm(self, op: norm.BatchNormOp, *args: Array) -> tuple[Array, ...]:
         data = widen(args[0])
         gamma, beta, mean, variance = (
             _along(op.channel_axis, widen(values), data.ndim) for values in args[1:]
@@ -89,74 +75,52 @@ class NormFunctions(InterpreterFunctions):
         result = (data - mean) * factor
         if op.center.value.data:
             result = result + beta
-        return ((narrow(result, args[0].dtype), args[3], args[4]),)
+        return (narrow(result, args[0].dtype), args[3], args[4])
 
-    @impl(norm.LayerNormOp)
-    @quiet
-    def run_layer_norm(
-        self, interpreter: Interpreter, op: norm.LayerNormOp, args: PythonValues
-    ) -> PythonValues:
-        return (_standardized(op, args, widen(args[0]), (op.channel_axis,)),)
+    @meaning
+    def run_layer_norm(self, op: norm.LayerNormOp, *args: Array) -> Array:
+        return _standardized(op, args, widen(args[0]), (op.channel_axis,))
 
-    @impl(norm.InstanceNormOp)
-    @quiet
-    def run_instance_norm(
-        self, interpreter: Interpreter, op: norm.InstanceNormOp, args: PythonValues
-    ) -> PythonValues:
-        return (_standardized(op, args, widen(args[0]), op.reduced_axes),)
+    @meaning
+    def run_instance_norm(self, op: norm.InstanceNormOp, *args: Array) -> Array:
+        return _standardized(op, args, widen(args[0]), op.reduced_axes)
 
-    @impl(norm.GroupNormOp)
-    @quiet
-    def run_group_norm(
-        self, interpreter: Interpreter, op: norm.GroupNormOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_group_norm(self, op: norm.GroupNormOp, *args: Array) -> Array:
         axis, groups = op.channel_axis, op.num_groups.value.data
         shape = args[0].shape
         split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
         data = widen(args[0]).reshape(split)
-        return (_standardized(op, args, data, tuple(range(axis + 1, data.ndim))),)
+        return _standardized(op, args, data, tuple(range(axis + 1, data.ndim)))
 
-    @impl(norm.RmsNormOp)
-    @quiet
-    def run_rms_norm(
-        self, interpreter: Interpreter, op: norm.RmsNormOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_rms_norm(self, op: norm.RmsNormOp, *args: Array) -> Array:
         data, axis = widen(args[0]), op.channel_axis
         # The mean of no elements is not needed.
         squares = (data * data).sum(axis, keepdims=True) / data.dtype.type(max(data.shape[axis], 1))
         result = data / np.sqrt(squares + data.dtype.type(op.epsilon.value.data))
         if op.scale.value.data:
             result = result * _along(axis, widen(args[1]), data.ndim)
-        return (narrow(result, args[0].dtype),)
+        return narrow(result, args[0].dtype)
 
-    @impl(norm.SoftmaxOp)
-    @quiet
-    def run_softmax(
-        self, interpreter: Interpreter, op: norm.SoftmaxOp, args: PythonValues
-    ) -> PythonValues:
-        return (_softmax(args[0], op.normalized_axis),)
+    @meaning
+    def run_softmax(self, op: norm.SoftmaxOp, data: Array) -> Array:
+        return _softmax(data, op.normalized_axis)
 
-    @impl(norm.FastSoftmaxOp)
-    @quiet
-    def run_fast_softmax(
-        self, interpreter: Interpreter, op: norm.FastSoftmaxOp, args: PythonValues
-    ) -> PythonValues:
-        return (_softmax(args[0], op.normalized_axis),)
+    @meaning
+    def run_fast_softmax(self, op: norm.FastSoftmaxOp, data: Array) -> Array:
+        return _softmax(data, op.normalized_axis)
 
-    @impl(norm.LogSoftmaxOp)
-    @quiet
-    def run_log_softmax(
-        self, interpreter: Interpreter, op: norm.LogSoftmaxOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_log_softmax(self, op: norm.LogSoftmaxOp, data: Array) -> Array:
         axis = op.normalized_axis
-        below = _below_largest(widen(args[0]), axis)
+        below = _below_largest(widen(data), axis)
         logarithm = np.log(np.exp(below).sum(axis, keepdims=True))
-        return (narrow(below - logarithm, args[0].dtype),)
+        return narrow(below - logarithm, data.dtype)
 
-    @impl(norm.LrnOp)
-    @quiet
-    def run_lrn(self, interpreter: Interpreter, op: norm.LrnOp, args: PythonValues) -> PythonValues:
-        x = widen(args[0])
+    @meaning
+    def run_lrn(self, op: norm.LrnOp, data: Array) -> Array:
+        x = widen(data)
         size, axis = op.size.value.data, op.normalized_axis
         border = [(0, 0)] * x.ndim
         border[axis] = ((size - 1) // 2, size // 2)
@@ -166,20 +130,15 @@ class NormFunctions(InterpreterFunctions):
             total += squares[offset : offset + len(total)]
         scaled = total * x.dtype.type(op.alpha.value.data / size)
         divisor = (scaled + x.dtype.type(op.bias.value.data)) ** x.dtype.type(op.beta.value.data)
-        return (narrow(x / np.moveaxis(divisor, 0, axis), args[0].dtype),)
+        return narrow(x / np.moveaxis(divisor, 0, axis), data.dtype)
 
-    @impl(norm.L2NormalizeOp)
-    @quiet
-    def run_l2_normalize(
-        self, interpreter: Interpreter, op: norm.L2NormalizeOp, args: PythonValues
-    ) -> PythonValues:
-        x = widen(args[0])
+    @meaning
+    def run_l2_normalize(self, op: norm.L2NormalizeOp, data: Array) -> Array:
+        x = widen(data)
         squares = np.sum(x * x, axis=op.normalized_axes, keepdims=True)
         least = np.maximum(squares, x.dtype.type(op.eps.value.data))
-        return (narrow(x / np.sqrt(least), args[0].dtype),)
+        return narrow(x / np.sqrt(least), data.dtype)
 
-    @impl(norm.DropoutOp)
-    def run_dropout(
-        self, interpreter: Interpreter, op: norm.DropoutOp, args: PythonValues
-    ) -> PythonValues:
-        return ((args[0], np.ones(args[0].shape, args[0].dtype)),)
+    @meaning
+    def run_dropout(self, op: norm.DropoutOp, data: Array) -> tuple[Array, ...]:
+        return (data, np.ones(data.shape, data.dtype))

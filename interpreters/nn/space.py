@@ -3,17 +3,12 @@
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.nn import space
 from xrelay.dialects.tensor.layout import IMAGE, Layout
 from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, rounded
 from xrelay.interpreters.tensor.layout import change_layout
 
@@ -30,11 +25,8 @@ def _as_stated(op: space.SubPixelOp, result: Array) -> Array:
 class SpaceFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.nn.space`."""
 
-    @impl(space.PadOp)
-    def run_pad(
-        self, interpreter: Interpreter, op: space.PadOp, args: PythonValues
-    ) -> PythonValues:
-        data, value = args
+    @meaning
+    def run_pad(self, op: space.PadOp, data: Array, value: Array) -> Array:
         result = data
         for axis, (before, after) in enumerate(op.widths):
             length: int = data.shape[axis]
@@ -49,24 +41,20 @@ class SpaceFunctions(InterpreterFunctions):
                 mode = "edge" if op.pad_mode.data == "edge" else "reflect"
                 places = np.pad(counting(length), added, mode) if any(added) else counting(length)
                 result = result.take(places[kept], axis)
-        return (np.ascontiguousarray(result).reshape(result.shape),)
+        return np.ascontiguousarray(result).reshape(result.shape)
 
-    @impl(space.MirrorPadOp)
-    def run_mirror_pad(
-        self, interpreter: Interpreter, op: space.MirrorPadOp, args: PythonValues
-    ) -> PythonValues:
-        result: Array = args[0]
+    @meaning
+    def run_mirror_pad(self, op: space.MirrorPadOp, data: Array) -> Array:
+        result: Array = data
         mode = "reflect" if op.border else "symmetric"
         for axis, pair in enumerate(op.widths):
             if any(pair):
                 length: int = result.shape[axis]
                 result = result.take(np.pad(np.arange(length), pair, mode), axis)
-        return (result,)
+        return result
 
-    @impl(space.DepthToSpaceOp)
-    def run_depth_to_space(
-        self, interpreter: Interpreter, op: space.DepthToSpaceOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_depth_to_space(self, op: space.DepthToSpaceOp, *args: Array) -> Array:
         data, size = _images(op, args[0]), op.block
         batch, channels, height, width = data.shape
         rest = channels // size**2
@@ -77,23 +65,19 @@ class SpaceFunctions(InterpreterFunctions):
         else:
             split = data.reshape(batch, rest, size, size, height, width)
             pixels = split.transpose(0, 1, 4, 2, 5, 3)
-        return (_as_stated(op, pixels.reshape(batch, rest, height * size, width * size)),)
+        return _as_stated(op, pixels.reshape(batch, rest, height * size, width * size))
 
-    @impl(space.SpaceToDepthOp)
-    def run_space_to_depth(
-        self, interpreter: Interpreter, op: space.SpaceToDepthOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_space_to_depth(self, op: space.SpaceToDepthOp, *args: Array) -> Array:
         data, size = _images(op, args[0]), op.block
         batch, channels, height, width = data.shape
         split = data.reshape(batch, channels, height // size, size, width // size, size)
         blocks = split.transpose(0, 3, 5, 1, 2, 4)
         shape = (batch, channels * size**2, height // size, width // size)
-        return (_as_stated(op, blocks.reshape(shape)),)
+        return _as_stated(op, blocks.reshape(shape))
 
-    @impl(space.BatchToSpaceNDOp)
-    def run_batch_to_space_nd(
-        self, interpreter: Interpreter, op: space.BatchToSpaceNDOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_batch_to_space_nd(self, op: space.BatchToSpaceNDOp, *args: Array) -> Array:
         data, blocks = args[0], op.blocks
         count, (batch, *lengths) = len(blocks), data.shape
         spatial, others = lengths[:count], lengths[count:]
@@ -105,12 +89,10 @@ class SpaceFunctions(InterpreterFunctions):
         whole = [length * block for length, block in zip(spatial, blocks, strict=True)]
         joined = split.transpose(order).reshape(rest, *whole, *others)
         kept = [slice(cut[0], n - cut[1]) for cut, n in zip(op.cuts, whole, strict=True)]
-        return (joined[(slice(None), *kept)],)
+        return joined[(slice(None), *kept)]
 
-    @impl(space.SpaceToBatchNDOp)
-    def run_space_to_batch_nd(
-        self, interpreter: Interpreter, op: space.SpaceToBatchNDOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_space_to_batch_nd(self, op: space.SpaceToBatchNDOp, *args: Array) -> Array:
         data, blocks = args[0], op.blocks
         count, (batch, *lengths) = len(blocks), data.shape
         spatial, others = lengths[:count], lengths[count:]
@@ -124,15 +106,12 @@ class SpaceFunctions(InterpreterFunctions):
         split = padded.reshape(batch, *shape, *others)
         order = [2 * i + 2 for i in range(count)]
         order += [0, *(2 * i + 1 for i in range(count)), *range(2 * count + 1, split.ndim)]
-        return (split.transpose(order).reshape(batch * prod(blocks), *parts, *others),)
+        return split.transpose(order).reshape(batch * prod(blocks), *parts, *others)
 
-    @impl(space.FifoBufferOp)
-    def run_fifo_buffer(
-        self, interpreter: Interpreter, op: space.FifoBufferOp, args: PythonValues
-    ) -> PythonValues:
-        data, buffer = args
+    @meaning
+    def run_fifo_buffer(self, op: space.FifoBufferOp, data: Array, buffer: Array) -> Array:
         axis, length = op.normalized_axis, data.shape[op.normalized_axis]
         both = np.concatenate([buffer, data], axis)
         kept = [slice(None)] * both.ndim
         kept[axis] = slice(length, length + buffer.shape[axis])
-        return (both[tuple(kept)],)
+        return both[tuple(kept)]

@@ -1,18 +1,13 @@
 """Upsampling in NumPy: one axis after the other."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Block
 
 from xrelay.dialects.nn import upsampling
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, type_of
+from xrelay.interpreters.base import by
 from xrelay.interpreters.numerics import convert, is_float, quiet
 from xrelay.interpreters.tensor.layout import change_layout
 
@@ -69,9 +64,4 @@ class UpsamplingFunctions(InterpreterFunctions):
         (result,) = interpreter.run_op(resize, (image,))
         return (change_layout(result, canonical, op.data_layout),)
 
-    @impl(upsampling.Upsampling3DOp)
-    @quiet
-    def run_upsampling3d(
-        self, interpreter: Interpreter, op: upsampling.Upsampling3DOp, args: PythonValues
-    ) -> PythonValues:
-        return _upsampled(op, args)
+    run_upsampling3d = by(upsampling.Upsampling3DOp, _upsampled)

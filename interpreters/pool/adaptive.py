@@ -1,19 +1,14 @@
 """Pooling into a stated number of windows, in NumPy: one axis after the other."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.pool import adaptive as adaptive_pool
 from xrelay.dialects.pool.adaptive import AdaptivePoolOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.numerics import lowest, quiet
+from xrelay.interpreters.base import by
+from xrelay.interpreters.numerics import lowest
 from xrelay.interpreters.pool.pool import mean_of, sum_dtype
 from xrelay.interpreters.tensor.layout import change_layout
 
@@ -73,62 +68,9 @@ def _mean(op: AdaptivePoolOp, args: PythonValues) -> PythonValues:
 class AdaptivePoolFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.pool.adaptive`."""
 
-    @impl(adaptive_pool.AdaptiveAvgPool1DOp)
-    @quiet
-    def run_adaptive_avg_pool1d(
-        self,
-        interpreter: Interpreter,
-        op: adaptive_pool.AdaptiveAvgPool1DOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _mean(op, args)
-
-    @impl(adaptive_pool.AdaptiveMaxPool1DOp)
-    @quiet
-    def run_adaptive_max_pool1d(
-        self,
-        interpreter: Interpreter,
-        op: adaptive_pool.AdaptiveMaxPool1DOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _largest(op, args)
-
-    @impl(adaptive_pool.AdaptiveAvgPool2DOp)
-    @quiet
-    def run_adaptive_avg_pool2d(
-        self,
-        interpreter: Interpreter,
-        op: adaptive_pool.AdaptiveAvgPool2DOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _mean(op, args)
-
-    @impl(adaptive_pool.AdaptiveMaxPool2DOp)
-    @quiet
-    def run_adaptive_max_pool2d(
-        self,
-        interpreter: Interpreter,
-        op: adaptive_pool.AdaptiveMaxPool2DOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _largest(op, args)
-
-    @impl(adaptive_pool.AdaptiveAvgPool3DOp)
-    @quiet
-    def run_adaptive_avg_pool3d(
-        self,
-        interpreter: Interpreter,
-        op: adaptive_pool.AdaptiveAvgPool3DOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _mean(op, args)
-
-    @impl(adaptive_pool.AdaptiveMaxPool3DOp)
-    @quiet
-    def run_adaptive_max_pool3d(
-        self,
-        interpreter: Interpreter,
-        op: adaptive_pool.AdaptiveMaxPool3DOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _largest(op, args)
+    run_adaptive_avg_pool1d = by(adaptive_pool.AdaptiveAvgPool1DOp, _mean)
+    run_adaptive_max_pool1d = by(adaptive_pool.AdaptiveMaxPool1DOp, _largest)
+    run_adaptive_avg_pool2d = by(adaptive_pool.AdaptiveAvgPool2DOp, _mean)
+    run_adaptive_max_pool2d = by(adaptive_pool.AdaptiveMaxPool2DOp, _largest)
+    run_adaptive_avg_pool3d = by(adaptive_pool.AdaptiveAvgPool3DOp, _mean)
+    run_adaptive_max_pool3d = by(adaptive_pool.AdaptiveMaxPool3DOp, _largest)

@@ -1,20 +1,15 @@
 """The gradients of pooling in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.pool import gradient as pool_gradient
 from xrelay.dialects.pool.gradient import Pool2DGradOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.conv.windows import Windows
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.numerics import narrow, widen
 from xrelay.interpreters.pool.pool import mean_of
 from xrelay.interpreters.tensor.layout import change_layout
 
@@ -37,24 +32,18 @@ def _inside(op: Pool2DGradOp, padded: Array, data: Array) -> Array:
 class PoolGradientFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.pool.gradient`."""
 
-    @impl(pool_gradient.AvgPool2DGradOp)
-    @quiet
-    def run_avg_pool2d_grad(
-        self, interpreter: Interpreter, op: pool_gradient.AvgPool2DGradOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_avg_pool2d_grad(self, op: pool_gradient.AvgPool2DGradOp, *args: Array) -> Array:
         grad, data, windows = _operands(op, args)
         image = windows.image(data)
         share = mean_of(widen(grad).copy(), windows.inside(image, include_pads=False), grad.dtype)
         padded = np.zeros_like(windows.pad(widen(data), 0))
         for place in windows.places(image):
             padded[(..., *place)] += widen(share)
-        return (_inside(op, padded, data),)
+        return _inside(op, padded, data)
 
-    @impl(pool_gradient.MaxPool2DGradOp)
-    @quiet
-    def run_max_pool2d_grad(
-        self, interpreter: Interpreter, op: pool_gradient.MaxPool2DGradOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_max_pool2d_grad(self, op: pool_gradient.MaxPool2DGradOp, *args: Array) -> Array:
         grad, data, windows = _operands(op, args)
         image = windows.image(data)
         values = windows.pad(data, 0)
@@ -70,4 +59,4 @@ class PoolGradientFunctions(InterpreterFunctions):
         padded = np.zeros_like(widen(values))
         for number, place in enumerate(windows.places(image)):
             padded[(..., *place)] += np.where(chosen == number, widen(grad), 0)
-        return (_inside(op, padded, data),)
+        return _inside(op, padded, data)

@@ -3,20 +3,15 @@
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.pool import pool
 from xrelay.dialects.pool.pool import AvgPoolOp, GlobalPool2DOp, PoolOp
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array, DType
+from xrelay.interpreters.base import by, meaning
 from xrelay.interpreters.conv.windows import Windows
-from xrelay.interpreters.numerics import is_float, lowest, narrow, quiet, wide_dtype
+from xrelay.interpreters.numerics import is_float, lowest, narrow, wide_dtype
 from xrelay.interpreters.tensor.layout import change_layout
 
 LaidOutOp: TypeAlias = PoolOp | GlobalPool2DOp
@@ -79,64 +74,23 @@ def mean_of(total: Array, count: Array | int, dtype: DType) -> Array:
 class PoolFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.pool.pool`."""
 
-    @impl(pool.MaxPool1DOp)
-    @quiet
-    def run_max_pool1d(
-        self, interpreter: Interpreter, op: pool.MaxPool1DOp, args: PythonValues
-    ) -> PythonValues:
-        return _max_pool(op, args)
+    run_max_pool1d = by(pool.MaxPool1DOp, _max_pool)
+    run_max_pool2d = by(pool.MaxPool2DOp, _max_pool)
+    run_max_pool3d = by(pool.MaxPool3DOp, _max_pool)
+    run_avg_pool1d = by(pool.AvgPool1DOp, _avg_pool)
+    run_avg_pool2d = by(pool.AvgPool2DOp, _avg_pool)
+    run_avg_pool3d = by(pool.AvgPool3DOp, _avg_pool)
 
-    @impl(pool.MaxPool2DOp)
-    @quiet
-    def run_max_pool2d(
-        self, interpreter: Interpreter, op: pool.MaxPool2DOp, args: PythonValues
-    ) -> PythonValues:
-        return _max_pool(op, args)
-
-    @impl(pool.MaxPool3DOp)
-    @quiet
-    def run_max_pool3d(
-        self, interpreter: Interpreter, op: pool.MaxPool3DOp, args: PythonValues
-    ) -> PythonValues:
-        return _max_pool(op, args)
-
-    @impl(pool.AvgPool1DOp)
-    @quiet
-    def run_avg_pool1d(
-        self, interpreter: Interpreter, op: pool.AvgPool1DOp, args: PythonValues
-    ) -> PythonValues:
-        return _avg_pool(op, args)
-
-    @impl(pool.AvgPool2DOp)
-    @quiet
-    def run_avg_pool2d(
-        self, interpreter: Interpreter, op: pool.AvgPool2DOp, args: PythonValues
-    ) -> PythonValues:
-        return _avg_pool(op, args)
-
-    @impl(pool.AvgPool3DOp)
-    @quiet
-    def run_avg_pool3d(
-        self, interpreter: Interpreter, op: pool.AvgPool3DOp, args: PythonValues
-    ) -> PythonValues:
-        return _avg_pool(op, args)
-
-    @impl(pool.GlobalMaxPool2DOp)
-    @quiet
-    def run_global_max_pool2d(
-        self, interpreter: Interpreter, op: pool.GlobalMaxPool2DOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_global_max_pool2d(self, op: pool.GlobalMaxPool2DOp, *args: Array) -> Array:
         data = _images(op, args[0])
         smallest = lowest(data.dtype)
         result = np.maximum.reduce(data, axis=(-2, -1), keepdims=True, initial=smallest)
-        return (_as_stated(op, result),)
+        return _as_stated(op, result)
 
-    @impl(pool.GlobalAvgPool2DOp)
-    @quiet
-    def run_global_avg_pool2d(
-        self, interpreter: Interpreter, op: pool.GlobalAvgPool2DOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_global_avg_pool2d(self, op: pool.GlobalAvgPool2DOp, *args: Array) -> Array:
         data = _images(op, args[0])
         total = np.sum(data, axis=(-2, -1), keepdims=True, dtype=sum_dtype(data.dtype))
         height, width = data.shape[-2:]
-        return (_as_stated(op, mean_of(total, height * width, data.dtype)),)
+        return _as_stated(op, mean_of(total, height * width, data.dtype))

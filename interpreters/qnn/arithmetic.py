@@ -4,18 +4,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from xrelay.dialects.qnn import arithmetic as qnn
 from xrelay.dialects.qnn.parameters import fixed_point
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.base import Implementation, require_defined
+from xrelay.interpreters.base import Implementation, meaning, require_defined
 from xrelay.interpreters.numerics import quiet
 from xrelay.interpreters.qnn.parameters import (
     along,
@@ -85,40 +79,28 @@ class QnnArithmeticFunctions(InterpreterFunctions):
     run_sqrt = _unary(qnn.QnnSqrtOp, np.sqrt)
     run_tanh = _unary(qnn.QnnTanhOp, np.tanh)
 
-    @impl(qnn.QnnAddOp)
-    @quiet
-    def run_add(
-        self, interpreter: Interpreter, op: qnn.QnnAddOp, args: PythonValues
-    ) -> PythonValues:
-        return (_sum(op, args, sign=1),)
+    @meaning
+    def run_add(self, op: qnn.QnnAddOp, *args: Array) -> Array:
+        return _sum(op, args, sign=1)
 
-    @impl(qnn.QnnSubtractOp)
-    @quiet
-    def run_subtract(
-        self, interpreter: Interpreter, op: qnn.QnnSubtractOp, args: PythonValues
-    ) -> PythonValues:
-        return (_sum(op, args, sign=-1),)
+    @meaning
+    def run_subtract(self, op: qnn.QnnSubtractOp, *args: Array) -> Array:
+        return _sum(op, args, sign=-1)
 
-    @impl(qnn.QnnMulOp)
-    @quiet
-    def run_mul(
-        self, interpreter: Interpreter, op: qnn.QnnMulOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_mul(self, op: qnn.QnnMulOp, *args: Array) -> Array:
         (lhs, lhs_scale, lhs_zero), (rhs, rhs_scale, rhs_zero) = _operands(op, args)
         product = (lhs.astype(INT32) - lhs_zero) * (rhs.astype(INT32) - rhs_zero)
         scale = np.asarray(lhs_scale * rhs_scale)
         zero = np.zeros((), INT32)
-        return (requantized(np.asarray(product), scale, zero, *args[6:], dtype=args[0].dtype),)
+        return requantized(np.asarray(product), scale, zero, *args[6:], dtype=args[0].dtype)
 
-    @impl(qnn.QnnLeakyReluOp)
-    @quiet
-    def run_leaky_relu(
-        self, interpreter: Interpreter, op: qnn.QnnLeakyReluOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_leaky_relu(self, op: qnn.QnnLeakyReluOp, *args: Array) -> Array:
         data, _, zero_point, _, new_zero_point = args
         moved = requantized(*args, dtype=INT32)
         alpha = op.alpha.value.data
         scaled = fixed_point_product(moved, *map(np.asarray, fixed_point(alpha)))
         rest = fixed_point_product(new_zero_point, *map(np.asarray, fixed_point(1 - alpha)))
         below = data.astype(INT32) < zero_point
-        return (clamped(np.where(below, scaled + rest, moved), data.dtype),)
+        return clamped(np.where(below, scaled + rest, moved), data.dtype)

@@ -3,17 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.interpreters.arrays import Array, dtype_of
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.base import meaning
+from xrelay.interpreters.numerics import narrow, widen
 from xrelay.interpreters.qnn.parameters import along, dequantized, quantized, requantized
 
 
@@ -33,40 +28,36 @@ def _moved(
 class QnnFunctions(InterpreterFunctions):
     """The operators of `xrelay.dialects.qnn.conversion`."""
 
-    @impl(qnn.QnnConcatenateOp)
+    @meaning
     def run_concatenate(
-        self, interpreter: Interpreter, op: qnn.QnnConcatenateOp, args: PythonValues
-    ) -> PythonValues:
-        data, scales, zero_points, new_scale, new_zero_point = args
+        self,
+        op: qnn.QnnConcatenateOp,
+        data: Sequence[Array],
+        scales: Sequence[Array],
+        zero_points: Sequence[Array],
+        new_scale: Array,
+        new_zero_point: Array,
+    ) -> Array:
         with np.errstate(all="ignore"):
             parts = [
                 _moved(*each, new_scale, new_zero_point)
                 for each in zip(data, scales, zero_points, strict=True)
             ]
-        return (np.concatenate(parts, op.normalized_axis),)
+        return np.concatenate(parts, op.normalized_axis)
 
-    @impl(qnn.QnnQuantizeOp)
-    def run_quantize(
-        self, interpreter: Interpreter, op: qnn.QnnQuantizeOp, args: PythonValues
-    ) -> PythonValues:
-        data, *parameters = args
+    @meaning
+    def run_quantize(self, op: qnn.QnnQuantizeOp, data: Array, *parameters: Array) -> Array:
         scale, zero_point = (along(each, op.channel_axis, data.ndim) for each in parameters)
-        return (quantized(data, scale, zero_point, dtype_of(op.out_dtype)),)
+        return quantized(data, scale, zero_point, dtype_of(op.out_dtype))
 
-    @impl(qnn.QnnDequantizeOp)
-    def run_dequantize(
-        self, interpreter: Interpreter, op: qnn.QnnDequantizeOp, args: PythonValues
-    ) -> PythonValues:
-        data, *parameters = args
-        return (
-            dequantized(data, *(along(each, op.channel_axis, data.ndim) for each in parameters)),
-        )
+    @meaning
+    def run_dequantize(self, op: qnn.QnnDequantizeOp, data: Array, *parameters: Array) -> Array:
+        return dequantized(data, *(along(each, op.channel_axis, data.ndim) for each in parameters))
 
-    @impl(qnn.QnnRequantizeOp)
+    @meaning
     def run_requantize(
-        self, interpreter: Interpreter, op: qnn.QnnRequantizeOp, args: PythonValues
-    ) -> PythonValues:
-        data, scale, zero_point, *new = args
+        self, op: qnn.QnnRequantizeOp, data: Array, scale: Array, zero_point: Array, *new: Array
+    ) -> Array:
         scale, zero_point = (
             along(each, op.channel_axis, data.ndim) for each in (scale, zero_point)
         )
@@ -75,33 +66,29 @@ class QnnFunctions(InterpreterFunctions):
         result = requantized(
             data, scale, zero_point, *new, dtype=dtype, rounds_up=op.rounds_up, compute=compute
         )
-        return (result,)
+        return result
 
-    @impl(qnn.QnnSimulatedQuantizeOp)
-    @quiet
+    @meaning
     def run_simulated_quantize(
-        self, interpreter: Interpreter, op: qnn.QnnSimulatedQuantizeOp, args: PythonValues
-    ) -> PythonValues:
-        data, code, *parameters = args
+        self, op: qnn.QnnSimulatedQuantizeOp, data: Array, code: Array, *parameters: Array
+    ) -> Array:
         dtype = qnn.SIMULATED.get(int(code))
         if dtype is None:
-            return (data,)
+            return data
         x, scale, zero_point = _simulated(op, data, parameters)
         limits = np.iinfo(dtype_of(dtype))
         low, high = x.dtype.type(limits.min), x.dtype.type(limits.max)
         result = np.maximum(np.minimum(np.rint(x / scale) + zero_point, high), low)
-        return (narrow(result, data.dtype),)
+        return narrow(result, data.dtype)
 
-    @impl(qnn.QnnSimulatedDequantizeOp)
-    @quiet
+    @meaning
     def run_simulated_dequantize(
-        self, interpreter: Interpreter, op: qnn.QnnSimulatedDequantizeOp, args: PythonValues
-    ) -> PythonValues:
-        data, code, *parameters = args
+        self, op: qnn.QnnSimulatedDequantizeOp, data: Array, code: Array, *parameters: Array
+    ) -> Array:
         if int(code) not in qnn.SIMULATED:
-            return (data,)
+            return data
         q, scale, zero_point = _simulated(op, data, parameters)
-        return (narrow((q - zero_point) * scale, data.dtype),)
+        return narrow((q - zero_point) * scale, data.dtype)
 
 
 def _simulated(op: qnn.QnnSimulatedOp, data: Array, parameters: Sequence[Array]) -> list[Array]:

@@ -1,16 +1,12 @@
 """Simulated quantisation in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.qnn import simulate as quantize
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
+from xrelay.interpreters.numerics import narrow, widen
 
 ROUNDINGS = {"round": np.rint, "floor": np.floor, "ceil": np.ceil}
 
@@ -19,13 +15,10 @@ ROUNDINGS = {"round": np.rint, "floor": np.floor, "ceil": np.ceil}
 class QuantizeFunctions(InterpreterFunctions):
     """The operator of `xrelay.dialects.qnn.simulate`."""
 
-    @impl(quantize.SimulatedQuantizeOp)
-    @quiet
-    def run_simulated_quantize(
-        self, interpreter: Interpreter, op: quantize.SimulatedQuantizeOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_simulated_quantize(self, op: quantize.SimulatedQuantizeOp, *args: Array) -> Array:
         if op.kind.value.data == quantize.KIND_IDENTITY:
-            return (args[0],)
+            return args[0]
         x, scale, low, high = map(widen, args)
         clipped = np.minimum(np.maximum(x / scale, low), high)
-        return (narrow(ROUNDINGS[op.rounding.data](clipped) * scale, args[0].dtype),)
+        return narrow(ROUNDINGS[op.rounding.data](clipped) * scale, args[0].dtype)

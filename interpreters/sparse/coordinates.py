@@ -1,17 +1,12 @@
 """Operators on the coordinates of sparse tensors in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.sparse import coordinates as sparse_coordinates
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, quiet
 from xrelay.interpreters.tensor.binary import truncated_quotient, truncated_remainder
 
@@ -56,19 +51,19 @@ def _reshape(indices: Array, old: Array, new: Array) -> tuple[Array, Array]:
 class SparseCoordinateFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.sparse.coordinates`."""
 
-    @impl(sparse_coordinates.SparseFillEmptyRowsOp)
+    @meaning
     def run_sparse_fill_empty_rows(
         self,
-        interpreter: Interpreter,
         op: sparse_coordinates.SparseFillEmptyRowsOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        indices, values, shape, default = args
-        return (_fill_empty_rows(indices, values, shape, default),)
+        indices: Array,
+        values: Array,
+        shape: Array,
+        default: Array,
+    ) -> tuple[Array, ...]:
+        return _fill_empty_rows(indices, values, shape, default)
 
-    @impl(sparse_coordinates.SparseReshapeOp)
+    @meaning
     def run_sparse_reshape(
-        self, interpreter: Interpreter, op: sparse_coordinates.SparseReshapeOp, args: PythonValues
-    ) -> PythonValues:
-        indices, old, new = args
-        return (_reshape(indices, old, new),)
+        self, op: sparse_coordinates.SparseReshapeOp, indices: Array, old: Array, new: Array
+    ) -> tuple[Array, ...]:
+        return _reshape(indices, old, new)

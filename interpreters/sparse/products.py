@@ -3,17 +3,12 @@
 from itertools import pairwise
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.sparse import products as sparse
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.numerics import narrow, quiet, widen
+from xrelay.interpreters.base import by, meaning
+from xrelay.interpreters.numerics import narrow, widen
 
 
 def _row_limits(indptr: Array, count: int) -> list[tuple[int, int]]:
@@ -45,47 +40,40 @@ def _product(op: sparse.SparseProductOp, args: PythonValues) -> PythonValues:
 class SparseFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.sparse.products`."""
 
-    @impl(sparse.SparseDenseOp)
-    @quiet
-    def run_sparse_dense(
-        self, interpreter: Interpreter, op: sparse.SparseDenseOp, args: PythonValues
-    ) -> PythonValues:
-        return _product(op, args)
+    run_sparse_dense = by(sparse.SparseDenseOp, _product)
+    run_sparse_dense_padded = by(sparse.InternalSparseDensePaddedOp, _product)
 
-    @impl(sparse.InternalSparseDensePaddedOp)
-    @quiet
-    def run_sparse_dense_padded(
-        self,
-        interpreter: Interpreter,
-        op: sparse.InternalSparseDensePaddedOp,
-        args: PythonValues,
-    ) -> PythonValues:
-        return _product(op, args)
-
-    @impl(sparse.SparseConv2DOp)
-    @quiet
+    @meaning
     def run_sparse_conv2d(
-        self, interpreter: Interpreter, op: sparse.SparseConv2DOp, args: PythonValues
-    ) -> PythonValues:
-        pixels = np.moveaxis(widen(args[0]), op.channel_axis, -1)
-        matrix = _dense(args[1], args[2], args[3], pixels.shape[-1])
+        self,
+        op: sparse.SparseConv2DOp,
+        dense_data: Array,
+        sparse_data: Array,
+        sparse_indices: Array,
+        sparse_indptr: Array,
+    ) -> Array:
+        pixels = np.moveaxis(widen(dense_data), op.channel_axis, -1)
+        matrix = _dense(sparse_data, sparse_indices, sparse_indptr, pixels.shape[-1])
         result = np.moveaxis(np.matmul(pixels, matrix.T), -1, op.channel_axis)
-        return (narrow(result, args[0].dtype),)
+        return narrow(result, dense_data.dtype)
 
-    @impl(sparse.SparseAddOp)
-    @quiet
+    @meaning
     def run_sparse_add(
-        self, interpreter: Interpreter, op: sparse.SparseAddOp, args: PythonValues
-    ) -> PythonValues:
-        dense = widen(args[0])
-        matrix = _dense(args[1], args[2], args[3], dense.shape[1])
-        return (narrow(dense + matrix, args[0].dtype),)
+        self,
+        op: sparse.SparseAddOp,
+        dense_data: Array,
+        sparse_data: Array,
+        sparse_indices: Array,
+        sparse_indptr: Array,
+    ) -> Array:
+        dense = widen(dense_data)
+        matrix = _dense(sparse_data, sparse_indices, sparse_indptr, dense.shape[1])
+        return narrow(dense + matrix, dense_data.dtype)
 
-    @impl(sparse.SparseTransposeOp)
+    @meaning
     def run_sparse_transpose(
-        self, interpreter: Interpreter, op: sparse.SparseTransposeOp, args: PythonValues
-    ) -> PythonValues:
-        data, indices, indptr = args
+        self, op: sparse.SparseTransposeOp, data: Array, indices: Array, indptr: Array
+    ) -> tuple[Array, ...]:
         size, count = len(indptr) - 1, len(data)
         results = np.zeros_like(data), np.zeros_like(indices), np.zeros_like(indptr)
         columns = np.clip(indices.astype(np.int64), 0, max(size - 1, 0))
@@ -98,4 +86,4 @@ class SparseFunctions(InterpreterFunctions):
                     place = min(int(following[columns[e]]), count - 1)
                     following[columns[e]] += 1
                     results[0][place], results[1][place] = data[e], row
-        return (results,)
+        return results

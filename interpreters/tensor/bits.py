@@ -1,18 +1,11 @@
 """The operators on the representation of elements in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import bits
-from xrelay.interpreters.arrays import dtype_of
-from xrelay.interpreters.base import elementwise, predicate
-from xrelay.interpreters.numerics import quiet
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.base import elementwise, meaning, predicate
 
 
 @register_impls
@@ -24,19 +17,14 @@ class BitFunctions(InterpreterFunctions):
     run_isinf = predicate(bits.IsInfOp, np.isinf)
     run_isnan = predicate(bits.IsNanOp, np.isnan)
 
-    @impl(bits.ReinterpretOp)
-    def run_reinterpret(
-        self, interpreter: Interpreter, op: bits.ReinterpretOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.ascontiguousarray(args[0]).reshape(args[0].shape).view(dtype_of(op.dtype)),)
+    @meaning
+    def run_reinterpret(self, op: bits.ReinterpretOp, data: Array) -> Array:
+        return np.ascontiguousarray(data).reshape(data.shape).view(dtype_of(op.dtype))
 
-    @impl(bits.FixedPointMultiplyOp)
-    @quiet
-    def run_fixed_point_multiply(
-        self, interpreter: Interpreter, op: bits.FixedPointMultiplyOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_fixed_point_multiply(self, op: bits.FixedPointMultiplyOp, data: Array) -> Array:
         left, right = map(np.int64, op.shifts)
-        x = np.asarray(args[0].astype(np.int64) << left)
+        x = np.asarray(data.astype(np.int64) << left)
         product = np.asarray(x * np.int64(op.multiplier.value.data))
         rounded = product + (np.int64(1) << (right - np.int64(1)))
-        return (np.asarray(rounded >> right, np.int64).astype(np.int32),)
+        return np.asarray(rounded >> right, np.int64).astype(np.int32)

@@ -1,18 +1,13 @@
 """Filled tensors in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import creation
 from xrelay.interpreters.arrays import Array, DType, counting, dtype_of
-from xrelay.interpreters.numerics import convert, narrow, quiet, widen
+from xrelay.interpreters.base import meaning
+from xrelay.interpreters.numerics import convert, narrow, widen
 
 
 def one_hot(
@@ -30,52 +25,36 @@ def one_hot(
 class CreationFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.creation`."""
 
-    @impl(creation.ZerosOp)
-    def run_zeros(
-        self, interpreter: Interpreter, op: creation.ZerosOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.zeros(op.shape.get_values(), dtype_of(op.dtype)),)
+    @meaning
+    def run_zeros(self, op: creation.ZerosOp) -> Array:
+        return np.zeros(op.shape.get_values(), dtype_of(op.dtype))
 
-    @impl(creation.OnesOp)
-    def run_ones(
-        self, interpreter: Interpreter, op: creation.OnesOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.ones(op.shape.get_values(), dtype_of(op.dtype)),)
+    @meaning
+    def run_ones(self, op: creation.OnesOp) -> Array:
+        return np.ones(op.shape.get_values(), dtype_of(op.dtype))
 
-    @impl(creation.FullOp)
-    def run_full(
-        self, interpreter: Interpreter, op: creation.FullOp, args: PythonValues
-    ) -> PythonValues:
-        dtype = args[0].dtype if op.dtype is None else dtype_of(op.dtype)
-        return (np.full(op.shape.get_values(), convert(args[0], dtype), dtype),)
+    @meaning
+    def run_full(self, op: creation.FullOp, fill_value: Array) -> Array:
+        dtype = fill_value.dtype if op.dtype is None else dtype_of(op.dtype)
+        return np.full(op.shape.get_values(), convert(fill_value, dtype), dtype)
 
-    @impl(creation.ArangeOp)
-    @quiet
-    def run_arange(
-        self, interpreter: Interpreter, op: creation.ArangeOp, args: PythonValues
-    ) -> PythonValues:
-        start, end, step = args
+    @meaning
+    def run_arange(self, op: creation.ArangeOp, start: Array, end: Array, step: Array) -> Array:
         count = creation.arange_length(start.item(), end.item(), step.item())
         first, wide_step = widen(start), widen(step)
         numbers = first + counting(count).astype(first.dtype) * wide_step
-        return (convert(narrow(numbers, start.dtype), dtype_of(op.dtype)),)
+        return convert(narrow(numbers, start.dtype), dtype_of(op.dtype))
 
-    @impl(creation.OneHotOp)
-    def run_one_hot(
-        self, interpreter: Interpreter, op: creation.OneHotOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_one_hot(self, op: creation.OneHotOp, *args: Array) -> Array:
         dtype = None if op.dtype is None else dtype_of(op.dtype)
         indices, on, off = args
-        return (one_hot(indices, on, off, op.depth.value.data, op.axis.value.data, dtype),)
+        return one_hot(indices, on, off, op.depth.value.data, op.axis.value.data, dtype)
 
-    @impl(creation.ZerosLikeOp)
-    def run_zeros_like(
-        self, interpreter: Interpreter, op: creation.ZerosLikeOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.zeros(args[0].shape, args[0].dtype),)
+    @meaning
+    def run_zeros_like(self, op: creation.ZerosLikeOp, data: Array) -> Array:
+        return np.zeros(data.shape, data.dtype)
 
-    @impl(creation.OnesLikeOp)
-    def run_ones_like(
-        self, interpreter: Interpreter, op: creation.OnesLikeOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.ones(args[0].shape, args[0].dtype),)
+    @meaning
+    def run_ones_like(self, op: creation.OnesLikeOp, data: Array) -> Array:
+        return np.ones(data.shape, data.dtype)

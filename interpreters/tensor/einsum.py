@@ -3,13 +3,7 @@
 from string import ascii_letters
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from xrelay.dialects.tensor import einsum
 from xrelay.dialects.tensor.einsum import parse_equation

@@ -3,16 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, PythonValues, register_impls
 
 from xrelay.dialects.tensor import indexing
 from xrelay.interpreters.arrays import Array, counting
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
 COMBINE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -146,67 +141,49 @@ def _strided_set(data: Array, v: Array, begin: Array, end: Array, strides: Array
 class IndexingFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.indexing`."""
 
-    @impl(indexing.GatherOp)
-    def run_gather(
-        self, interpreter: Interpreter, op: indexing.GatherOp, args: PythonValues
-    ) -> PythonValues:
-        return (_gather(args[0], args[1], op.normalized_axis),)
+    @meaning
+    def run_gather(self, op: indexing.GatherOp, data: Array, indices: Array) -> Array:
+        return _gather(data, indices, op.normalized_axis)
 
-    @impl(indexing.AdvIndexOp)
-    def run_adv_index(
-        self, interpreter: Interpreter, op: indexing.AdvIndexOp, args: PythonValues
-    ) -> PythonValues:
-        data, *indices = args[0]
-        return (_adv_index(data, indices),)
+    @meaning
+    def run_adv_index(self, op: indexing.AdvIndexOp, inputs: Sequence[Array]) -> Array:
+        data, *indices = inputs
+        return _adv_index(data, indices)
 
-    @impl(indexing.ScatterOp)
-    def run_scatter(
-        self, interpreter: Interpreter, op: indexing.ScatterOp, args: PythonValues
-    ) -> PythonValues:
-        return (_scatter_elements(op, args, "update"),)
+    @meaning
+    def run_scatter(self, op: indexing.ScatterOp, *args: Array) -> Array:
+        return _scatter_elements(op, args, "update")
 
-    @impl(indexing.ScatterAddOp)
-    def run_scatter_add(
-        self, interpreter: Interpreter, op: indexing.ScatterAddOp, args: PythonValues
-    ) -> PythonValues:
-        return (_scatter_elements(op, args, "add"),)
+    @meaning
+    def run_scatter_add(self, op: indexing.ScatterAddOp, *args: Array) -> Array:
+        return _scatter_elements(op, args, "add")
 
-    @impl(indexing.ScatterNDOp)
+    @meaning
     def run_scatter_nd(
-        self, interpreter: Interpreter, op: indexing.ScatterNDOp, args: PythonValues
-    ) -> PythonValues:
-        data, indices, updates = args
+        self, op: indexing.ScatterNDOp, data: Array, indices: Array, updates: Array
+    ) -> Array:
         found = [from_the_end(i, dim) for i, dim in zip(indices, data.shape, strict=False)]
         inside = np.ones(indices.shape[1:], bool)
         for _, own in found:
             inside = inside & own
         places = [place for place, _ in found]
-        return (scatter(data, places, inside, updates, op.mode.data),)
+        return scatter(data, places, inside, updates, op.mode.data)
 
-    @impl(indexing.StridedSetOp)
-    def run_strided_set(
-        self, interpreter: Interpreter, op: indexing.StridedSetOp, args: PythonValues
-    ) -> PythonValues:
-        return (_strided_set(*args),)
+    @meaning
+    def run_strided_set(self, op: indexing.StridedSetOp, *args: Array) -> Array:
+        return _strided_set(*args)
 
-    @impl(indexing.SparseToDenseOp)
-    def run_sparse_to_dense(
-        self, interpreter: Interpreter, op: indexing.SparseToDenseOp, args: PythonValues
-    ) -> PythonValues:
-        return (sparse_to_dense(op.output_shape.get_values(), *args),)
+    @meaning
+    def run_sparse_to_dense(self, op: indexing.SparseToDenseOp, *args: Array) -> Array:
+        return sparse_to_dense(op.output_shape.get_values(), *args)
 
-    @impl(indexing.TakeOp)
-    def run_take(
-        self, interpreter: Interpreter, op: indexing.TakeOp, args: PythonValues
-    ) -> PythonValues:
-        data, indices = args
+    @meaning
+    def run_take(self, op: indexing.TakeOp, data: Array, indices: Array) -> Array:
         axis = op.normalized_axis
         if axis is None:
             data, axis = data.reshape(-1), 0
-        return (_take(data, indices, axis, op.batch_dims.value.data, op.mode.data),)
+        return _take(data, indices, axis, op.batch_dims.value.data, op.mode.data)
 
-    @impl(indexing.GatherNDOp)
-    def run_gather_nd(
-        self, interpreter: Interpreter, op: indexing.GatherNDOp, args: PythonValues
-    ) -> PythonValues:
-        return (_gather_nd(args[0], args[1], op.batch_dims.value.data),)
+    @meaning
+    def run_gather_nd(self, op: indexing.GatherNDOp, data: Array, indices: Array) -> Array:
+        return _gather_nd(data, indices, op.batch_dims.value.data)

@@ -3,17 +3,12 @@
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import layout
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 
 
 def change_layout(data: Array, source: Layout, target: Layout, *, padding: int = 0) -> Array:
@@ -55,8 +50,6 @@ def _split(whole: Array, target: Layout, shape: list[int], padding: int) -> Arra
 class LayoutFunctions(InterpreterFunctions):
     """The operators of `xrelay.dialects.tensor.layout`."""
 
-    @impl(layout.LayoutTransformOp)
-    def run_layout_transform(
-        self, interpreter: Interpreter, op: layout.LayoutTransformOp, args: PythonValues
-    ) -> PythonValues:
-        return (change_layout(args[0], *op.layouts),)
+    @meaning
+    def run_layout_transform(self, op: layout.LayoutTransformOp, data: Array) -> Array:
+        return change_layout(data, *op.layouts)

@@ -3,17 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.tensor import like
 from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, narrow, quiet, widen
 
 
@@ -39,64 +34,48 @@ def _broadcasts(small: Sequence[int], large: Sequence[int]) -> bool:
 class LikeFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.like`."""
 
-    @impl(like.CastLikeOp)
-    def run_cast_like(
-        self, interpreter: Interpreter, op: like.CastLikeOp, args: PythonValues
-    ) -> PythonValues:
-        return (convert(args[0], args[1].dtype),)
+    @meaning
+    def run_cast_like(self, op: like.CastLikeOp, data: Array, dtype_like: Array) -> Array:
+        return convert(data, dtype_like.dtype)
 
-    @impl(like.FullLikeOp)
-    def run_full_like(
-        self, interpreter: Interpreter, op: like.FullLikeOp, args: PythonValues
-    ) -> PythonValues:
-        data, value = args
-        return (np.full(data.shape, convert(value, data.dtype), data.dtype),)
+    @meaning
+    def run_full_like(self, op: like.FullLikeOp, data: Array, value: Array) -> Array:
+        return np.full(data.shape, convert(value, data.dtype), data.dtype)
 
-    @impl(like.BroadcastToLikeOp)
+    @meaning
     def run_broadcast_to_like(
-        self, interpreter: Interpreter, op: like.BroadcastToLikeOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.broadcast_to(args[0], args[1].shape),)
+        self, op: like.BroadcastToLikeOp, data: Array, broadcast_type: Array
+    ) -> Array:
+        return np.broadcast_to(data, broadcast_type.shape)
 
-    @impl(like.CollapseSumLikeOp)
+    @meaning
     def run_collapse_sum_like(
-        self, interpreter: Interpreter, op: like.CollapseSumLikeOp, args: PythonValues
-    ) -> PythonValues:
-        return (_collapse_sum(op, args[0], args[1].shape),)
+        self, op: like.CollapseSumLikeOp, data: Array, collapse_type: Array
+    ) -> Array:
+        return _collapse_sum(op, data, collapse_type.shape)
 
-    @impl(like.CollapseSumToOp)
-    def run_collapse_sum_to(
-        self, interpreter: Interpreter, op: like.CollapseSumToOp, args: PythonValues
-    ) -> PythonValues:
-        return (_collapse_sum(op, args[0], [int(dim) for dim in args[1]]),)
+    @meaning
+    def run_collapse_sum_to(self, op: like.CollapseSumToOp, data: Array, shape: Array) -> Array:
+        return _collapse_sum(op, data, [int(dim) for dim in shape])
 
-    @impl(like.ReshapeLikeOp)
-    def run_reshape_like(
-        self, interpreter: Interpreter, op: like.ReshapeLikeOp, args: PythonValues
-    ) -> PythonValues:
-        return (args[0].reshape(op.replaced_shape(args[0].shape, args[1].shape)),)
+    @meaning
+    def run_reshape_like(self, op: like.ReshapeLikeOp, data: Array, shape_like: Array) -> Array:
+        return data.reshape(op.replaced_shape(data.shape, shape_like.shape))
 
-    @impl(like.SliceLikeOp)
-    def run_slice_like(
-        self, interpreter: Interpreter, op: like.SliceLikeOp, args: PythonValues
-    ) -> PythonValues:
-        data, other = args
+    @meaning
+    def run_slice_like(self, op: like.SliceLikeOp, data: Array, other: Array) -> Array:
         named = () if op.axes is None else op.axes.get_values()
         taken = [slice(None)] * data.ndim
         for axis in named or range(other.ndim):
             taken[axis] = slice(other.shape[axis % data.ndim])
-        return (data[(*taken, ...)],)
+        return data[(*taken, ...)]
 
-    @impl(like.ShapeOfOp)
-    def run_shape_of(
-        self, interpreter: Interpreter, op: like.ShapeOfOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_shape_of(self, op: like.ShapeOfOp, data: Array) -> Array:
         dtype = np.dtype(np.int32) if op.dtype is None else dtype_of(op.dtype)
-        return (convert(np.array(args[0].shape, np.int64), dtype),)
+        return convert(np.array(data.shape, np.int64), dtype)
 
-    @impl(like.NdarraySizeOp)
-    def run_ndarray_size(
-        self, interpreter: Interpreter, op: like.NdarraySizeOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_ndarray_size(self, op: like.NdarraySizeOp, data: Array) -> Array:
         dtype = np.dtype(np.int32) if op.dtype is None else dtype_of(op.dtype)
-        return (convert(np.array(args[0].size, np.int64), dtype),)
+        return convert(np.array(data.size, np.int64), dtype)

@@ -4,17 +4,12 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import random
 from xrelay.dialects.tensor.random import BLOCK, PARITY, ROTATIONS, ROUNDS
 from xrelay.interpreters.arrays import Array, DType
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import quiet
 
 ONES = 2**64 - 1
@@ -119,50 +114,40 @@ def standard_uniform(key: Array, shape: Sequence[int], dtype: DType) -> tuple[Ar
 class RandomFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.random`."""
 
-    @impl(random.ThreefryGenerateOp)
-    def run_threefry_generate(
-        self, interpreter: Interpreter, op: random.ThreefryGenerateOp, args: PythonValues
-    ) -> PythonValues:
-        return (generated(args[0], op.out_shape.get_values()),)
+    @meaning
+    def run_threefry_generate(self, op: random.ThreefryGenerateOp, key: Array) -> tuple[Array, ...]:
+        return generated(key, op.out_shape.get_values())
 
-    @impl(random.ThreefrySplitOp)
-    def run_threefry_split(
-        self, interpreter: Interpreter, op: random.ThreefrySplitOp, args: PythonValues
-    ) -> PythonValues:
-        return (split(args[0]),)
+    @meaning
+    def run_threefry_split(self, op: random.ThreefrySplitOp, key: Array) -> tuple[Array, ...]:
+        return split(key)
 
-    @impl(random.UniformOp)
-    @quiet
+    @meaning
     def run_uniform(
-        self, interpreter: Interpreter, op: random.UniformOp, args: PythonValues
-    ) -> PythonValues:
-        key, low, high = args
+        self, op: random.UniformOp, key: Array, low: Array, high: Array
+    ) -> tuple[Array, ...]:
         key, numbers = standard_uniform(key, op.out_shape.get_values(), low.dtype)
-        return ((key, np.asarray(numbers * (high - low) + low)),)
+        return (key, np.asarray(numbers * (high - low) + low))
 
-    @impl(random.NormalOp)
-    @quiet
+    @meaning
     def run_normal(
-        self, interpreter: Interpreter, op: random.NormalOp, args: PythonValues
-    ) -> PythonValues:
-        key, mean, scale = args
+        self, op: random.NormalOp, key: Array, mean: Array, scale: Array
+    ) -> tuple[Array, ...]:
         real = mean.dtype.type
         key, (u, v) = standard_uniform(key, (2, *op.out_shape.get_values()), mean.dtype)
         size = np.sqrt(real(-2) * np.log(real(1) - u))
-        return ((key, np.asarray(size * np.sin(real(2 * np.pi) * v) * scale + mean)),)
+        return (key, np.asarray(size * np.sin(real(2 * np.pi) * v) * scale + mean))
 
-    @impl(random.MultinomialOp)
-    @quiet
+    @meaning
     def run_multinomial(
-        self, interpreter: Interpreter, op: random.MultinomialOp, args: PythonValues
-    ) -> PythonValues:
-        key, probs = args
+        self, op: random.MultinomialOp, key: Array, probs: Array
+    ) -> tuple[Array, ...]:
         shape = (*probs.shape[:-1], op.num_samples.value.data)
         key, numbers = standard_uniform(key, shape, np.dtype(np.float32))
         weights = probs.astype(np.float64)
         sums = np.cumsum(np.where(weights > 0, weights, 0), -1)
         if not probs.shape[-1]:
-            return ((key, np.zeros(shape, np.int32)),)
+            return (key, np.zeros(shape, np.int32))
         bounds = numbers.astype(np.float64) * sums[..., -1:]
         above = sums[..., None, :] > bounds[..., None]
-        return ((key, np.argmax(above, -1).astype(np.int32)),)
+        return (key, np.argmax(above, -1).astype(np.int32))

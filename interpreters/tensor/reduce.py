@@ -5,18 +5,12 @@ from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from xrelay.dialects.tensor import reduce as reduction
 from xrelay.dialects.tensor.reduce import ArgReductionOp, ReductionOp
 from xrelay.interpreters.arrays import Array, DType
-from xrelay.interpreters.base import Implementation, require_defined
+from xrelay.interpreters.base import Implementation, meaning, require_defined
 from xrelay.interpreters.numerics import highest, is_float, lowest, narrow, quiet, widen
 from xrelay.interpreters.tensor.binary import truncated_quotient
 
@@ -107,11 +101,8 @@ class ReductionFunctions(InterpreterFunctions):
     run_prod = _reduction(reduction.ProdOp, np.multiply, _one)
     run_sum = _reduction(reduction.SumOp, np.add, _zero)
 
-    @impl(reduction.MeanOp)
-    @quiet
-    def run_mean(
-        self, interpreter: Interpreter, op: reduction.MeanOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_mean(self, op: reduction.MeanOp, *args: Array) -> Array:
         require_defined(op)
         data: Array = args[0]
         total = _reduce(op, np.add, data, 0)
@@ -119,16 +110,13 @@ class ReductionFunctions(InterpreterFunctions):
         if not is_float(data.dtype):
             # Narrow integers have no room for the count.
             wide = total.astype(np.uint64 if data.dtype.kind == "u" else np.int64)
-            return (narrow(truncated_quotient(wide, np.asarray(count, wide.dtype)), data.dtype),)
-        return (narrow(total / total.dtype.type(count), data.dtype),)
+            return narrow(truncated_quotient(wide, np.asarray(count, wide.dtype)), data.dtype)
+        return narrow(total / total.dtype.type(count), data.dtype)
 
-    @impl(reduction.VarianceOp)
-    @quiet
-    def run_variance(
-        self, interpreter: Interpreter, op: reduction.VarianceOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_variance(self, op: reduction.VarianceOp, *args: Array) -> Array:
         data, mean = map(widen, args)
         total = _reduce(op, np.add, np.square(data - mean), 0)
         count = prod(data.shape[axis] for axis in op.reduced_axes)
         divisor = count - 1 if op.unbiased.value.data else count
-        return (narrow(total / total.dtype.type(divisor), args[0].dtype),)
+        return narrow(total / total.dtype.type(divisor), args[0].dtype)

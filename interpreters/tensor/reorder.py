@@ -1,18 +1,15 @@
 """Operators whose elements come from other places of one tensor, in NumPy."""
 
+from collections.abc import Sequence
+
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import reorder
 from xrelay.dialects.tensor.reorder import diagonal_length
 from xrelay.interpreters.arrays import Array, counting
-from xrelay.interpreters.numerics import quiet, rounded
+from xrelay.interpreters.base import meaning
+from xrelay.interpreters.numerics import rounded
 from xrelay.interpreters.tensor.binary import truncated_quotient, truncated_remainder
 
 
@@ -46,57 +43,42 @@ def _matrix_set_diag(op: reorder.MatrixSetDiagOp, data: Array, diagonal: Array) 
 class ReorderFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.reorder`."""
 
-    @impl(reorder.ReverseOp)
-    def run_reverse(
-        self, interpreter: Interpreter, op: reorder.ReverseOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.asarray(np.flip(args[0], op.reversed_axes)),)
+    @meaning
+    def run_reverse(self, op: reorder.ReverseOp, data: Array) -> Array:
+        return np.asarray(np.flip(data, op.reversed_axes))
 
-    @impl(reorder.ReverseSequenceOp)
+    @meaning
     def run_reverse_sequence(
-        self, interpreter: Interpreter, op: reorder.ReverseSequenceOp, args: PythonValues
-    ) -> PythonValues:
-        return (_reverse_sequence(args[0], args[1], *op.axes),)
+        self, op: reorder.ReverseSequenceOp, data: Array, seq_lengths: Array
+    ) -> Array:
+        return _reverse_sequence(data, seq_lengths, *op.axes)
 
-    @impl(reorder.SequenceMaskOp)
-    @quiet
-    def run_sequence_mask(
-        self, interpreter: Interpreter, op: reorder.SequenceMaskOp, args: PythonValues
-    ) -> PythonValues:
-        data, lengths = args
+    @meaning
+    def run_sequence_mask(self, op: reorder.SequenceMaskOp, data: Array, lengths: Array) -> Array:
         axis = op.axis.value.data
         # float64 has every number that a comparison of lengths with indices depends on.
         numbers = lengths.astype(np.float64)
         places = along(counting(data.shape[axis]), axis, data.ndim)
         valid = places < along(numbers, 1 - axis, data.ndim)
-        return (np.where(valid, data, rounded(op.mask_value.value.data, data.dtype)),)
+        return np.where(valid, data, rounded(op.mask_value.value.data, data.dtype))
 
-    @impl(reorder.MeshgridOp)
-    def run_meshgrid(
-        self, interpreter: Interpreter, op: reorder.MeshgridOp, args: PythonValues
-    ) -> PythonValues:
-        fields: tuple[Array, ...] = args[0]
-        rank = len(fields)
-        spread = [along(field, op.axis_of(i), rank) for i, field in enumerate(fields)]
+    @meaning
+    def run_meshgrid(self, op: reorder.MeshgridOp, data: Sequence[Array]) -> tuple[Array, ...]:
+        rank = len(data)
+        spread = [along(field, op.axis_of(i), rank) for i, field in enumerate(data)]
         shape = np.broadcast_shapes(*(field.shape for field in spread))
-        return (tuple(np.broadcast_to(field, shape) for field in spread),)
+        return tuple(np.broadcast_to(field, shape) for field in spread)
 
-    @impl(reorder.SlidingWindowOp)
-    def run_sliding_window(
-        self, interpreter: Interpreter, op: reorder.SlidingWindowOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_sliding_window(self, op: reorder.SlidingWindowOp, data: Array) -> Array:
         axis = op.normalized_axis
-        axes = tuple(range(axis, args[0].ndim))
-        windows = np.lib.stride_tricks.sliding_window_view(
-            args[0], op.window_shape.get_values(), axes
-        )
+        axes = tuple(range(axis, data.ndim))
+        windows = np.lib.stride_tricks.sliding_window_view(data, op.window_shape.get_values(), axes)
         steps = [slice(None, None, stride) for stride in op.strides.get_values()]
-        return (windows[(*[slice(None)] * axis, *steps, ...)],)
+        return windows[(*[slice(None)] * axis, *steps, ...)]
 
-    @impl(reorder.TriluOp)
-    def run_trilu(
-        self, interpreter: Interpreter, op: reorder.TriluOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_trilu(self, op: reorder.TriluOp, *args: Array) -> Array:
         data: Array = args[0]
         k = args[1]
         rows, columns = data.shape[-2:]
@@ -104,34 +86,28 @@ class ReorderFunctions(InterpreterFunctions):
         # Python's integers: k may have any dtype.
         bound = min(max(int(k), -rows - 1), columns + 1)
         kept = number >= bound if op.upper.value.data else number <= bound
-        return (np.where(kept, data, data.dtype.type(0)),)
+        return np.where(kept, data, data.dtype.type(0))
 
-    @impl(reorder.MatrixSetDiagOp)
+    @meaning
     def run_matrix_set_diag(
-        self, interpreter: Interpreter, op: reorder.MatrixSetDiagOp, args: PythonValues
-    ) -> PythonValues:
-        return (_matrix_set_diag(op, args[0], args[1]),)
+        self, op: reorder.MatrixSetDiagOp, input: Array, diagonal: Array
+    ) -> Array:
+        return _matrix_set_diag(op, input, diagonal)
 
-    @impl(reorder.UnravelIndexOp)
-    @quiet
-    def run_unravel_index(
-        self, interpreter: Interpreter, op: reorder.UnravelIndexOp, args: PythonValues
-    ) -> PythonValues:
-        data, shape = args
+    @meaning
+    def run_unravel_index(self, op: reorder.UnravelIndexOp, data: Array, shape: Array) -> Array:
         result = np.empty((len(shape), *data.shape), data.dtype)
         for axis in reversed(range(len(shape))):
             result[axis] = truncated_remainder(data, shape[axis])
             data = truncated_quotient(data, shape[axis])
-        return (result,)
+        return result
 
-    @impl(reorder.InvertPermutationOp)
-    def run_invert_permutation(
-        self, interpreter: Interpreter, op: reorder.InvertPermutationOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_invert_permutation(self, op: reorder.InvertPermutationOp, *args: Array) -> Array:
         data: Array = args[0]
         result = np.zeros(data.shape, data.dtype)
         for i, place in enumerate(data.tolist()):
             if 0 <= place < len(data):
                 # Numbers of places that the dtype has not wrap around.
                 result[place] = np.int64(i).astype(data.dtype)
-        return (result,)
+        return result

@@ -1,18 +1,14 @@
 """Sorting, searching and accumulating in NumPy."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import sort
 from xrelay.interpreters.arrays import Array, DType, counting, dtype_of
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert, is_float, narrow, quiet, wide_dtype, widen
 
 INDEX: DType = np.dtype(np.int32)
@@ -99,66 +95,49 @@ def _scan(
 class SortFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.tensor.sort`."""
 
-    @impl(sort.SortOp)
-    def run_sort(
-        self, interpreter: Interpreter, op: sort.SortOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_sort(self, op: sort.SortOp, data: Array) -> Array:
         axis = op.normalized_axis
-        order = sorted_order(args[0], axis, ascending=bool(op.is_ascend.value.data))
-        return (np.take_along_axis(args[0], order, axis),)
+        order = sorted_order(data, axis, ascending=bool(op.is_ascend.value.data))
+        return np.take_along_axis(data, order, axis)
 
-    @impl(sort.ArgsortOp)
-    def run_argsort(
-        self, interpreter: Interpreter, op: sort.ArgsortOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_argsort(self, op: sort.ArgsortOp, data: Array) -> Array:
         dtype = INDEX if op.dtype is None else dtype_of(op.dtype)
         ascending = bool(op.is_ascend.value.data)
-        return (convert(sorted_order(args[0], op.normalized_axis, ascending=ascending), dtype),)
+        return convert(sorted_order(data, op.normalized_axis, ascending=ascending), dtype)
 
-    @impl(sort.TopkOp)
-    def run_topk(
-        self, interpreter: Interpreter, op: sort.TopkOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_topk(self, op: sort.TopkOp, data: Array) -> Any:
         k = 0 if op.k is None else op.k.value.data
         dtype = INDEX if op.dtype is None else dtype_of(op.dtype)
         ascending = bool(op.is_ascend.value.data)
-        both = top(args[0], k, op.normalized_axis, dtype, ascending=ascending)
-        return (chosen_fields(both, op.ret_type.data),)
+        both = top(data, k, op.normalized_axis, dtype, ascending=ascending)
+        return chosen_fields(both, op.ret_type.data)
 
-    @impl(sort.SearchsortedOp)
-    def run_searchsorted(
-        self, interpreter: Interpreter, op: sort.SearchsortedOp, args: PythonValues
-    ) -> PythonValues:
-        sequence, values = args
+    @meaning
+    def run_searchsorted(self, op: sort.SearchsortedOp, sequence: Array, values: Array) -> Array:
         found: Array = np.asarray(_searchsorted(op, sequence, values))
-        return (convert(found, dtype_of(op.dtype)),)
+        return convert(found, dtype_of(op.dtype))
 
-    @impl(sort.UniqueOp)
-    def run_unique(
-        self, interpreter: Interpreter, op: sort.UniqueOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_unique(self, op: sort.UniqueOp, data: Array) -> tuple[Array, ...]:
         ordered, counts = bool(op.sorted.value.data), bool(op.return_counts.value.data)
-        return (_unique(args[0], ordered=ordered, counts=counts),)
+        return _unique(data, ordered=ordered, counts=counts)
 
-    @impl(sort.ArgwhereOp)
-    def run_argwhere(
-        self, interpreter: Interpreter, op: sort.ArgwhereOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_argwhere(self, op: sort.ArgwhereOp, *args: Array) -> Array:
         condition: Array = args[0]
         found = np.argwhere(np.atleast_1d(condition != 0))
-        return (found[:, : condition.ndim].astype(np.int32),)
+        return found[:, : condition.ndim].astype(np.int32)
 
-    @impl(sort.CumsumOp)
-    def run_cumsum(
-        self, interpreter: Interpreter, op: sort.CumsumOp, args: PythonValues
-    ) -> PythonValues:
-        return (_scan(op, np.add, 0, args[0]),)
+    @meaning
+    def run_cumsum(self, op: sort.CumsumOp, data: Array) -> Array:
+        return _scan(op, np.add, 0, data)
 
-    @impl(sort.CumprodOp)
-    def run_cumprod(
-        self, interpreter: Interpreter, op: sort.CumprodOp, args: PythonValues
-    ) -> PythonValues:
-        return (_scan(op, np.multiply, 1, args[0]),)
+    @meaning
+    def run_cumprod(self, op: sort.CumprodOp, data: Array) -> Array:
+        return _scan(op, np.multiply, 1, data)
 
 
 def chosen_fields(both: tuple[Array, Array], ret_type: str) -> tuple[Array, ...] | Array:

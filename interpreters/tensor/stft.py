@@ -3,28 +3,19 @@
 from math import pi
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import stft
 from xrelay.interpreters.arrays import Array, counting
-from xrelay.interpreters.numerics import quiet
+from xrelay.interpreters.base import meaning
 
 
 @register_impls
 class StftFunctions(InterpreterFunctions):
     """The operator of `xrelay.dialects.tensor.stft`."""
 
-    @impl(stft.StftOp)
-    @quiet
-    def run_stft(
-        self, interpreter: Interpreter, op: stft.StftOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_stft(self, op: stft.StftOp, *args: Array) -> Array:
         data: Array = args[0].astype(np.float64)
         window: Array = args[1].astype(np.float64)
         size, hop, length = op.lengths
@@ -37,4 +28,4 @@ class StftFunctions(InterpreterFunctions):
         result = np.stack(parts, -1).transpose(0, 2, 1, 3)
         if op.normalized.value.data:
             result = result / np.sqrt(size)
-        return (result.astype(args[0].dtype),)
+        return result.astype(args[0].dtype)

@@ -1,18 +1,15 @@
 """Operators that move, repeat or select elements in NumPy."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.slicing import Slice, resolve_slices
 from xrelay.dialects.tensor import transform
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.numerics import convert
 
 
@@ -34,72 +31,53 @@ class TransformFunctions(InterpreterFunctions):
     types may not know them. Results may share memory with operands.
     """
 
-    @impl(transform.TransposeOp)
-    def run_transpose(
-        self, interpreter: Interpreter, op: transform.TransposeOp, args: PythonValues
-    ) -> PythonValues:
-        return (args[0].transpose(op.permutation),)
+    @meaning
+    def run_transpose(self, op: transform.TransposeOp, data: Array) -> Array:
+        return data.transpose(op.permutation)
 
-    @impl(transform.BroadcastToOp)
-    def run_broadcast_to(
-        self, interpreter: Interpreter, op: transform.BroadcastToOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_broadcast_to(self, op: transform.BroadcastToOp, data: Array) -> Array:
         shape = op.shape.get_values()
-        own = (1,) * (len(shape) - args[0].ndim) + args[0].shape
+        own = (1,) * (len(shape) - data.ndim) + data.shape
         target = [old if new == -1 else new for old, new in zip(own, shape, strict=True)]
-        return (np.broadcast_to(args[0], target),)
+        return np.broadcast_to(data, target)
 
-    @impl(transform.TileOp)
-    def run_tile(
-        self, interpreter: Interpreter, op: transform.TileOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.tile(args[0], op.reps.get_values()),)
+    @meaning
+    def run_tile(self, op: transform.TileOp, data: Array) -> Array:
+        return np.tile(data, op.reps.get_values())
 
-    @impl(transform.RepeatOp)
-    def run_repeat(
-        self, interpreter: Interpreter, op: transform.RepeatOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.repeat(args[0], op.repeats.value.data, op.axis.value.data),)
+    @meaning
+    def run_repeat(self, op: transform.RepeatOp, data: Array) -> Array:
+        return np.repeat(data, op.repeats.value.data, op.axis.value.data)
 
-    @impl(transform.StridedSliceOp)
-    def run_strided_slice(
-        self, interpreter: Interpreter, op: transform.StridedSliceOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_strided_slice(self, op: transform.StridedSliceOp, data: Array) -> Array:
         slices = resolve_slices(
-            args[0].shape,
+            data.shape,
             op.begin.get_values(),
             op.end.get_values(),
             None if op.strides is None else op.strides.get_values(),
             None if op.axes is None else op.axes.get_values(),
             op.slice_mode.data,
         )
-        return (args[0][(*map(_as_slice, slices), ...)],)
+        return data[(*map(_as_slice, slices), ...)]
 
-    @impl(transform.ConcatenateOp)
-    def run_concatenate(
-        self, interpreter: Interpreter, op: transform.ConcatenateOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.concatenate(args[0], op.normalized_axis),)
+    @meaning
+    def run_concatenate(self, op: transform.ConcatenateOp, data: Sequence[Array]) -> Array:
+        return np.concatenate(data, op.normalized_axis)
 
-    @impl(transform.StackOp)
-    def run_stack(
-        self, interpreter: Interpreter, op: transform.StackOp, args: PythonValues
-    ) -> PythonValues:
-        return (np.stack(args[0], op.normalized_axis),)
+    @meaning
+    def run_stack(self, op: transform.StackOp, data: Sequence[Array]) -> Array:
+        return np.stack(data, op.normalized_axis)
 
-    @impl(transform.SplitOp)
-    def run_split(
-        self, interpreter: Interpreter, op: transform.SplitOp, args: PythonValues
-    ) -> PythonValues:
+    @meaning
+    def run_split(self, op: transform.SplitOp, data: Array) -> tuple[Array, ...]:
         sections = op.indices_or_sections
         where = (
             sections.get_values() if isinstance(sections, DenseArrayBase) else sections.value.data
         )
-        return (tuple(np.split(args[0], where, op.normalized_axis)),)
+        return tuple(np.split(data, where, op.normalized_axis))
 
-    @impl(transform.WhereOp)
-    def run_where(
-        self, interpreter: Interpreter, op: transform.WhereOp, args: PythonValues
-    ) -> PythonValues:
-        condition, x, y = args
-        return (_select(convert(condition, np.dtype(np.bool_)), x, y),)
+    @meaning
+    def run_where(self, op: transform.WhereOp, condition: Array, x: Array, y: Array) -> Array:
+        return _select(convert(condition, np.dtype(np.bool_)), x, y)

@@ -4,18 +4,12 @@ from collections.abc import Callable
 from math import erf
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.tensor import unary
 from xrelay.interpreters.arrays import Array, dtype_of
-from xrelay.interpreters.base import elementwise, predicate
-from xrelay.interpreters.numerics import convert, is_float, narrow, quiet, rounded, widen
+from xrelay.interpreters.base import elementwise, meaning, predicate
+from xrelay.interpreters.numerics import convert, is_float, narrow, rounded, widen
 
 
 def rsqrt(x: Array) -> Array:
@@ -68,28 +62,20 @@ class UnaryFunctions(InterpreterFunctions):
     run_tanh = elementwise(unary.TanhOp, np.tanh)
     run_trunc = elementwise(unary.TruncOp, _rounded_by(np.trunc))
 
-    @impl(unary.LeakyReluOp)
-    @quiet
-    def run_leaky_relu(
-        self, interpreter: Interpreter, op: unary.LeakyReluOp, args: PythonValues
-    ) -> PythonValues:
-        x = widen(args[0])
+    @meaning
+    def run_leaky_relu(self, op: unary.LeakyReluOp, data: Array) -> Array:
+        x = widen(data)
         alpha = convert(np.asarray(op.alpha.value.data), x.dtype)
         scaled = x * alpha
-        return (narrow(np.where(x > 0, x, scaled), args[0].dtype),)
+        return narrow(np.where(x > 0, x, scaled), data.dtype)
 
-    @impl(unary.ClipOp)
-    @quiet
-    def run_clip(
-        self, interpreter: Interpreter, op: unary.ClipOp, args: PythonValues
-    ) -> PythonValues:
-        dtype = args[0].dtype
+    @meaning
+    def run_clip(self, op: unary.ClipOp, data: Array) -> Array:
+        dtype = data.dtype
         low = widen(rounded(op.a_min.value.data, dtype))
         high = widen(rounded(op.a_max.value.data, dtype))
-        return (narrow(np.minimum(np.maximum(widen(args[0]), low), high), dtype),)
+        return narrow(np.minimum(np.maximum(widen(data), low), high), dtype)
 
-    @impl(unary.CastOp)
-    def run_cast(
-        self, interpreter: Interpreter, op: unary.CastOp, args: PythonValues
-    ) -> PythonValues:
-        return (convert(args[0], dtype_of(op.dtype)),)
+    @meaning
+    def run_cast(self, op: unary.CastOp, data: Array) -> Array:
+        return convert(data, dtype_of(op.dtype))

@@ -3,17 +3,12 @@
 from typing import Any
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.vision import nms as vision
 from xrelay.interpreters.arrays import Array
-from xrelay.interpreters.numerics import quiet, widen
+from xrelay.interpreters.base import meaning
+from xrelay.interpreters.numerics import widen
 
 
 def descending(scores: Array) -> Array:
@@ -43,12 +38,10 @@ def overlaps(box: Array, others: Array) -> Array:
 class VisionFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.vision.nms`."""
 
-    @impl(vision.GetValidCountsOp)
-    @quiet
+    @meaning
     def run_get_valid_counts(
-        self, interpreter: Interpreter, op: vision.GetValidCountsOp, args: PythonValues
-    ) -> PythonValues:
-        data, threshold = args
+        self, op: vision.GetValidCountsOp, data: Array, threshold: Array
+    ) -> tuple[Array, ...]:
         valid = data[..., op.score_index.value.data] > threshold.reshape(())
         if op.id_index.value.data >= 0:
             valid &= data[..., op.id_index.value.data] >= 0
@@ -57,14 +50,18 @@ class VisionFunctions(InterpreterFunctions):
             found = np.flatnonzero(chosen)
             rows[i, : len(found)] = data[i, found]
             indices[i, : len(found)] = found
-        return ((valid.sum(-1).astype(np.int32), rows, indices),)
+        return (valid.sum(-1).astype(np.int32), rows, indices)
 
-    @impl(vision.NonMaxSuppressionOp)
-    @quiet
+    @meaning
     def run_non_max_suppression(
-        self, interpreter: Interpreter, op: vision.NonMaxSuppressionOp, args: PythonValues
-    ) -> PythonValues:
-        data, valid_count, indices, most, threshold = args
+        self,
+        op: vision.NonMaxSuppressionOp,
+        data: Array,
+        valid_count: Array,
+        indices: Array,
+        most: Array,
+        threshold: Array,
+    ) -> Any:
         chosen = np.full(data.shape[:2], -1, np.int64)
         for i, rows in enumerate(widen(data)):
             count = min(max(int(valid_count[i]), 0), len(rows))
@@ -72,7 +69,7 @@ class VisionFunctions(InterpreterFunctions):
                 op, rows[:count], int(most.reshape(())), threshold.reshape(())
             )
         if bool(op.return_indices.value.data):
-            return (_indices(chosen, indices),)
+            return _indices(chosen, indices)
         result = np.full_like(data, -1)
         for i in range(len(chosen)):
             row: Array = chosen[i]
@@ -81,14 +78,18 @@ class VisionFunctions(InterpreterFunctions):
                 top = result[i][result[i, :, 0] >= 0]
                 result[i] = -1
                 result[i, : len(top)] = top
-        return (result,)
+        return result
 
-    @impl(vision.AllClassNonMaxSuppressionOp)
-    @quiet
+    @meaning
     def run_all_class_non_max_suppression(
-        self, interpreter: Interpreter, op: vision.AllClassNonMaxSuppressionOp, args: PythonValues
-    ) -> PythonValues:
-        boxes, scores, most, threshold, least = args
+        self,
+        op: vision.AllClassNonMaxSuppressionOp,
+        boxes: Array,
+        scores: Array,
+        most: Array,
+        threshold: Array,
+        least: Array,
+    ) -> tuple[Array, ...]:
         most, threshold, least = (value.reshape(()) for value in (most, threshold, least))
         batch, classes, count = scores.shape
         found = [
@@ -101,7 +102,7 @@ class VisionFunctions(InterpreterFunctions):
             ]
             result = np.zeros((batch * classes * count, 3), np.int64)
             result[: len(rows)] = np.array(rows, np.int64).reshape(-1, 3)
-            return ((result, np.array([len(rows)], np.int64)),)
+            return (result, np.array([len(rows)], np.int64))
         pairs = np.zeros((batch, classes * count, 2), np.int64)
         values = np.zeros((batch, classes * count), np.float32)
         counts = np.zeros(batch, np.int64)
@@ -110,7 +111,7 @@ class VisionFunctions(InterpreterFunctions):
             counts[i] = len(rows)
             for k, (j, box) in enumerate(rows):
                 pairs[i, k], values[i, k] = (j, box), scores[i, j, box]
-        return ((pairs, values, counts),)
+        return (pairs, values, counts)
 
 
 def _kept(op: vision.NonMaxSuppressionOp, rows: Array, most: int, threshold: Any) -> Array:

@@ -1,19 +1,14 @@
 """Boxes on images, and what is inside of them, in NumPy."""
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    impl,
-    register_impls,
-)
+from xdsl.interpreter import InterpreterFunctions, register_impls
 
 from xrelay.dialects.image.resize import LINEAR
 from xrelay.dialects.vision import regions
 from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.base import meaning
 from xrelay.interpreters.image.interpolation import clamped, resized, taps
-from xrelay.interpreters.numerics import convert, narrow, quiet, wide_dtype, widen
+from xrelay.interpreters.numerics import convert, narrow, wide_dtype, widen
 from xrelay.interpreters.qnn.parameters import round_half_away
 from xrelay.interpreters.vision.nms import descending
 
@@ -31,14 +26,11 @@ def _whole(x: Array) -> Array:
 class RegionFunctions(InterpreterFunctions):
     """One method for each operator of `xrelay.dialects.vision.regions`."""
 
-    @impl(regions.MultiboxPriorOp)
-    def run_multibox_prior(
-        self, interpreter: Interpreter, op: regions.MultiboxPriorOp, args: PythonValues
-    ) -> PythonValues:
-        (data,) = args
+    @meaning
+    def run_multibox_prior(self, op: regions.MultiboxPriorOp, data: Array) -> Array:
         height, width = data.shape[2:]
         if not height or not width:
-            return (np.zeros((1, 0, 4), data.dtype),)
+            return np.zeros((1, 0, 4), data.dtype)
         steps, offsets = op.step_sizes(height, width), op.offsets.get_values()
         y, x = (
             (np.arange(count, dtype=np.float64) + offset) * step
@@ -51,13 +43,12 @@ class RegionFunctions(InterpreterFunctions):
             boxes[..., 2 + axis] = centres + sizes[:, axis]
         if op.clip.value.data:
             boxes = np.clip(boxes, 0, 1)
-        return (boxes.reshape(1, -1, 4).astype(data.dtype),)
+        return boxes.reshape(1, -1, 4).astype(data.dtype)
 
-    @impl(regions.MultiboxTransformLocOp)
-    @quiet
+    @meaning
     def run_multibox_transform_loc(
-        self, interpreter: Interpreter, op: regions.MultiboxTransformLocOp, args: PythonValues
-    ) -> PythonValues:
+        self, op: regions.MultiboxTransformLocOp, *args: Array
+    ) -> tuple[Array, ...]:
         probabilities, moves, anchor = map(widen, args)
         real = probabilities.dtype.type
         batch, classes, count = probabilities.shape
@@ -80,14 +71,12 @@ class RegionFunctions(InterpreterFunctions):
         for i in range(batch):
             result[i, : valid[i].sum()] = rows[i, valid[i]]
         counts = valid.sum(-1).astype(np.int32)
-        return ((narrow(result, args[0].dtype), counts),)
+        return (narrow(result, args[0].dtype), counts)
 
-    @impl(regions.ProposalOp)
-    @quiet
+    @meaning
     def run_proposal(
-        self, interpreter: Interpreter, op: regions.ProposalOp, args: PythonValues
-    ) -> PythonValues:
-        scores, moves, info = args
+        self, op: regions.ProposalOp, scores: Array, moves: Array, info: Array
+    ) -> Array:
         count = op.rpn_post_nms_top_n.value.data
         result = np.zeros((len(scores), count, 5), wide_dtype(scores.dtype))
         for i in range(len(scores)):
@@ -98,14 +87,10 @@ class RegionFunctions(InterpreterFunctions):
             kept = _separate(boxes[order], boxes.dtype.type(op.threshold.value.data))
             for j in range(count):
                 result[i, j] = [i, *boxes[order[kept[j % len(kept)]]]]
-        return (narrow(result.reshape(-1, 5), scores.dtype),)
+        return narrow(result.reshape(-1, 5), scores.dtype)
 
-    @impl(regions.RoiAlignOp)
-    @quiet
-    def run_roi_align(
-        self, interpreter: Interpreter, op: regions.RoiAlignOp, args: PythonValues
-    ) -> PythonValues:
-        data, rois = args
+    @meaning
+    def run_roi_align(self, op: regions.RoiAlignOp, data: Array, rois: Array) -> Array:
         images = widen(data).transpose(op.axes)
         pooled, lengths = op.pooled_size.get_values(), images.shape[2:]
         ratio, means = op.sample_ratio.value.data, op.mode.data == "avg"
@@ -128,14 +113,10 @@ class RegionFunctions(InterpreterFunctions):
             for y, rows in enumerate(choices[0]):
                 for x, columns in enumerate(choices[1]):
                     result[r, :, y, x] = _sampled_part(image, rows, columns, means=means)
-        return (narrow(np.ascontiguousarray(result.transpose(np.argsort(op.axes))), data.dtype),)
+        return narrow(np.ascontiguousarray(result.transpose(np.argsort(op.axes))), data.dtype)
 
-    @impl(regions.RoiPoolOp)
-    @quiet
-    def run_roi_pool(
-        self, interpreter: Interpreter, op: regions.RoiPoolOp, args: PythonValues
-    ) -> PythonValues:
-        data, rois = args
+    @meaning
+    def run_roi_pool(self, op: regions.RoiPoolOp, data: Array, rois: Array) -> Array:
         images = data.transpose(op.axes)
         pooled, lengths = op.pooled_size.get_values(), images.shape[2:]
         result = np.zeros((len(rois), images.shape[1], *pooled), data.dtype)
@@ -157,13 +138,10 @@ class RegionFunctions(InterpreterFunctions):
                 part = image[:, ranges[0][y], ranges[1][x]]
                 if part.size:
                     result[r, :, y, x] = np.maximum.reduce(part, axis=(1, 2))
-        return (np.ascontiguousarray(result.transpose(np.argsort(op.axes))),)
+        return np.ascontiguousarray(result.transpose(np.argsort(op.axes)))
 
-    @impl(regions.YoloReorgOp)
-    def run_yolo_reorg(
-        self, interpreter: Interpreter, op: regions.YoloReorgOp, args: PythonValues
-    ) -> PythonValues:
-        (data,) = args
+    @meaning
+    def run_yolo_reorg(self, op: regions.YoloReorgOp, data: Array) -> Array:
         stride = op.stride.value.data
         batch, channels, height, width = data.shape
         small = channels // (stride * stride)
@@ -171,7 +149,7 @@ class RegionFunctions(InterpreterFunctions):
         # Channels of the result count steps down, steps right, then those of the data.
         moved = seen.transpose(0, 3, 5, 1, 2, 4)
         shape = (batch, channels * stride * stride, height // stride, width // stride)
-        return (np.ascontiguousarray(moved).reshape(shape),)
+        return np.ascontiguousarray(moved).reshape(shape)
 
 
 def _predicted(

@@ -481,7 +481,7 @@ def leftovers(g: Graph) -> None:
         x = g.input(g.numbers("float32", 2, 3, 7, 5))
         g.show(space.DepthToSpaceOp(x, 2, layout="NHCW", mode=mode), BITS)
     x = g.input(g.numbers("float32", 9, 4, 5))
-    g.show(space.BatchToSpaceNDOp(x, [2, 2], [(0, 1), (1, 0)]), BITS)
+    g.show(space.BatchToSpaceNDOp(x, [2, 2], crops=[(0, 1), (1, 0)]), BITS)
 
 
 @EXPORTED.each((sort.SortOp, sort.ArgsortOp, sort.TopkOp, sort.CumsumOp), DTYPES[:-1])

@@ -427,7 +427,7 @@ def blocks_as_batches(g: Graph, dtype: str) -> None:
         ((0, 3, 2), [2], [(0, 1)]),
     )
     for shape, blocks, cuts in settings:
-        g.show(space.BatchToSpaceNDOp(g.input(g.numbers(dtype, *shape)), blocks, cuts), BITS)
+        g.show(space.BatchToSpaceNDOp(g.input(g.numbers(dtype, *shape)), blocks, crops=cuts), BITS)
     settings = (
         ((2, 5, 7, 17), [2, 3], [(1, 2), (0, 2)]),
         ((1, 6, 9), [2], [(0, 0)]),
@@ -437,7 +437,7 @@ def blocks_as_batches(g: Graph, dtype: str) -> None:
     )
     for i, (shape, blocks, widths) in enumerate(settings):
         x = g.input(g.numbers(dtype, *shape))
-        g.show(space.SpaceToBatchNDOp(x, blocks, widths, pad_value=1.6 * (i % 2)), BITS)
+        g.show(space.SpaceToBatchNDOp(x, blocks, paddings=widths, pad_value=1.6 * (i % 2)), BITS)
 
 
 @cases((space.FifoBufferOp,), MOVED)

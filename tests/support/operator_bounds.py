@@ -96,7 +96,6 @@ class Subject:
             next(arguments) if isinstance(value, str) else constant(block, value)
             for value in operands.values()
         ]
-        op = op_type.__new__(op_type)
         stated = {name: value for name, value in properties.items() if value is not None}
         attributes = {name: attribute_of(value) for name, value in stated.items()}
         # What takes any number of operands has one here.
@@ -105,7 +104,7 @@ class Subject:
             [value] if isinstance(definition, VarOperandDef) else value
             for value, definition in zip(values, definitions, strict=True)
         ]
-        RelayOp.__init__(op, given, attributes)
+        op = op_type.of(given, attributes)
         block.add_op(op)
         return op
 

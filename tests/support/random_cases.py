@@ -47,8 +47,11 @@ def distributions(g: Graph) -> None:
         first, second = g.input(np.asarray(-1.5, dtype)), g.input(np.asarray(2.25, dtype))
         for key in keys(g)[i::3]:
             for shape in SHAPES[i % 2 :: 2]:
-                g.show(random.UniformOp(g.input(key), first, second, shape))
-                g.show(random.NormalOp(g.input(key), first, second, shape, out_dtype=kind), 32)
+                g.show(random.UniformOp(g.input(key), first, second, out_shape=shape))
+                g.show(
+                    random.NormalOp(g.input(key), first, second, out_shape=shape, out_dtype=kind),
+                    32,
+                )
 
 
 @TABLE.case(random.MultinomialOp)

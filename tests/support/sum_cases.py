@@ -31,14 +31,15 @@ def variance(g: Graph, dtype: str) -> None:
         mean = g.small(dtype, *(1 if axis is None or d in axis else s for d, s in enumerate(shape)))
         for flags in range(4):
             op = reduction.VarianceOp(
-                *(g.input(x), g.input(mean), axis),
+                *(g.input(x), g.input(mean)),
+                axis=axis,
                 keepdims=bool(flags & 1),
                 unbiased=bool(flags & 2),
             )
             g.show(op, 1)
     whole = g.input(g.small(dtype, 3, 5))
-    g.show(reduction.VarianceOp(whole, whole, [0], exclude=True), 1)
-    g.show(reduction.VarianceOp(whole, g.input(g.small(dtype)), [0]), 1)
+    g.show(reduction.VarianceOp(whole, whole, axis=[0], exclude=True), 1)
+    g.show(reduction.VarianceOp(whole, g.input(g.small(dtype)), axis=[0]), 1)
 
 
 @SUMS.each((einsum.EinsumOp,), DTYPES)

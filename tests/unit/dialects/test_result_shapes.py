@@ -267,7 +267,9 @@ def space_to_batch(rng: Random) -> Case:
     padded = np.pad(x, [(0, 0), (top, 0), (0, left), (0, 0)], constant_values=-1)
     blocks = padded.reshape(n, h, b1, w, b2, c).transpose(2, 4, 0, 1, 3, 5)
     return (
-        lambda v: space.SpaceToBatchNDOp(v, [b1, b2], [(top, 0), (0, left)], pad_value=-1.0),
+        lambda v: space.SpaceToBatchNDOp(
+            v, [b1, b2], paddings=[(top, 0), (0, left)], pad_value=-1.0
+        ),
         [x],
         blocks.reshape(b1 * b2 * n, h, w, c),
     )
@@ -282,7 +284,7 @@ def batch_to_space(rng: Random) -> Case:
     whole = x.reshape(b1, b2, n, h, w, c).transpose(2, 3, 0, 4, 1, 5)
     whole = whole.reshape(n, h * b1, w * b2, c)
     return (
-        lambda v: space.BatchToSpaceNDOp(v, [b1, b2], [(top, 0), (0, left)]),
+        lambda v: space.BatchToSpaceNDOp(v, [b1, b2], crops=[(top, 0), (0, left)]),
         [x],
         whole[:, top:, : w * b2 - left],
     )

@@ -165,7 +165,7 @@ def test_blocks_to_batch_and_back(
         for n, block in zip(lengths, blocks, strict=True)
     ]
     x = sample(seed, (batch * math.prod(blocks), *lengths, channels))
-    found = evaluate(lambda v: space.BatchToSpaceNDOp(v, blocks, cuts), x)
+    found = evaluate(lambda v: space.BatchToSpaceNDOp(v, blocks, crops=cuts), x)
     whole = [n * block for n, block in zip(lengths, blocks, strict=True)]
     expected = np.empty((batch, *whole, channels), x.dtype)
     for index in every_index(expected.shape):
@@ -178,7 +178,9 @@ def test_blocks_to_batch_and_back(
     kept = [slice(a, n - b) for (a, b), n in zip(cuts, whole, strict=True)]
     same(found, expected[(slice(None), *kept)])
     # Back again: what was cut off is filled in.
-    back = evaluate(lambda v: space.SpaceToBatchNDOp(v, blocks, cuts, pad_value=7.0), found)
+    back = evaluate(
+        lambda v: space.SpaceToBatchNDOp(v, blocks, paddings=cuts, pad_value=7.0), found
+    )
     filled = np.full_like(expected, 7)
     filled[(slice(None), *kept)] = found
     for index in every_index(expected.shape):
@@ -193,7 +195,7 @@ def test_blocks_to_batch_and_back(
 
 def test_padding_of_batches_is_rounded_to_integers():
     x = np.ones((1, 1, 1), np.int8)
-    found = evaluate(lambda v: space.SpaceToBatchNDOp(v, [2], [(0, 1)], pad_value=2.6), x)
+    found = evaluate(lambda v: space.SpaceToBatchNDOp(v, [2], paddings=[(0, 1)], pad_value=2.6), x)
     same(found, np.array([[[1]], [[3]]], np.int8))
 
 

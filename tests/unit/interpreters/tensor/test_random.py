@@ -192,7 +192,9 @@ def test_every_bit_is_even():
 def test_uniform(dtype: str):
     low, high = np.asarray(-2, dtype), np.asarray(3, dtype)
     start = key(1, 2, 3, 4)
-    following, numbers = evaluate(lambda *args: random.UniformOp(*args, [3, 5]), start, low, high)
+    following, numbers = evaluate(
+        lambda *args: random.UniformOp(*args, out_shape=[3, 5]), start, low, high
+    )
     same, unit = standard_uniform(start, (3, 5), np.dtype(dtype))
     np.testing.assert_array_equal(following, same)
     np.testing.assert_array_equal(numbers, unit * (high - low) + low)
@@ -206,7 +208,10 @@ def test_normal(dtype: str, kind: object):
     count = 1 << 16
     mean, scale = np.asarray(2, dtype), np.asarray(3, dtype)
     following, numbers = evaluate(
-        lambda *args: random.NormalOp(*args, [count], out_dtype=kind), key(9, 9, 9, 9), mean, scale
+        lambda *args: random.NormalOp(*args, out_shape=[count], out_dtype=kind),
+        key(9, 9, 9, 9),
+        mean,
+        scale,
     )
     assert int(following[7]) == 2 * count and numbers.dtype == dtype
     unit = (numbers.astype(np.float64) - 2) / 3

@@ -51,7 +51,7 @@ def test_variance(dtype: Any, seed: int, shape: list[int], data: st.DataObject):
     with np.errstate(all="ignore"):
         expected = np.asarray(squares / (count - unbiased)).astype(dtype)
     found = evaluate(
-        lambda v, m: reduction.VarianceOp(v, m, named, keepdims=keepdims, unbiased=unbiased),
+        lambda v, m: reduction.VarianceOp(v, m, axis=named, keepdims=keepdims, unbiased=unbiased),
         *(x, np.asarray(mean)),
     )
     eps = 2.0**-7 if dtype.itemsize == 2 else 1e-5
