@@ -5,7 +5,7 @@ from operator_bounds import Bound, Says, Subject, subject
 
 from xrelay.dialects.core.device import VirtualDeviceAttr
 from xrelay.dialects.core.values import ConstantOp
-from xrelay.interpreters.arrays import constant_op
+from xrelay.interpreters.constants import constant_op
 
 VALUES = Bound(("f32", "0xi1", "?x4xf16", "(f32,2xi8)", "ref<f32>", "fn<2xf32>"))
 """Types of all kinds."""
