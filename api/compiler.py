@@ -35,7 +35,7 @@ from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
-from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import (
     CONSTANTS_ATTRIBUTE,
     Port,

@@ -11,6 +11,7 @@ from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     AnyDenseElement,
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     StringAttr,
@@ -23,6 +24,7 @@ from xdsl.ir import (
     Attribute,
     Block,
     Data,
+    Operation,
     ParametrizedAttribute,
     Region,
     SSAValue,
@@ -56,6 +58,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, Value, tensor_result_def, tuple_operand_def, tuple_type
+from xrelay.dialects.core.strategy import StrategyAttr, verify_strategies
 from xrelay.dialects.shapes import compatible, element_count, integer, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
@@ -325,7 +328,8 @@ class FusedOp(CalledBodyOp):
     Operators that become one kernel. The body is isolated: it uses its parameters only.
 
     `reshape_only` says that every operator of the body only changes the shape, so that no
-    kernel is needed.
+    kernel is needed. `strategies` says what computes the operators that get loops of their own, in
+    the order of the body; `select-strategies` writes it.
 
     Source: Relay's `Function` with `Primitive=1`, and `relay.reshape_only=1`.
     """
@@ -333,6 +337,7 @@ class FusedOp(CalledBodyOp):
     name = "relay.fused"
 
     reshape_only = opt_prop_def(UnitAttr)
+    strategies = opt_prop_def(ArrayAttr[StrategyAttr])
     traits = traits_def(
         RecursiveMemoryEffect(),
         IsolatedFromAbove(),
@@ -354,6 +359,16 @@ class FusedOp(CalledBodyOp):
             regions=[body],
             properties={"reshape_only": UnitAttr() if reshape_only else None},
         )
+
+    @property
+    def operators(self) -> tuple[Operation, ...]:
+        """The operations of the body, without the one that ends it."""
+        return tuple(self.block.ops)[:-1]
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.strategies is not None:
+            verify_strategies(self.strategies.data, self.operators)
 
 
 @irdl_op_definition
@@ -482,4 +497,4 @@ CORE_OPS = (
     TupleOp,
     YieldOp,
 )
-CORE_ATTRS = (BlobAttr, RefType)
+CORE_ATTRS = (BlobAttr, RefType, StrategyAttr)

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.lowering.emit.target import NATIVE, named_target
-from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import entry_function, lower_function
 
 

@@ -60,7 +60,9 @@ from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.emit.packing import Packing
 from xrelay.lowering.program.control_flow import check_straight
 from xrelay.lowering.program.entry import COPY, Call, Step, declarations, write_entry
-from xrelay.lowering.program.kernel import Kernel, KernelOptions, build_kernel, group_inputs
+from xrelay.lowering.program.kernel import Kernel, build_kernel, group_inputs
+from xrelay.lowering.program.options import KernelOptions
+from xrelay.lowering.program.selection import Choice, Choices, select_strategies
 from xrelay.lowering.program.storage import (
     Storage,
     StoragePlan,
@@ -165,7 +167,8 @@ def lower_function(
     function: func.FuncOp, options: KernelOptions, *, profile: bool = False
 ) -> Program:
     """
-    Lowers a relay function with static shapes. `profile` makes the program take the time of its
+    Lowers a relay function with static shapes, whose operators are computed as it states; what it
+    does not state is chosen, and written into it. `profile` makes the program take the time of its
     steps.
 
     Raises DiagnosticException for what has no code: control flow, functions as values, data types,
@@ -183,8 +186,9 @@ def lower_function(
     wanted: dict[Leaf, Storage] = {}
     for i, leaf in enumerate(returned):
         wanted.setdefault(origin(leaf), Storage("output", i))
-    plan = plan_storage(function.body.block, options, wanted)
-    return _Lowering(function, options, profile, plan, wanted).run(inputs, outputs)
+    choices = select_strategies(function, options)
+    plan = plan_storage(function.body.block, choices, wanted)
+    return _Lowering(function, options, profile, choices, plan, wanted).run(inputs, outputs)
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
@@ -269,6 +273,7 @@ class _Lowering:
     function: func.FuncOp
     options: KernelOptions
     profile: bool
+    choices: Choices
     plan: StoragePlan
     wanted: dict[Leaf, Storage]
     """Results that kernels write straight to an output."""
@@ -408,8 +413,10 @@ class _Lowering:
             *((constant.result, 0) for constant in group.constants),
         ]
         results = [(op.results[0], i) for i in range(len(leaf_types(op.results[0].type)))]
+        choices = self.choices.get(op, ())
         kernel = self.kernel(
             group,
+            choices,
             tuple(map(self.plan.format, sources)),
             tuple(map(self.plan.format, results)),
         )
@@ -421,7 +428,7 @@ class _Lowering:
                 reads.append(self.locate(leaf))
         step = Step(
             kernel.function.sym_name.data,
-            kernel.selections,
+            choices,
             sum(map(operation_count, group.ops)),
             sum(map(leaf_bytes, (*sources, *results))),
             op,
@@ -429,16 +436,23 @@ class _Lowering:
         self.calls.append(Call(kernel, tuple(reads), self.result_storage(op), step))
 
     def kernel(
-        self, group: Group, inputs: tuple[Format, ...], outputs: tuple[Format, ...]
+        self,
+        group: Group,
+        choices: tuple[Choice, ...],
+        inputs: tuple[Format, ...],
+        outputs: tuple[Format, ...],
     ) -> Kernel:
-        """The kernel of a group; groups of the same structure on the same formats share one."""
-        key = group.key(), inputs, outputs
+        """
+        The kernel of a group; groups of the same structure on the same formats share one, where they are
+        computed alike.
+        """
+        key = group.key(), tuple(choice.key for choice in choices), inputs, outputs
         known = self.kernels.get(key)
         if known is None:
             base = group.name()
             number = self.names[base] = self.names.get(base, -1) + 1
             name = base if number == 0 else f"{base}_{number}"
-            known = build_kernel(group, name, self.options, inputs, outputs)
+            known = build_kernel(group, name, self.options, choices, inputs, outputs)
             self.kernels[key] = known
         return known
 
