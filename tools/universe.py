@@ -216,6 +216,12 @@ def _remove_unused_functions() -> type[ModulePass]:
     return RemoveUnusedFunctionsPass
 
 
+def _select_strategies() -> type[ModulePass]:
+    from xrelay.lowering.program.select_strategies import SelectStrategiesPass
+
+    return SelectStrategiesPass
+
+
 def _simplify_expr() -> type[ModulePass]:
     from xrelay.transforms.simplify_expr import SimplifyExprPass
 
@@ -283,6 +289,7 @@ XRELAY_UNIVERSE = Universe(
         "recognize-operators": _recognize_operators,
         "promote-references": _promote_references,
         "remove-unused-functions": _remove_unused_functions,
+        "select-strategies": _select_strategies,
         "simplify-expr": _simplify_expr,
         "simplify-inference": _simplify_inference,
         "sink-reshape": _sink_reshape,

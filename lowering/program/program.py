@@ -174,13 +174,7 @@ def lower_function(
     Raises DiagnosticException for what has no code: control flow, functions as values, data types,
     unknown dimensions, operators of other dialects, dtypes without kernels.
     """
-    blocks = function.body.blocks
-    if len(blocks) != 1 or not isinstance(blocks[0].last_op, func.ReturnOp):
-        raise DiagnosticException(
-            f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
-            "ends in func.return"
-        )
-    check_straight(function)
+    require_lowerable(function)
     inputs, outputs = ports(function)
     returned = _returned(function)
     wanted: dict[Leaf, Storage] = {}
@@ -189,6 +183,20 @@ def lower_function(
     choices = select_strategies(function, options)
     plan = plan_storage(function.body.block, choices, wanted)
     return _Lowering(function, options, profile, choices, plan, wanted).run(inputs, outputs)
+
+
+def require_lowerable(function: func.FuncOp) -> None:
+    """
+    Raises DiagnosticException for a function that is more than operators on tensors one after the
+    other.
+    """
+    blocks = function.body.blocks
+    if len(blocks) != 1 or not isinstance(blocks[0].last_op, func.ReturnOp):
+        raise DiagnosticException(
+            f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
+            "ends in func.return"
+        )
+    check_straight(function)
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:

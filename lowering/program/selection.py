@@ -12,6 +12,7 @@ What a program states is kept when it can be done, and refused with the reason w
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeAlias
 
 from xdsl.dialects import func
@@ -35,6 +36,8 @@ from xrelay.lowering.program.anchors import (
 from xrelay.lowering.program.operations import calls_kernel, program_ops
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.registry import STRATEGIES, explain_selection
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,11 @@ class Choice:
         parameters.require_known()
         return Choice(site, implementation, parameters.values, is_anchor)
 
+    def by(self, name: str) -> "Choice":
+        """The same operator, computed by the implementation of a name."""
+        (implementation,) = (each for each in STRATEGIES[type(self.op)] if each.name == name)
+        return Choice.of(self.site, implementation, is_anchor=self.is_anchor)
+
     @property
     def op(self) -> Operation:
         """The operator."""
@@ -82,8 +90,7 @@ class Choice:
 
 
 Choices: TypeAlias = Mapping[Operation, tuple[Choice, ...]]
-"""For the operations that become kernels, what computes those of their operators that have loops,
-in program order."""
+"""What computes the operators with loops of each `relay.fused`, in program order."""
 
 
 def select_strategies(function: func.FuncOp, options: KernelOptions) -> Choices:
@@ -108,6 +115,23 @@ def select_strategies(function: func.FuncOp, options: KernelOptions) -> Choices:
         choices[op] = chosen = tuple(_chosen(group_of(op), options))
         write_strategies(op, chosen)
     return choices
+
+
+def choose_again(
+    function: func.FuncOp, options: KernelOptions, tried: Mapping[str, str] = NOTHING
+) -> None:
+    """
+    Writes what is best by the options, whatever the function states; but operators whose key is
+    among those of `tried` (`Site.key`) are computed by the implementation of the name given there.
+    """
+    for op in program_ops(function.body.block):
+        if isinstance(op, FusedOp):
+            op.strategies = None
+    for op, choices in select_strategies(function, options).items():
+        names = [tried.get(each.site.key) for each in choices] if tried else []
+        if isinstance(op, FusedOp) and any(names):
+            pairs = zip(choices, names, strict=True)
+            write_strategies(op, [each if not name else each.by(name) for each, name in pairs])
 
 
 def write_strategies(op: FusedOp, choices: Iterable[Choice]) -> None:
