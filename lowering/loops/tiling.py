@@ -73,7 +73,7 @@ def tile_parameters(
         size if limit <= 1 else parameters.number(name, size, range(1, limit + 1))
         for name, size, limit in zip(names, sizes, most, strict=True)
     ]
-    return Tiling(*chosen)
+    return usual if chosen == list(sizes) else Tiling(*chosen)
 
 
 def step_cycles(positions: int, vectors: int, *, far: bool) -> float:
