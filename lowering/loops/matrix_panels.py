@@ -129,9 +129,8 @@ def _tile(product: Product, target: Target, parameters: Parameters) -> Tiling:
 def _parts(product: Product, target: Target, parameters: Parameters) -> int:
     """Into how many parts the depth is cut, of whole rounds of the inner loop."""
     steps, rest = divmod(product.depth, UNROLLED_STEPS)
-    if rest or steps <= 1:
-        return 1
-    return parameters.number("depth_parts", product.depth_parts(target), Divisors(steps))
+    allowed = Divisors(1 if rest else max(1, steps))
+    return parameters.number("depth_parts", product.depth_parts(target), allowed)
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:

@@ -65,12 +65,12 @@ def tile_parameters(
 ) -> Tiling:
     """
     The tiling of `height` x `width` positions and `vectors` vectors of output channels that
-    parameters state, `usual` for what they do not. A side of one position has none.
+    parameters state, `usual` for what they do not. A side without a name has one position.
     """
     sizes = (usual.rows, usual.columns, usual.vectors)
     most = (min(height, MOST_ALONG), min(width, MOST_ALONG), min(vectors, MOST_VECTORS))
     chosen = [
-        size if limit <= 1 else parameters.number(name, size, range(1, limit + 1))
+        parameters.number(name, size, range(1, max(limit, 1) + 1)) if name else size
         for name, size, limit in zip(names, sizes, most, strict=True)
     ]
     return usual if chosen == list(sizes) else Tiling(*chosen)

@@ -105,15 +105,15 @@ def select_strategies(function: func.FuncOp, options: KernelOptions) -> Choices:
     for op in list(program_ops(function.body.block)):
         if not calls_kernel(op):
             continue
-        if isinstance(op, FusedOp) and op.strategies is not None:
-            choices[op] = tuple(_stated(op, op.strategies.data, options, function))
-            continue
         if not isinstance(op, FusedOp):
             if not complex_operators(group_of(op)):
                 continue
             op = _fused_alone(op)
-        choices[op] = chosen = tuple(_chosen(group_of(op), options))
-        write_strategies(op, chosen)
+        if op.strategies is None:
+            choices[op] = tuple(_chosen(group_of(op), options))
+        else:
+            choices[op] = tuple(_stated(op, op.strategies.data, options, function))
+        write_strategies(op, choices[op])
     return choices
 
 
@@ -207,6 +207,8 @@ def _fused_alone(op: Operation) -> FusedOp:
     args = tuple(dict.fromkeys(op.operands))
     block = Block(arg_types=[arg.type for arg in args])
     params = dict(zip(args, block.args, strict=True))
+    for number, param in enumerate(block.args):
+        param.name_hint = f"p{number}"
     fused = FusedOp(args, Region(block), op.results[0].type)
     fused.location = op.location
     fused.result.name_hint = op.results[0].name_hint

@@ -264,14 +264,13 @@ def cut_of(
         key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
         keys = blocks(blocks(keys, key_blocks), lanes) * lanes
         key_blocks = blocks(first.columns, keys)
-    if first.columns > lanes and not parts.changed_weights:
-        most = range(1, blocks(first.columns, lanes) + 1)
-        stated = parameters.number("key_blocks", key_blocks, most)
-        if stated != key_blocks:
-            keys = first.columns
-            if stated > 1:
-                keys = blocks(blocks(keys, stated), lanes) * lanes
-            key_blocks = blocks(first.columns, keys)
+    most = 1 if parts.changed_weights else blocks(first.columns, lanes)
+    stated = parameters.number("key_blocks", key_blocks, range(1, most + 1))
+    if stated != key_blocks:
+        keys = (
+            first.columns if stated == 1 else blocks(blocks(first.columns, stated), lanes) * lanes
+        )
+        key_blocks = blocks(first.columns, keys)
     # Each group packs the keys again: as few as give all threads the same number of tasks.
     wanted = 1
     while first.batch * wanted % threads and first.batch * wanted < ENOUGH_ROUNDS * threads:
@@ -279,12 +278,10 @@ def cut_of(
     groups = min(wanted, first.rows)
     row_blocks = blocks(blocks(first.rows, MOST_BLOCK_ROWS), groups) * groups
     rows = blocks(first.rows, row_blocks)
-    if first.rows > 1:
-        rows = parameters.number("rows", rows, range(1, first.rows + 1))
+    rows = parameters.number("rows", rows, range(1, first.rows + 1))
     row_blocks = blocks(first.rows, rows)
     groups = blocks(row_blocks, blocks(row_blocks, min(groups, row_blocks)))
-    if row_blocks > 1:
-        groups = parameters.number("groups", groups, range(1, row_blocks + 1))
+    groups = parameters.number("groups", groups, range(1, row_blocks + 1))
 
     def tiling(columns: int, depth: int, name: str) -> Tiling:
         vectors = blocks(columns, lanes)

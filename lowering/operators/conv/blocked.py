@@ -41,7 +41,7 @@ from xrelay.lowering.loops.tiling import (
 from xrelay.lowering.operators.conv.geometry import Convolution, packing_refusal, wanted_halo
 
 IMAGE = ("rows", "columns", "vectors")
-FLAT = ("rows", "flat_columns", "flat_vectors")
+FLAT = ("", "flat_columns", "flat_vectors")
 """The parameters of a tile of an image, and of one long row: a pointwise convolution takes what the
 tensors allow when they have their places, and either may have gaps between its rows."""
 
@@ -71,9 +71,9 @@ def _tile(conv: Convolution, target: Target, parameters: Parameters, *, flat: bo
 def _parts(conv: Convolution, target: Target, parameters: Parameters) -> int:
     """Into how many parts the depth is cut, which must be whole blocks."""
     whole, rest = divmod(conv.depth, conv.data_lanes or max(1, conv.depth))
-    if rest or whole <= 1:
-        return 1
-    return parameters.number("depth_parts", _depth_parts(conv, target), Divisors(whole))
+    return parameters.number(
+        "depth_parts", _depth_parts(conv, target), Divisors(1 if rest else whole)
+    )
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:

@@ -68,7 +68,9 @@ def _tiling(conv: Convolution, target: Target) -> Tiling:
 
 def _tile(conv: Convolution, target: Target, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
-    return tile_parameters(parameters, _tiling(conv, target), 1, conv.positions[1], 1)
+    return tile_parameters(
+        parameters, _tiling(conv, target), 1, conv.positions[1], 1, ("", "columns", "")
+    )
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:

@@ -86,9 +86,8 @@ class _Plan:
         plan, vectors = _Plan(conv, outputs, target), conv.out_blocks
         tiles = parameters.number("tiles", plan.usual_tiles(threads), range(1, prod(plan.grid) + 1))
         plan = replace(plan, tiles_at_once=tiles)
-        if threads > 1:
-            usual = plan.usual_shares(threads)
-            plan = replace(plan, shares=parameters.number("shares", usual, range(1, vectors + 1)))
+        usual = plan.usual_shares(threads) if threads > 1 else 1
+        plan = replace(plan, shares=parameters.number("shares", usual, range(1, vectors + 1)))
         names = ("", "positions", "vectors")
         tiling = tile_parameters(parameters, plan.usual_tiling, 1, tiles, vectors, names)
         return replace(plan, tiling=tiling)

@@ -202,8 +202,7 @@ def _tile(
     """How many rows and columns of a result of `rows` x `columns` parameters state to compute at once."""
     most = range(1, min(rows, MOST_ALONG) + 1)
     block = min(rows, _most_rows(target, by_columns=by_columns))
-    if rows > 1:
-        block = parameters.number("rows", block, most)
+    block = parameters.number("rows", block, most)
     width = _columns_at_once(target, block, columns, lanes, by_columns=by_columns)
     if by_columns:
         return block, parameters.number("columns", width, range(1, min(columns, MOST_ALONG) + 1))
