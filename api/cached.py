@@ -148,6 +148,9 @@ def cache_place(
         digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
         name = proto.graph.name
     elif type(model).__name__ == "ModuleOp":
+        from xrelay.analysis.facts.program_size import check_leaves
+
+        check_leaves(cast("ModuleOp", model))
         digest, name = hashlib.sha256(str(model).encode()).hexdigest(), "module"
     else:
         digest, name = None, ""

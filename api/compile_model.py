@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
-from xrelay.deep import with_room_for
+from xrelay.deep import with_room
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.lowering.emit.target import NATIVE
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
@@ -107,14 +107,13 @@ def compile_model(
     if not isinstance(cast(object, backends), Sequence) or backends:
         from xrelay.partitioned import compile_partitioned
 
-        return with_room_for(
-            model,
+        return with_room(
             lambda: compile_partitioned(
                 model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
-            ),
+            )
         )
     # A module is printed for its digest.
-    place = with_room_for(model, lambda: cache_place(model, shapes, options)) if cache else None
+    place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
 
     @collector_paused()
     def compiled() -> ModelCode:
@@ -123,4 +122,4 @@ def compile_model(
         progress("read the model")
         return compile_code(*read_model(model, shapes, options.limits), options, progress)
 
-    return load_or_compile(place, lambda: with_room_for(model, compiled), progress)
+    return load_or_compile(place, lambda: with_room(compiled), progress)

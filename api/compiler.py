@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +20,18 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.hints import isa
 
-from xrelay.analysis.facts.program_size import expanded_total, program_size
+from xrelay import deep
+from xrelay.analysis.facts.dominance import check_dominance
+from xrelay.analysis.facts.program_size import (
+    check_leaves,
+    expanded_size,
+    program_size,
+    types_of,
+)
 from xrelay.analysis.facts.verification import verify_program
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.plan import FusionOptions
+from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
 from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
@@ -91,13 +97,17 @@ def read_model(
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
     which is copied.
 
-    Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`.
+    Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
+    RecursionError when it nests deeper than calls may: see `with_room`.
     """
     module, name = _module_of(model, shapes, limits)
-    excess = limits.nodes_excess(expanded_total(module))
+    check_leaves(module)
+    size = expanded_size(module)
+    excess = limits.nodes_excess(size.operations)
     if excess is not None:
         raise CompileError(f"with each call expanded the program has {excess}")
     require_limits(module, limits)
+    deep.require_room(size.levels, size.tuples)
     return module, name
 
 
@@ -316,12 +326,16 @@ def run_passes(
     Runs passes on a module, in place. Raises DiagnosticException when it, or a constant that a pass
     is about to compute, outgrows `limits`.
     """
+    check_dominance(module)
     ctx = context()
     for each in passes:
         progress(each.name)
         if isinstance(each, FoldingPass):
             each = replace(each, limit=limits.max_bytes)
-        each.apply(ctx, module)
+        if isinstance(each, RelayPass):
+            each.rewrite(module)  # What passes leave is in order: it was checked when it came in.
+        else:
+            each.apply(ctx, module)
         require_limits(module, limits)
 
 
@@ -432,19 +446,13 @@ def step_spec(step: Step) -> StepSpec:
     return StepSpec(step.name, step.flops, step.bytes, how, step.nodes)
 
 
-CALLS_PER_TUPLE = 8
-"""Calls that go into each other for every level of a type of tuples in tuples, at most."""
-
-
 def check_tuples(module: ModuleOp) -> None:
     """Raises CompileError for a value whose type nests deeper than calls may, which look into types."""
-    most = sys.getrecursionlimit() // CALLS_PER_TUPLE
+    most = deep.MOST_CALLS // deep.CALLS_PER_TUPLE
     for function in walk(module):
         if not isinstance(function, func.FuncOp):
             continue
-        stated = (*function.function_type.inputs.data, *function.function_type.outputs.data)
-        results = (result.type for op in walk(function) for result in op.results)
-        depth = tuple_depth(chain(stated, results))
+        depth = tuple_depth(types_of(function))
         if depth > most:
             raise CompileError(
                 f"function '{function.sym_name.data}' has tuples in tuples, {depth} levels deep, the limit "

@@ -29,9 +29,9 @@ from xrelay.backends.contract_cases import ContractCase, operator_cases, structu
 from xrelay.backends.pattern_examples import NoExample, pattern_examples
 from xrelay.backends.region_builder import RegionBuilder
 from xrelay.backends.regions import (
+    arrays_in,
     compile_region,
     described,
-    flattened,
     nested,
     region_outputs,
 )
@@ -83,7 +83,7 @@ def check(case: ContractCase, backend: Backend, threads: int = 1) -> None:
     assert isinstance(module, ModuleOp)
     types = function.function_type.inputs.data
     samples = (inputs, [array[::-1].copy() if array.ndim else array for array in inputs])
-    expected = [flattened(interpret(module, nested(arrays, types), "region")) for arrays in samples]
+    expected = [arrays_in(interpret(module, nested(arrays, types), "region")) for arrays in samples]
     try:
         backend.optimize(module)
         region = compile_region(backend, function, RegionOptions(threads))

@@ -1,4 +1,9 @@
-"""Running code that recurses as deep as its input nests."""
+"""
+Running code that recurses as deep as its input nests: xDSL's parser, its printer, and the comparison of types.
+
+Hardly any program needs more calls than Python allows, so it is tried without ceremony first (`with_room`). Those
+that nest deeper are begun anew in a thread with a large stack, while Python's limit is higher.
+"""
 
 import ctypes
 import signal
@@ -6,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeVar
 
 from xrelay.options import CompileError
@@ -15,43 +19,66 @@ T = TypeVar("T")
 STACK_BYTES = 1 << 29
 """The stack of the thread. Memory is only taken for what is used of it."""
 MOST_CALLS = 200_000
-"""How many calls may be inside each other: xDSL takes about a dozen for each nested region."""
-FLAT_SUFFIXES = frozenset({".onnx", ".so"})
-"""Of files that are read without recursion."""
+"""How many calls may be inside each other in it."""
+CALLS_PER_REGION = 12
+"""Calls that xDSL makes within each other for every region around an operation, at most."""
+CALLS_PER_TUPLE = 8
+"""The same for every level of a type of tuples in tuples."""
+ROOM = 500
+"""Calls that there is always room for: half of Python's limit. The others are around ours."""
 
 
 class TooDeepError(CompileError):
     """A program nests deeper than calls may."""
 
-
-def with_room_for(model: object, function: Callable[[], T]) -> T:
-    """
-    What `function` returns. If `model` is the path of a text, in which regions and types nest as deep as anyone
-    likes, or a module, calls may nest as well: see `with_deep_stack`.
-
-    Raises TooDeepError where that is not enough.
-    """
-    is_flat = isinstance(model, str | Path) and Path(model).suffix in FLAT_SUFFIXES
-    try:
-        if is_flat or type(model).__name__ == "ModelProto":
-            return function()
-        return with_deep_stack(function)
-    except RecursionError as error:
-        raise TooDeepError(
+    def __init__(self):
+        super().__init__(
             f"the program nests too deeply: xDSL needs more than {MOST_CALLS} calls inside each other"
-        ) from error
+        )
+
+
+def with_room(function: Callable[[], T]) -> T:
+    """
+    What `function` returns. If it needs more calls within each other than Python allows, it is called once more
+    on a deep stack: until it knows how deep its program nests (`require_room`) it must not change anything.
+
+    Raises TooDeepError where the deep stack is not enough.
+    """
+    # The limit is that of all threads: while it is higher for another one, it does not save this one's stack.
+    if not _ROOM.users:
+        try:
+            return function()
+        except RecursionError:
+            pass
+    return with_deep_stack(function)
+
+
+def nests_deeply(regions: int, tuples: int) -> bool:
+    """Whether work on a program with so many regions and tuples in each other may need a deep stack."""
+    return CALLS_PER_REGION * regions + CALLS_PER_TUPLE * tuples > ROOM
+
+
+def require_room(regions: int, tuples: int) -> None:
+    """Raises RecursionError for a program that nests deeply, unless this is a deep stack."""
+    if nests_deeply(regions, tuples) and not _HERE.is_deep:
+        raise RecursionError(f"{regions} regions and {tuples} tuples are within each other")
 
 
 def with_deep_stack(function: Callable[[], T]) -> T:
     """
     What `function` returns where calls may nest deeper than Python usually allows, in a thread of
     its own. What it raises is raised here.
+
+    Raises TooDeepError where they nest deeper still.
     """
+    if _HERE.is_deep:
+        return function()
     returned: list[T] = []
     raised: list[BaseException] = []
 
     def body() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        _HERE.is_deep = True
         try:
             returned.append(function())
         except BaseException as error:  # noqa: BLE001 raised again by the caller's thread
@@ -59,6 +86,8 @@ def with_deep_stack(function: Callable[[], T]) -> T:
 
     with _ROOM.taken():
         _run(threading.Thread(target=body))
+    if raised and isinstance(raised[0], RecursionError):
+        raise TooDeepError from raised[0]
     if raised:
         raise raised[0]
     return returned[0]
@@ -81,6 +110,13 @@ def _run(thread: threading.Thread) -> None:
         raise
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+class _Here(threading.local):
+    """What a thread knows of itself."""
+
+    is_deep = False
+    """Whether it has a deep stack."""
 
 
 class _Room:
@@ -119,4 +155,5 @@ class _Room:
                 threading.stack_size(size)
 
 
+_HERE = _Here()
 _ROOM = _Room()

@@ -33,7 +33,7 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes, tensor_spec
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import field_places, leaf_types
 from xrelay.interpreters.arrays import Array, constant_array, dtype_of
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
@@ -256,11 +256,8 @@ class PartitionedCompiler:
 
     def item(self, op: TupleGetItemOp) -> tuple[int, ...]:
         """The slots of one field of a tuple."""
-        types = op.tuple_value.type.types.data
-        counts = [len(leaf_types(type_)) for type_ in types]
-        index = op.index.value.data
-        start = sum(counts[:index])
-        return self.places[op.tuple_value][start : start + counts[index]]
+        first, *_, end = field_places(op.tuple_value.type)[op.index.value.data :][:2]
+        return self.places[op.tuple_value][first:end]
 
     def step(self, op: func.CallOp, function: func.FuncOp) -> None:
         """Adds the step that a call is."""

@@ -23,7 +23,7 @@ from math import prod
 from pathlib import Path
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import TupleType, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
@@ -40,7 +40,7 @@ from xrelay.backends.regions import region_outputs
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import values as core
 from xrelay.dialects.nn import dense, norm
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, leaf_count
 from xrelay.dialects.tensor import binary, reshape, unary
 from xrelay.runtime.elf import is_supported
 
@@ -226,11 +226,6 @@ class CFunction:
             f"    {self.element(op.result, ['n', 'o', 'y', 'x'])} += {terms[0]} * {terms[1]};"
         )
         self.emit("}" * len(lengths))
-
-
-def leaf_count(type_: Attribute) -> int:
-    """How many tensors are in a type."""
-    return sum(map(leaf_count, type_.types.data)) if isinstance(type_, TupleType) else 1
 
 
 def c_source(function: func.FuncOp) -> str:

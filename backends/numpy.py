@@ -15,7 +15,7 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
-from xrelay.backends.regions import flattened, nested
+from xrelay.backends.regions import arrays_in, nested
 from xrelay.dialects.base import RelayOp
 from xrelay.interpreters.relay import interpret, interpreted_operators
 
@@ -36,7 +36,7 @@ class NumpyBackend(Backend):
         name, types = function.sym_name.data, function.function_type.inputs.data
 
         def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-            results = flattened(interpret(module, nested(inputs, types), name))
+            results = arrays_in(interpret(module, nested(inputs, types), name))
             for output, result in zip(outputs, results, strict=True):
                 output[...] = result
 

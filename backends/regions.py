@@ -18,7 +18,7 @@ from xrelay.backends.base import (
 )
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, types_within
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.object_file import object_function
@@ -47,15 +47,14 @@ def leaf_tensors(type_: Attribute) -> Iterator[RegionTensor]:
 
     Raises BackendError for unknown dimensions and for what is no tensor.
     """
-    if isinstance(type_, TupleType):
-        for field in type_.types.data:
-            yield from leaf_tensors(field)
-        return
-    if not is_tensor_type(type_):
-        raise BackendError(f"{type_} is no tensor, which is all that goes into and out of regions")
-    if not type_.has_static_shape():
-        raise BackendError(f"{type_} has an unknown dimension; regions need static shapes")
-    yield RegionTensor(type_.get_shape(), dtype_of(type_.element_type))
+    for leaf in types_within(type_):
+        if not is_tensor_type(leaf):
+            raise BackendError(
+                f"{leaf} is no tensor, which is all that goes into and out of regions"
+            )
+        if not leaf.has_static_shape():
+            raise BackendError(f"{leaf} has an unknown dimension; regions need static shapes")
+        yield RegionTensor(leaf.get_shape(), dtype_of(leaf.element_type))
 
 
 def static_tensors(types: Sequence[Attribute]) -> Sequence[RegionTensor] | No:
@@ -108,12 +107,12 @@ def nested(arrays: Sequence[Array], types: Sequence[Attribute]) -> list[Any]:
     return [value(type_) for type_ in types]
 
 
-def flattened(values: Sequence[Any]) -> list[Array]:
+def arrays_in(values: Sequence[Any]) -> list[Array]:
     """The arrays in values that may be tuples, from the left."""
     flat: list[Array] = []
     for value in values:
         if isinstance(value, tuple):
-            flat.extend(flattened(cast(tuple[Any, ...], value)))
+            flat.extend(arrays_in(cast(tuple[Any, ...], value)))
         else:
             flat.append(value)
     return flat

@@ -1,8 +1,9 @@
 """Shape and attribute arithmetic that type inference of the relay operators shares."""
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate
 from math import prod
 from typing import TypeGuard
 
@@ -23,6 +24,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from xrelay.dialects.limits import DEFAULT_LIMITS
 
 Shape = Sequence[int]
 
@@ -285,55 +288,111 @@ def static_tensor(type_: Attribute) -> TensorType[Attribute]:
 
 
 def leaf_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:
-    """The tensors in a type, tuples flattened from the left."""
+    """
+    The tensors in a type, tuples flattened from the left.
+
+    Raises DiagnosticException for what has no static shape, and for more tensors than `types_within` takes.
+    """
     if not isinstance(type_, TupleType):
         return (static_tensor(type_),)
     known = vars(type_).get(_STATIC_LEAVES)
-    if known is None:
-        known = vars(type_)[_STATIC_LEAVES] = tuple(map(static_tensor, flattened(type_)))
-    return known
+    if known is not None:
+        return known
+    found = tuple(map(static_tensor, types_within(type_)))
+    if len(found) == len(type_.types):
+        # Only what is as long as the type itself is kept: of tuples in tuples, each would have all within.
+        vars(type_)[_STATIC_LEAVES] = found
+    return found
+
+
+def leaf_type(type_: Attribute, number: int) -> TensorType[Attribute]:
+    """One of the `leaf_types` of a type, without looking at the others."""
+    while isinstance(type_, TupleType):
+        field, number = field_of_leaf(type_, number)
+        type_ = type_.types.data[field]
+    return static_tensor(type_)
+
+
+def types_within(type_: Attribute) -> Iterator[Attribute]:
+    """
+    What is in a type, tuples flattened from the left.
+
+    Raises DiagnosticException when that is more than programs may have: tuples of shared tuples are small
+    and hold very much.
+    """
+    leaf_count(type_)
+    pending = [iter((type_,))]
+    while pending:
+        each = next(pending[-1], None)
+        if each is None:
+            pending.pop()
+        elif isinstance(each, TupleType):
+            pending.append(iter(each.types.data))
+        else:
+            yield each
 
 
 def leaf_count(type_: Attribute) -> int:
-    """How many tensors are in a type, tuples flattened."""
-    return len(flattened(type_))
+    """How many tensors are in a type, tuples flattened. Raises DiagnosticException as `types_within`."""
+    count = _leaf_count(type_)
+    if count > DEFAULT_LIMITS.max_nodes:
+        raise DiagnosticException(
+            f"a tuple of {count} tensors, those in tuples within counted, the limit is "
+            f"{DEFAULT_LIMITS.max_nodes}"
+        )
+    return count
 
 
-_LEAVES, _STATIC_LEAVES = "xrelay.leaves", "xrelay.static_leaves"
+def field_places(type_: TupleType) -> tuple[int, ...]:
+    """The number of the first leaf of each field of a tuple, and of all leaves at the end."""
+    for each in inner_tuples_first((type_,), lambda each: _PLACES in vars(each)):
+        vars(each)[_PLACES] = tuple(accumulate(map(_leaf_count, each.types.data), initial=0))
+    return vars(type_)[_PLACES]
+
+
+def field_of_leaf(type_: TupleType, number: int) -> tuple[int, int]:
+    """In which field of a tuple a leaf is, and its number within this."""
+    places = field_places(type_)
+    field = bisect_right(places, number) - 1
+    return field, number - places[field]
+
+
+_PLACES, _STATIC_LEAVES = "xrelay.places", "xrelay.static_leaves"
 """
 What a tuple type is asked again and again is kept with it: as a key of a table it would be compared, and
 hashed, field by field down to the last.
 """
 
 
-def flattened(type_: Attribute) -> tuple[Attribute, ...]:
-    """What is in a type, tuples flattened from the left: worked out once for each tuple within."""
-    if not isinstance(type_, TupleType):
-        return (type_,)
-    pending = [type_]
-    while _LEAVES not in vars(type_):
-        fields = pending[-1].types.data
-        tuples = [field for field in fields if isinstance(field, TupleType)]
-        missing = [field for field in tuples if _LEAVES not in vars(field)]
+def _leaf_count(type_: Attribute) -> int:
+    return field_places(type_)[-1] if isinstance(type_, TupleType) else 1
+
+
+def inner_tuples_first(
+    types: Iterable[Attribute], is_known: Callable[[TupleType], bool]
+) -> Iterator[TupleType]:
+    """
+    The tuple types within some types, which may share them, that are not known: each after those in its
+    fields, and without recursion. The caller makes each known before it takes the next.
+    """
+    pending = [type_ for type_ in types if isinstance(type_, TupleType)]
+    while pending:
+        type_ = pending[-1]
+        if is_known(type_):
+            pending.pop()
+            continue
+        fields = (field for field in type_.types.data if isinstance(field, TupleType))
+        missing = [field for field in fields if not is_known(field)]
         pending.extend(missing)
         if not missing:
-            vars(pending.pop())[_LEAVES] = tuple(chain.from_iterable(map(_known_leaves, fields)))
-    return _known_leaves(type_)
-
-
-def _known_leaves(type_: Attribute) -> tuple[Attribute, ...]:
-    return vars(type_)[_LEAVES] if isinstance(type_, TupleType) else (type_,)
+            yield pending.pop()
 
 
 def tuple_depth(types: Iterable[Attribute]) -> int:
     """How many tuples are in each other at most, in types that may share what is in them; 0 for none."""
     depths: dict[int, int] = {}
     """By identity: comparing types recurses as deep."""
-    pending = [type_ for type_ in types if isinstance(type_, TupleType)]
-    while pending:
-        tuples = [field for field in pending[-1].types.data if isinstance(field, TupleType)]
-        missing = [field for field in tuples if id(field) not in depths]
-        pending.extend(missing)
-        if not missing:
-            depths[id(pending.pop())] = 1 + max((depths[id(field)] for field in tuples), default=0)
+    for type_ in inner_tuples_first(types, lambda each: id(each) in depths):
+        inner = (depths[id(each)] for each in type_.types.data if isinstance(each, TupleType))
+        depths[id(type_)] = 1 + max(inner, default=0)
     return max(depths.values(), default=0)

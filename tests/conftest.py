@@ -39,10 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Says which order it is, so that one can have it again."""
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Says which order it was, so that one can have it again. `-q` hides what stands in front."""
     seed = config.getoption("random_order")
-    return [] if seed is None else [f"random order: {seed}"]
+    if seed is not None:
+        terminalreporter.write_line(f"in random order: --random-order {seed}")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -8,6 +8,7 @@ from xrelay.dialects.limits import DEFAULT_LIMITS
 from xrelay.runtime.sizes import byte_count
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, check_words, run_command
 from xrelay.tools.interruption import until_interrupted
+from xrelay.tools.parser import Parser
 
 EXAMPLES = """\
 examples:
@@ -417,9 +418,9 @@ class VersionAction(argparse.Action):
         parser.exit()
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="xrelay",
         description="Neural networks through xDSL: from ONNX to running machine code.",
         epilog=EXAMPLES,
@@ -481,14 +482,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_deep(args: argparse.Namespace) -> int:
-    """`run`, with room for texts, in which regions nest as deep as anyone likes."""
-    model = getattr(args, "model", None)
-    if model is None:
+    """`run`, with room for programs, in which regions nest as deep as anyone likes."""
+    if getattr(args, "model", None) is None:
         return run(args)
-    from xrelay.deep import TooDeepError, with_room_for
+    from xrelay.deep import TooDeepError, with_room
 
     try:
-        return with_room_for(model, lambda: run(args))
+        return with_room(lambda: run(args))
     except TooDeepError as error:
         raise CommandFailed(str(error), FAILED) from error
 
@@ -497,7 +497,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command `xrelay`."""
 
     def command() -> int:
-        args = build_parser().parse_args(argv)
+        args = build_parser().parse(argv)
 
         def chosen() -> int:
             check_words(argv)

@@ -1,10 +1,12 @@
 """How the commands fail: one sentence on stderr, an exit code, no traceback."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from io import UnsupportedOperation
+from itertools import pairwise
 
 from xdsl.utils.exceptions import (
     DiagnosticException,
@@ -17,6 +19,12 @@ FAILED = 1
 """Exit code of a wrong result or a failed compile."""
 BAD_INPUT = 2
 """Exit code of bad usage or input."""
+
+
+MOST_OF_A_LINE = 160
+"""Characters of a line of somebody's text in a message."""
+_CARETS = re.compile(r"\s*\^+\s*")
+_LONG_WORD = re.compile(r"(\S{150})\S{150,}(\S{150})")
 
 
 class CommandFailed(Exception):
@@ -57,7 +65,7 @@ def run_command(program: str, command: Callable[[], int]) -> int:
             # What is still buffered, be it a help text, may find that nobody takes it.
             sys.stdout.flush()
     except CommandFailed as error:
-        print(f"{program}: error: {error}", file=sys.stderr)
+        print(f"{program}: error: {shortened(str(error))}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
         # The reader of our output has seen enough.
@@ -67,6 +75,25 @@ def run_command(program: str, command: Callable[[], int]) -> int:
         _drop_output()
         print(f"{program}: error: cannot write: {error.strerror or error}", file=sys.stderr)
         return BAD_INPUT
+
+
+def shortened(message: str) -> str:
+    """
+    A message whose lines can be read: of a long line of a text only what is around the place that a line of
+    carets below it points to, and of a long word, such as a path, the beginning and the end.
+    """
+    lines = message.split("\n")
+    for number, (line, below) in enumerate(pairwise(lines)):
+        if len(line) > MOST_OF_A_LINE and _CARETS.fullmatch(below):
+            column = below.index("^")
+            first = max(0, column - MOST_OF_A_LINE // 2)
+            lines[number] = line[first : first + MOST_OF_A_LINE]
+            lines[number + 1] = below[first : first + MOST_OF_A_LINE]
+            # xDSL's messages begin below the carets.
+            for after in range(number + 2, len(lines)):
+                if lines[after].startswith(" " * column):
+                    lines[after] = lines[after][first:]
+    return _LONG_WORD.sub(r"\1…\2", "\n".join(lines))
 
 
 def _drop_output() -> None:

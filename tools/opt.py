@@ -9,7 +9,7 @@ from importlib.metadata import version
 from inspect import signature
 from io import BytesIO
 from pathlib import Path
-from typing import IO, cast, get_type_hints
+from typing import IO, TypeVar, cast, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -21,9 +21,10 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from xrelay.analysis.facts.program_size import expanded_size
 from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.collector import collector_paused
-from xrelay.deep import TooDeepError, with_room_for
+from xrelay.deep import TooDeepError, nests_deeply, with_deep_stack, with_room
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.reading import read_source
 from xrelay.tools.errors import (
@@ -35,8 +36,11 @@ from xrelay.tools.errors import (
     run_command,
 )
 from xrelay.tools.interruption import until_interrupted
+from xrelay.tools.parser import fail_where_full
 from xrelay.tools.weights import keep_weights
-from xrelay.transforms.rules.pass_sequence import flattened
+from xrelay.transforms.rules.pass_sequence import single_passes
+
+T = TypeVar("T")
 
 
 class XRelayOptMain(xDSLOptMain):
@@ -53,6 +57,8 @@ class XRelayOptMain(xDSLOptMain):
         """The pass that runs."""
         self.verifies = True
         """Whether programs are verified, after they are read and after each pass."""
+        self.is_deep = False
+        """Whether the present program nests so deeply that it needs a deep stack."""
         try:
             super().__init__("xDSL's optimiser with relay passes, ONNX and Relay text input", args)
         except ArgSpecParseError as error:
@@ -60,6 +66,7 @@ class XRelayOptMain(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
+        fail_where_full(arg_parser)
         add_instruments(arg_parser)
 
     def register_all_frontends(self) -> None:
@@ -91,8 +98,6 @@ class XRelayOptMain(xDSLOptMain):
         """The ONNX model in the input file. (External data need a folder to be looked up in.)"""
         from xrelay.frontends.onnx import import_model
 
-        if self.args.input_file is None or self.args.split_input_file:
-            raise CommandFailed("an ONNX model is read from a file, in one piece", BAD_INPUT)
         return import_model(self.args.input_file)
 
     def setup_pipeline(self) -> None:
@@ -102,7 +107,7 @@ class XRelayOptMain(xDSLOptMain):
         except (ValueError, ArgSpecParseError) as error:
             raise CommandFailed(f"-p is '{self.args.passes}': {error}", BAD_INPUT) from error
         # What is printed, timed and verified between passes is so between the steps of a sequence.
-        self.pipeline = replace(self.pipeline, passes=flattened(self.pipeline.passes))
+        self.pipeline = replace(self.pipeline, passes=single_passes(self.pipeline.passes))
         if self.pipeline.callback is not None:
             self.check = self.pipeline.callback
             self.pipeline = replace(self.pipeline, callback=self.between_passes)
@@ -162,15 +167,44 @@ class XRelayOptMain(xDSLOptMain):
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:
-            return super().prepare_input()
+            chunks, extension = super().prepare_input()
         except ValueError as error:
             known = ", ".join(self.available_frontends)
             message = f"cannot read '{self.args.input_file}': {error}, expected {known}"
             raise CommandFailed(message, BAD_INPUT) from error
+        if extension == "onnx" and (self.args.input_file is None or self.args.split_input_file):
+            raise CommandFailed("an ONNX model is read from a file, in one piece", BAD_INPUT)
+        return chunks, extension
 
     def parse_chunk(
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
     ) -> ModuleOp | None:
+        content = chunk.read()
+
+        def parsed() -> ModuleOp | None:
+            return self.parse_whole(BytesIO(content), file_extension, start_offset)
+
+        self.is_deep = False
+        module = self.in_room(lambda: with_room(parsed))
+        if module is not None:
+            size = expanded_size(module)
+            self.is_deep = nests_deeply(size.levels, size.tuples)
+        return module
+
+    def in_room(self, step: Callable[[], T]) -> T:
+        """
+        What a step returns. It is not tried without a deep stack first, as in `with_room`, once the program is
+        known: a pass changes it, and what is printed is printed.
+        """
+        try:
+            return with_deep_stack(step) if self.is_deep else step()
+        except TooDeepError as error:
+            raise CommandFailed(str(error), FAILED) from error
+
+    def parse_whole(
+        self, chunk: IO[bytes], file_extension: str, start_offset: int
+    ) -> ModuleOp | None:
+        """The verified module in a piece of the input."""
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and self.verifies:
             from xrelay.analysis.facts.verification import verify_program
@@ -193,6 +227,10 @@ class XRelayOptMain(xDSLOptMain):
         return args.timing or args.statistics or args.verify_semantics or args.bisect is not None
 
     def apply_passes(self, prog: ModuleOp) -> None:
+        self.in_room(lambda: self.apply_passes_here(prog))
+
+    def apply_passes_here(self, prog: ModuleOp) -> None:
+        """Runs the passes, or has them watched."""
         if self.args.verify_diagnostics:
             super().apply_passes(prog)
             return
@@ -211,6 +249,10 @@ class XRelayOptMain(xDSLOptMain):
                 raise CommandFailed(f"pass '{self.running.name}': {reason}", FAILED) from error
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
+        return self.in_room(lambda: self.text_of(prog))
+
+    def text_of(self, prog: ModuleOp) -> str:
+        """What the target makes of a program."""
         if parse_spec(self.args.target).name == "mlir":
             from xrelay.compiler import supplied_weights
 
@@ -224,13 +266,6 @@ class XRelayOptMain(xDSLOptMain):
 
     def run(self) -> None:
         """Runs the tool. An output file is written whole or not at all."""
-        try:
-            with_room_for(self.args.input_file, self.run_whole)
-        except TooDeepError as error:
-            raise CommandFailed(str(error), FAILED) from error
-
-    def run_whole(self) -> None:
-        """Runs the tool, whose output file is written whole or not at all."""
         if self.args.output_file is None:
             super().run()
             keep_weights(self.weights, None)

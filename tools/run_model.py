@@ -28,13 +28,13 @@ from xrelay.tools.progress import stage_progress
 
 def run_model(args: argparse.Namespace) -> int:
     """Runs the command."""
-    with notes_shown() if args.verbose else nullcontext():
+    with log_shown() if args.verbose else nullcontext():
         return _run_model(args)
 
 
 @contextmanager
-def notes_shown() -> Generator[None]:
-    """Shows what xrelay notes for who watches it, on standard error."""
+def log_shown() -> Generator[None]:
+    """Shows what xrelay logs, from `INFO` on, on standard error."""
     logger = logging.getLogger("xrelay")
     level = logger.level
     handler = logging.StreamHandler()

@@ -1,6 +1,7 @@
 """
 The commands as they are installed. Loading the modules of a command takes most of the time of a
-short one: who interrupts it then, or at any other time, sees nothing of its insides either.
+short one: who interrupts it then, or at any other time, sees nothing of its insides either. Only of Python's own
+start, before it comes to this module, a traceback remains.
 """
 
 from xrelay.tools.interruption import until_interrupted

@@ -12,6 +12,60 @@ def _relay() -> Dialect:
     return Relay
 
 
+def _canonicalize_ops() -> type[ModulePass]:
+    from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
+
+    return CanonicalizeOpsPass
+
+
+def _recognize_bias_add() -> type[ModulePass]:
+    from xrelay.transforms.canonical.recognize_bias_add import RecognizeBiasAddPass
+
+    return RecognizeBiasAddPass
+
+
+def _fast_math() -> type[ModulePass]:
+    from xrelay.transforms.canonical.fast_math import FastMathPass
+
+    return FastMathPass
+
+
+def _flatten_atrous_conv() -> type[ModulePass]:
+    from xrelay.transforms.canonical.flatten_atrous_conv import FlattenAtrousConvPass
+
+    return FlattenAtrousConvPass
+
+
+def _eta_expand() -> type[ModulePass]:
+    from xrelay.transforms.functional.eta_expand import EtaExpandPass
+
+    return EtaExpandPass
+
+
+def _to_a_normal_form() -> type[ModulePass]:
+    from xrelay.transforms.functional.to_a_normal_form import ToANormalFormPass
+
+    return ToANormalFormPass
+
+
+def _to_basic_block_normal_form() -> type[ModulePass]:
+    from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlockNormalFormPass
+
+    return ToBasicBlockNormalFormPass
+
+
+def _split_args() -> type[ModulePass]:
+    from xrelay.transforms.canonical.split_args import SplitArgsPass
+
+    return SplitArgsPass
+
+
+def _annotate_used_memory() -> type[ModulePass]:
+    from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
+
+    return AnnotateUsedMemoryPass
+
+
 def _alter_op_layout() -> type[ModulePass]:
     from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 
@@ -255,6 +309,15 @@ def _relay_text() -> type[Target]:
 XRELAY_UNIVERSE = Universe(
     all_dialects={"relay": _relay},
     all_passes={
+        "canonicalize-ops": _canonicalize_ops,
+        "recognize-bias-add": _recognize_bias_add,
+        "fast-math": _fast_math,
+        "flatten-atrous-conv": _flatten_atrous_conv,
+        "eta-expand": _eta_expand,
+        "to-a-normal-form": _to_a_normal_form,
+        "to-basic-block-normal-form": _to_basic_block_normal_form,
+        "split-args": _split_args,
+        "annotate-used-memory": _annotate_used_memory,
         "alter-op-layout": _alter_op_layout,
         "apply-fusion-plan": _apply_fusion_plan,
         "annotate-target": _annotate_target,

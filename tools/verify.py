@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xrelay.backends.regions import flattened, nested
+from xrelay.backends.regions import arrays_in, nested
 from xrelay.compiler import read_model
 from xrelay.dialects.limits import Limits
 from xrelay.interpreters.numerics import is_float
@@ -62,7 +62,7 @@ def verify(
         module, _ = read_model(path, shapes, limits)
         function = entry_function(module)
         arguments = nested(inputs, function.function_type.inputs.data)
-        expected = flattened(interpret(module, arguments, function.sym_name.data))
+        expected = arrays_in(interpret(module, arguments, function.sym_name.data))
     worst = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):
         difference = largest_difference(found, wanted)

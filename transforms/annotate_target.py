@@ -28,6 +28,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.facts.walking import walk
@@ -122,7 +123,10 @@ class AnnotateTargetPass(RelayPass):
                 f"other than {DEFAULT}"
             )
         targets = Targets.of(self.targets, self.operators)
+        effects = Effects()
         for function in walk(op):
             if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
-                plan = plan_annotation(function, targets, non_call_ops=self.annotate_non_call_ops)
+                plan = plan_annotation(
+                    function, targets, effects, non_call_ops=self.annotate_non_call_ops
+                )
                 annotate(function, plan)

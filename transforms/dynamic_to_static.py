@@ -6,8 +6,9 @@
         ──►   %r = relay.reshape %x newshape [8, 3] : (tensor<2x3x4xf32>) -> tensor<8x3xf32>
 
 One way through the module does it: types are inferred as `infer-type` does, what depends on constants
-and known shapes only is computed as `fold-constant` does, and a `relay.dyn.*` operator whose shape
-operands have become constants is replaced, so that the operators after it know their shapes.
+and known shapes only is computed as `fold-constant` does, also where its stated type leaves dimensions
+open, and a `relay.dyn.*` operator whose shape operands have become constants is replaced, so that the
+operators after it know their shapes.
 
 Of a `scf.if` whose condition turns out to be a constant, the branch that is taken stays.
 
@@ -18,7 +19,8 @@ Source: Relay's DynamicToStatic.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
@@ -42,6 +44,7 @@ class ShapeResolution(TypeInference):
 
     def __init__(self, module: ModuleOp, fold: FoldOperator):
         super().__init__(module)
+        fold = replace(fold, retype=partial(self.refine, says="its constant gives"))
         self.fold = GreedyRewritePatternApplier([fold, FoldBranch()])
 
     def result_types(self, op: Operation) -> Sequence[Attribute] | None:

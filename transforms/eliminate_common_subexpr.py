@@ -18,7 +18,7 @@ Source: Relay's EliminateCommonSubexpr, whose callback `fskip` is `skip` here.
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 
@@ -26,7 +26,7 @@ from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import BlobAttr, ConstantOp
-from xrelay.dialects.shapes import flattened
+from xrelay.dialects.shapes import inner_tuples_first
 
 Known = dict[Hashable, Operation]
 
@@ -41,12 +41,41 @@ def operand_key(value: SSAValue) -> Hashable:
     return op.value, value.type
 
 
-def operation_key(op: Operation) -> Hashable:
+class TypeNumbers:
+    """
+    A number for each type, the same for equal ones. As keys, types of long tuples and of tuples in tuples
+    would be hashed and compared as a whole each time; here each of them is looked at once.
+    """
+
+    def __init__(self):
+        self.numbers: dict[Hashable, int] = {}
+        """By the type, of tuples by the numbers of the fields."""
+        self.tuples: dict[int, tuple[TupleType, int]] = {}
+        """The numbers of tuple types by identity, which stays theirs as long as they are kept here."""
+
+    def __getitem__(self, type_: Attribute) -> int:
+        for each in inner_tuples_first((type_,), self.is_known):
+            fields = tuple(map(self.number, each.types.data))
+            self.tuples[id(each)] = each, self.numbers.setdefault(fields, len(self.numbers))
+        return self.number(type_)
+
+    def is_known(self, type_: TupleType) -> bool:
+        """Whether a tuple type has its number already."""
+        return id(type_) in self.tuples
+
+    def number(self, type_: Attribute) -> int:
+        """The number of a type; tuple types have theirs already."""
+        if isinstance(type_, TupleType):
+            return self.tuples[id(type_)][1]
+        return self.numbers.setdefault(type_, len(self.numbers))
+
+
+def operation_key(op: Operation, types: TypeNumbers) -> Hashable:
     """Equal for operations that compute the same."""
     properties: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.properties.items(), key=_name))
     attributes: tuple[tuple[str, Attribute], ...] = tuple(sorted(op.attributes.items(), key=_name))
-    types = tuple(flattened(result.type) for result in op.results)
-    return op.name, properties, attributes, types, tuple(map(operand_key, op.operands))
+    results = tuple(types[result.type] for result in op.results)
+    return op.name, properties, attributes, results, tuple(map(operand_key, op.operands))
 
 
 def _name(item: tuple[str, Attribute]) -> str:
@@ -63,16 +92,16 @@ class EliminateCommonSubexprPass(RelayPass):
     """Names of operations that all stay (`relay.cast`)."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        is_kept = Within(keeps_body)
+        is_kept, types = Within(keeps_body), TypeNumbers()
         for block in op.body.blocks:
-            self.sweep(block, {}, is_kept)
+            self.sweep(block, {}, is_kept, types)
 
-    def sweep(self, block: Block, known: Known, is_kept: Within) -> None:
+    def sweep(self, block: Block, known: Known, is_kept: Within, types: TypeNumbers) -> None:
         """Merges the operations of a block with those in `known`, which are before it."""
         added: list[Hashable] = []
         for op in list(block.ops):
             if self.may_merge(op) and not is_kept(op):
-                key = operation_key(op)
+                key = operation_key(op, types)
                 earlier = known.setdefault(key, op)
                 if earlier is not op:
                     for old, new in zip(op.results, earlier.results, strict=True):
@@ -84,7 +113,7 @@ class EliminateCommonSubexprPass(RelayPass):
             for region in op.regions:
                 isolated = op.has_trait(IsolatedFromAbove)
                 for inner in region.blocks:
-                    self.sweep(inner, {} if isolated else known, is_kept)
+                    self.sweep(inner, {} if isolated else known, is_kept, types)
         for key in added:
             del known[key]
 

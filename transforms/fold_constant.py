@@ -20,6 +20,7 @@ computed.
 Source: Relay's FoldConstant.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
@@ -81,6 +82,11 @@ class FoldOperator(RewritePattern):
     """Whether operators on quantised tensors are folded, too."""
     limits: Limits = DEFAULT_LIMITS
     """Raises PassFailedException rather than compute what is larger."""
+    retype: Callable[[SSAValue, Attribute, Operation], None] | None = None
+    """
+    Gives a result the type of its constant, which knows more dimensions, and its users one that they can
+    take. Without it such a result stays: not every user takes another type than the stated one.
+    """
     interpreter: Interpreter = field(default_factory=_interpreter)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -128,8 +134,11 @@ class FoldOperator(RewritePattern):
     def _replace(self, op: Operation, result: Any, rewriter: PatternRewriter) -> None:
         sources = tuple(dict.fromkeys(op.operands))
         new = _constants(result)
-        if new[-1].result_types != op.result_types:
-            return  # Not every user takes another type than the stated one.
+        (known,) = new[-1].result_types
+        if known != op.results[0].type:
+            if self.retype is None:
+                return
+            self.retype(op.results[0], known, op)
         for constant in new:
             constant.location = op.location
         rewriter.replace(op, new)

@@ -17,7 +17,7 @@ w [O, I / G, …] as [G, O / G, I / G, …] times s as [G, 1, I / G, 1, 1].
 
 Reordering the multiplication rounds differently in the last places, and results that overflowed
 between may no longer do so; a NaN or an infinite input stays one unless the scale is 0.
-Leaves alone: integer arithmetic, types with unknown dimensions, the bodies of `relay.fused` and
+Leaves alone: infinite scales and NaN, integer arithmetic, types with unknown dimensions, the bodies of `relay.fused` and
 `relay.composite` and functions for other compilers.
 
 Source: Relay's FoldScaleAxis. Scales along the axes of non-constant weights fold as in Relay unless

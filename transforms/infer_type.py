@@ -28,6 +28,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -71,6 +72,7 @@ class TypeInference:
             for function in walk(module)
             if isinstance(function, func.FuncOp)
         }
+        self.symbols = Symbols()
         self.changed = False
 
     def run(self) -> None:
@@ -154,10 +156,11 @@ class TypeInference:
             for i, (param, arg) in enumerate(zip(op.block.args, op.args, strict=True)):
                 self.refine(param, arg.type, op, f"parameter {i} has it, its argument")
         elif isinstance(op, MatchOp):
-            for pattern, region in zip(op.patterns, op.clauses, strict=True):
-                bound = pattern_variables(op, pattern, op.data.type)
-                for arg, (_, type_) in zip(region.block.args, bound, strict=True):
-                    self.refine(arg, type_, op, "the pattern binds")
+            with self.symbols.known_to(op):
+                for pattern, region in zip(op.patterns, op.clauses, strict=True):
+                    bound = pattern_variables(op, pattern, op.data.type)
+                    for arg, (_, type_) in zip(region.block.args, bound, strict=True):
+                        self.refine(arg, type_, op, "the pattern binds")
 
     def result_types(self, op: Operation) -> Sequence[Attribute] | None:
         """What the operands and the bodies of an operation say of its results."""

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
@@ -32,6 +33,7 @@ from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph, symbols_used
 from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, type_params_of
 from xrelay.transforms.rules.inlining import closure_of, compiler_of, inline_call
@@ -70,6 +72,14 @@ class InlineValue(RewritePattern):
             rewriter.replace(op, (closure_of(function),))
 
 
+class ExpandingWalker(PatternWalker):
+    """Visits what takes the place of an operation, too, and what that holds."""
+
+    def _handle_operation_insertion(self, op: Operation) -> None:
+        for each in walk(op):
+            self._worklist.push(each)
+
+
 @dataclass(frozen=True)
 class InlinePass(RelayPass):
     """Inlines functions with `Inline`."""
@@ -82,18 +92,26 @@ class InlinePass(RelayPass):
     def rewrite(self, op: ModuleOp) -> None:
         graph = CallGraph.of_module(op)
         inlinable = graph.inlinable(calls=self.calls)
-        patterns = GreedyRewritePatternApplier(
-            [InlineCall(inlinable), InlineValue(inlinable)], dce_enabled=False
+        walker = ExpandingWalker(
+            GreedyRewritePatternApplier(
+                [InlineCall(inlinable), InlineValue(inlinable)], dce_enabled=False
+            ),
+            apply_recursively=False,
         )
-        # What is inlined has been inlined into before, so that each call is rewritten once.
-        for name in graph.callees_first():
-            PatternWalker(patterns, apply_recursively=False).rewrite_region(
-                graph.functions[name].body
-            )
         used_before = {use for uses in graph.uses.values() for use in uses}
-        used: set[str] = set()
-        for each in op.body.block.ops:
-            used.update(symbols_used(each))
+        # What stays is expanded from its calls inwards, so that no operation is copied that goes afterwards.
+        pending = [
+            name
+            for name in graph.functions
+            if name not in inlinable or name not in used_before or name in graph.used_elsewhere
+        ]
+        kept = set(pending)
+        while pending:
+            function = graph.functions[pending.pop()]
+            walker.rewrite_region(function.body)
+            left = [name for name in symbols_used(function) if name in inlinable]
+            pending.extend(name for name in left if name not in kept)
+            kept.update(left)
         for name, function in inlinable.items():
-            if name in used_before and name not in used:
+            if name not in kept:
                 Rewriter.erase_op(function)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.facts.walking import walk
@@ -44,9 +45,10 @@ class MergeCompilerRegionsPass(RelayPass):
     """
 
     def rewrite(self, op: ModuleOp) -> None:
+        effects = Effects()
         for function in walk(op):
             if isinstance(function, func.FuncOp) and not has_flag(function, SKIPPED_FUNCTIONS):
-                plan = plan_merge(function, speculate=self.speculate)
+                plan = plan_merge(function, effects, speculate=self.speculate)
                 PatternWalker(RemoveBorders(plan.in_front), apply_recursively=False).rewrite_region(
                     function.body
                 )

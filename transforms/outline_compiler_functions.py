@@ -25,8 +25,8 @@ from xdsl.pattern_rewriter import (
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.facts.dependencies import block_of, encloses
 from xrelay.analysis.facts.names import described, module_symbols, sanitized, unused_name
+from xrelay.analysis.facts.nesting import Nesting, block_of
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -36,9 +36,10 @@ from xrelay.transforms.rules.inlining import compiler_of
 
 def check_closed(op: ClosureOp) -> None:
     """Refuses a function that uses values from outside."""
+    inside = Nesting.of(op)
     for inner in walk(op.body):
         for value in inner.operands:
-            if not encloses(op.block, block_of(value)):
+            if block_of(value) not in inside:
                 what = described(value.op) if isinstance(value, OpResult) else "a parameter"
                 raise DiagnosticException(
                     f"{described(inner)} in a function for compiler '{compiler_of(op)}' uses {what} "

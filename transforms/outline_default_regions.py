@@ -28,7 +28,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.dependencies import Effects
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.analysis.relay_pass import RelayPass

@@ -10,7 +10,7 @@
     }
 
 1. A tuple that leaves a region leaves it field by field, so that outputs do not nest.
-2. Regions for `default` are no regions.
+2. Regions for `default` are no regions, and what a `let` binds enters none.
 3. `xrelay.analysis.partition.partitioning` says what the function of each region takes and returns. One result is
    returned as it is, several as a tuple. Inputs that are constants, or tuples of constants, move
    into the function when `bind_constants` is on.
@@ -38,13 +38,15 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.compiler_regions import enters_let
 from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY
 from xrelay.analysis.partition.partitioning import Partition, PartitionedRegion, plan_partition
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerEndOp
+from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.rules.borders import RemoveBorders
 from xrelay.transforms.rules.operands import exchange_operands
@@ -66,11 +68,6 @@ class FlattenTupleOutput(RewritePattern):
             new.location = op.location
         rewriter.replace(op, (*ends, outside))
         erase_unused((fields.result,), rewriter)
-
-
-def in_front_of_default(border: CompilerAnnotationOp) -> SSAValue | None:
-    """The value in front of a border of `default`, None for other borders."""
-    return border.data if border.compiler.data == DEFAULT else None
 
 
 def is_bound(value: SSAValue) -> bool:
@@ -281,15 +278,24 @@ class PartitionGraphPass(RelayPass):
     """Whether constants that enter a region move into its function."""
 
     def rewrite(self, op: ModuleOp) -> None:
+        begin_nothing = {
+            each for each in walk(op) if isinstance(each, CompilerBeginOp) and enters_let(each)
+        }
+
+        def in_front(border: CompilerAnnotationOp) -> SSAValue | None:
+            is_none = border.compiler.data == DEFAULT or border in begin_nothing
+            return border.data if is_none else None
+
         PatternWalker(
             GreedyRewritePatternApplier(
-                [RemoveBorders(in_front_of_default), FlattenTupleOutput()], dce_enabled=False
+                [RemoveBorders(in_front), FlattenTupleOutput()], dce_enabled=False
             )
         ).rewrite_module(op)
         partitions: dict[Operation, Partition] = {}
+        effects = Effects()
         for each in walk(op):
             if isinstance(each, func.FuncOp):
-                partition = plan_partition(each)
+                partition = plan_partition(each, effects)
                 if partition.regions or partition.dead:
                     partitions[each] = partition
         outline = OutlineRegions(

@@ -28,7 +28,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from xrelay.analysis.facts.dependencies import block_of
+from xrelay.analysis.facts.nesting import block_of
 from xrelay.analysis.facts.scopes import UNFUSED_FUNCTIONS, has_flag, in_evaluation_order
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass

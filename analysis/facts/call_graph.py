@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, SymbolRefAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.facts.walking import walk
@@ -23,6 +23,8 @@ def symbols_in(attributes: Iterable[Attribute]) -> Iterator[str]:
                 pending.extend(reversed(attribute.data))
             case DictionaryAttr():
                 pending.extend(reversed(list(attribute.data.values())))
+            case ParametrizedAttribute():
+                pending.extend(reversed(attribute.parameters))
             case _:
                 pass
 

@@ -23,7 +23,8 @@ The scale is one number for each element along one axis, or a single number (axi
 through reshapes, transposes and products too. No value is walked over twice by plans of one direction, as a walk
 backward goes through values with one use only, and one forward ends at the next multiplication.
 
-Forward, an addition divides its constant by the scale: it refuses scales with zeros, where Relay
+Infinite scales stay where they are: a zero in a weight would become NaN. Forward, an addition divides
+its constant by the scale: it refuses scales with zeros, where Relay
 produces NaN.
 
 Source: Relay's ForwardFoldScaleAxis and BackwardFoldScaleAxis, which hold the demands in messages of
@@ -65,15 +66,20 @@ class Scale:
     """The axis of the scaled value, counted from the front; None for one factor for all."""
 
     @property
+    def finite(self) -> bool:
+        """Whether no factor is infinite or NaN."""
+        return bool(np.all(np.isfinite(self.factors)))
+
+    @property
     def positive(self) -> bool:
         """Whether all factors are above 0."""
         return bool(np.all(self.factors > 0))
 
     @property
     def invertible(self) -> bool:
-        """Whether all quotients by the factors are finite."""
+        """Whether all quotients by the factors, which are finite, are finite."""
         with np.errstate(all="ignore"):
-            return bool(np.all(np.isfinite(self.factors) & np.isfinite(1 / self.factors)))
+            return bool(np.all(np.isfinite(1 / self.factors)))
 
 
 @dataclass(frozen=True)
@@ -340,6 +346,8 @@ def plan(op: MultiplyOp, direction: Direction, constant_weights: bool) -> Plan |
     data, scale = scaled
     walk = _Walk(scale, constant_weights)
     try:
+        if not scale.finite:
+            raise _Refused("the scale is not finite: 0 in a weight times infinity is NaN")
         if direction == "backward":
             edits = walk.backward(data)
         else:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.traits import OpTrait, SymbolOpInterface, SymbolTable
 
 from xrelay.analysis.facts.call_graph import symbols_in
@@ -21,26 +21,47 @@ class Symbols:
 
     def __init__(self):
         self.tables: dict[Operation, dict[str, Operation]] = {}
+        self.around: dict[Block, Operation | None] = {}
+        """The symbol table around each block that was passed."""
 
     def lookup(self, user: Operation, name: str) -> Operation | None:
         """The operation of a name in the symbol table around `user`, which may be that itself."""
-        table: Operation | None = user
-        while table is not None and not table.has_trait(SymbolTable):
-            # Not `parent_op`: another thread may be in `known_to` with the same operation.
-            table = None if table.parent is None else table.parent.parent_op()
+        table = user if user.has_trait(SymbolTable) else self.table_around(user.parent)
         if table is None:
             return None
         if table not in self.tables:
             self.tables[table] = _symbols_of(table)
         return self.tables[table].get(name)
 
+    def table_around(self, block: Block | None) -> Operation | None:
+        """The symbol table that a block is in, in constant time for each however deep it is."""
+        passed: list[Block] = []
+        table: Operation | None = None
+        while block is not None and table is None:
+            if block in self.around:
+                table = self.around[block]
+                break
+            passed.append(block)
+            # Not the `parent_op` of an operation: another thread may be in `known_to` with it.
+            parent = block.parent_op()
+            if parent is not None and parent.has_trait(SymbolTable):
+                table = parent
+            block = None if parent is None else parent.parent
+        self.around.update(dict.fromkeys(passed, table))
+        return table
+
     @contextmanager
     def known_to(self, user: Operation) -> Generator[None]:
         """
         Lets xDSL's look-ups for `user` see what that names in its properties, and not the rest of the
         symbol table.
+
+        The operation itself says for the time being that it stands in such an excerpt, whatever is raised: xDSL's traits
+        begin their look-ups at the operation and take no table, and as its verifier tells operations apart by identity,
+        nothing else could be verified in its place.
         """
-        named = [self.lookup(user, name) for name in symbols_in(user.properties.values())]
+        names = dict.fromkeys(symbols_in(user.properties.values()))
+        named = (self.lookup(user, name) for name in names)
         excerpt = _Excerpt([op for op in named if op is not None])
         vars(user)["parent_op"] = lambda: excerpt
         try:

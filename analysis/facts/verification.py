@@ -6,15 +6,13 @@ every region, climbs from each operand to the function around it, and looks for 
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from xdsl.dialects import func
 from xdsl.ir import Block, Operation
-from xdsl.traits import IsolatedFromAbove
+from xdsl.traits import IsolatedFromAbove, SymbolUserOpInterface
 
 from xrelay.analysis.facts.dominance import check_dominance, check_resolved
 from xrelay.analysis.facts.scopes import Within
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.core.functional import GlobalVarOp
 
 
 def verify_program(op: Operation) -> None:
@@ -54,7 +52,7 @@ def verify_alone(op: Operation, symbols: Symbols) -> None:
     if op.regions and op.has_trait(IsolatedFromAbove, value_if_unregistered=False):
         with _remembered_ancestors(op):
             op.verify(verify_nested_ops=False)
-    elif isinstance(op, func.CallOp | GlobalVarOp):
+    elif op.has_trait(SymbolUserOpInterface, value_if_unregistered=False):
         with symbols.known_to(op):
             op.verify(verify_nested_ops=False)
     else:

@@ -129,11 +129,12 @@ def forward_graph(block: Block, kinds: Kinds | None = None) -> list[FusionNode]:
     kinds = kinds or {}
     nodes: list[FusionNode] = []
     by_op: dict[Operation, FusionNode] = {}
+    of_tensors: dict[SSAValue, bool] = {}
     for op in block.ops:
         if op in kinds:
             kind, opaque = _replaced_kind(op, kinds[op])
         else:
-            opaque = _opaque_reason(op)
+            opaque = _opaque_reason(op, of_tensors)
             kind = OPAQUE if opaque is not None else _kind(op)
         node = by_op[op] = FusionNode(op, len(nodes), kind, opaque)
         nodes.append(node)
@@ -166,7 +167,7 @@ def _replaced_kind(op: Operation, kind: OpPatternKind) -> tuple[OpPatternKind, R
     return kind, Refusal(6, f"{op.name} is taken as opaque") if kind is OPAQUE else None
 
 
-def _opaque_reason(op: Operation) -> Refusal | None:
+def _opaque_reason(op: Operation, of_tensors: dict[SSAValue, bool]) -> Refusal | None:
     """Why `op` never fuses, with the rule that says so; None if it may fuse."""
     if isinstance(op, ConstantOp):
         if _is_simple_scalar(op.result.type):
@@ -175,7 +176,10 @@ def _opaque_reason(op: Operation) -> Refusal | None:
     if isinstance(op, TupleOp):
         return None
     if isinstance(op, TupleGetItemOp):
-        if _has_tensor_fields(op.tuple_value.type):
+        # Every projection of a tuple asks, which may have thousands of fields.
+        if op.tuple_value not in of_tensors:
+            of_tensors[op.tuple_value] = _has_tensor_fields(op.tuple_value.type)
+        if of_tensors[op.tuple_value]:
             return None
         return Refusal(9, "the tuple has fields that are not tensors")
     if isinstance(op, StopFusionOp):

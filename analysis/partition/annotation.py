@@ -12,6 +12,7 @@ Which operands of a function get `compiler_begin` and `compiler_end`, and for wh
 - Operators, calls and composites have a target of their own. With `non_call_ops` tuples, projections and
   references take the common target of their operands, `default` where these differ. What has no
   operands, constants and parameters need no `compiler_end`.
+- What a `let` binds leaves its region and enters one that has nothing else in it: `compiler_regions` takes it for none.
 - What is not Relay's own (other dialects, terminators, control flow) is outside of all regions:
   its operands only leave.
 - Operands that begin a region of another compiler than `default` are kept, and so is an operator whose
@@ -26,7 +27,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import func
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from xrelay.analysis.facts.dependencies import Effects
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import in_evaluation_order
 from xrelay.analysis.partition.compilers import DEFAULT, Targets
 from xrelay.dialects.base import RelayOp
@@ -91,11 +92,11 @@ class _Walk:
     """The walk over one function."""
 
     targets: Targets
+    effects: Effects
     non_call_ops: bool
     plan: AnnotationPlan = field(default_factory=AnnotationPlan)
     known: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """The compilers of values that are computed in a region."""
-    effects: Effects = field(default_factory=Effects)
 
     def visit(self, op: Operation) -> None:
         match op:
@@ -180,10 +181,10 @@ def _is_taken(op: Operation) -> bool:
 
 
 def plan_annotation(
-    function: func.FuncOp, targets: Targets, *, non_call_ops: bool = True
+    function: func.FuncOp, targets: Targets, effects: Effects, *, non_call_ops: bool = True
 ) -> AnnotationPlan:
-    """The annotations of a function for some compilers."""
-    walk = _Walk(targets, non_call_ops)
+    """The annotations of a function for some compilers. `effects` are those of the program."""
+    walk = _Walk(targets, effects, non_call_ops)
     for op in in_evaluation_order(function):
         walk.visit(op)
     return walk.plan

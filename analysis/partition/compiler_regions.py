@@ -11,10 +11,13 @@ region with the next number; any other operation joins the region of its first o
 and the regions of its other operands become part of it, their inputs and outputs behind its own. What
 only uses ends, parameters and the like is in no region.
 
+A `let` is in no region either: it is a name for a value that has left its region. `annotate-target` puts a begin in
+front of it, as Relay does, which begins nothing.
+
 The walk visits every use once, and regions are joined in constant time.
 
 Source: Relay's AnnotatedRegionSet, which searches all regions for an operation, does not compare the
-compilers of regions that it joins, and crashes on other malformed annotations.
+compilers of regions that it joins, and crashes on other malformed annotations and on `let`.
 """
 
 from collections.abc import Iterator
@@ -22,14 +25,16 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from xdsl.dialects import func
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.facts.dependencies import Dependencies, keeps_place
+from xrelay.analysis.facts.dependencies import Dependencies
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.nesting import Nesting
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
-from xrelay.dialects.core.functional import ApplyOp
+from xrelay.dialects.core.functional import ApplyOp, LetOp
 
 
 @dataclass(eq=False)
@@ -47,6 +52,15 @@ class CompilerRegion:
     ops: list[Operation] = field(default_factory=list[Operation])
     """Its operations in the order of the program, begins and ends included."""
 
+    def home(self, nesting: Nesting) -> Block:
+        """The outermost of the blocks that its operations are in."""
+        home, *others = dict.fromkeys(op.parent for op in self.ops)
+        assert home is not None
+        for block in others:
+            if block is not None and nesting.encloses(block, home):
+                home = block
+        return home
+
     def __str__(self) -> str:
         return f"region {self.id} of compiler '{self.compiler}' in @{self.function}"
 
@@ -60,7 +74,8 @@ class CompilerRegion:
 class CompilerRegionSet:
     """The regions of a function, by number."""
 
-    function: func.FuncOp
+    dependencies: Dependencies
+    """Those of the function."""
     regions: tuple[CompilerRegion, ...]
     of: dict[Operation, CompilerRegion]
     """The region of each operation that is in one."""
@@ -71,6 +86,12 @@ def source_of(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, CompilerAnnotationOp):
         value = value.owner.data
     return value
+
+
+def enters_let(begin: CompilerBeginOp) -> bool:
+    """Whether a begin stands in front of `let`s only, and so begins no region."""
+    users = [use.operation for use in begin.result.uses]
+    return bool(users) and all(isinstance(user, LetOp) for user in users)
 
 
 def outside_operands(op: Operation) -> Iterator[SSAValue]:
@@ -99,7 +120,7 @@ class _Part:
 class _Creator:
     """The walk over one function."""
 
-    function: func.FuncOp
+    dependencies: Dependencies
     part_of: dict[Operation, _Part] = field(default_factory=dict[Operation, _Part])
     next_begin: dict[CompilerBeginOp, CompilerBeginOp] = field(
         default_factory=dict[CompilerBeginOp, CompilerBeginOp]
@@ -109,6 +130,10 @@ class _Creator:
         default_factory=dict[CompilerEndOp, CompilerEndOp]
     )
     count: int = 0
+
+    @property
+    def function(self) -> func.FuncOp:
+        return self.dependencies.function
 
     def find(self, op: Operation) -> _Part | None:
         part = self.part_of.get(op)
@@ -130,10 +155,13 @@ class _Creator:
         match op:
             case CompilerBeginOp():
                 self.refuse_open(op)
-                self.part_of[op] = _Part(self.count, op.compiler.data, (op, op))
-                self.count += 1
+                if not enters_let(op):
+                    self.part_of[op] = _Part(self.count, op.compiler.data, (op, op))
+                    self.count += 1
             case CompilerEndOp():
                 self.end(op)
+            case LetOp():
+                self.refuse_open(op)
             case _ if op.has_trait(IsTerminator):
                 # Those of blocks inside of an operation count as its operands.
                 if op.parent_op() is self.function:
@@ -222,7 +250,7 @@ class _Creator:
                 found[part.id].inputs.extend(_chain(*part.begins, self.next_begin))
                 if part.ends is not None:
                     found[part.id].outputs.extend(_chain(*part.ends, self.next_end))
-            if part.ends is None and keeps_place(op):
+            if part.ends is None and self.dependencies.effects.keeps_place(op):
                 raise self.error(
                     op, f"has effects and is in {found[part.id]}, which no compiler_end leaves"
                 )
@@ -234,7 +262,7 @@ class _Creator:
                 source = begin.data.owner
                 if isinstance(source, CompilerEndOp) and of.get(source) is region:
                     raise self.error(begin, f"enters {region}, which its operand has just left")
-        return CompilerRegionSet(self.function, regions, of)
+        return CompilerRegionSet(self.dependencies, regions, of)
 
 
 _Border = TypeVar("_Border", bound=Operation)
@@ -247,16 +275,16 @@ def _chain(first: _Border, last: _Border, following: dict[_Border, _Border]) -> 
     yield last
 
 
-def compiler_regions(function: func.FuncOp) -> CompilerRegionSet:
+def compiler_regions(function: func.FuncOp, effects: Effects) -> CompilerRegionSet:
     """
-    The regions of a function. The order of regions, operations, inputs and outputs follows from the
+    The regions of a function of a program whose `effects` are known. The order of regions, operations, inputs and outputs follows from the
     order of the program.
 
     Raises DiagnosticException, with the operation and the region, for a begin without end (of a region
     that something outside uses or that has effects), an end without begin, and an operation that is in regions of different compilers, or in one by some of its
     operands only.
     """
-    creator = _Creator(function)
-    for op in Dependencies.of_function(function).visited():
+    creator = _Creator(Dependencies.of_function(function, effects))
+    for op in creator.dependencies.visited():
         creator.visit(op)
     return creator.finished()

@@ -19,10 +19,17 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.facts.dependencies import Dependencies, block_of, encloses, keeps_place
+from xrelay.analysis.facts.dependencies import Dependencies
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.nesting import Nesting, block_of
 from xrelay.analysis.facts.walking import walk
-from xrelay.analysis.partition.compiler_regions import CompilerRegion, compiler_regions, source_of
+from xrelay.analysis.partition.compiler_regions import (
+    CompilerRegion,
+    CompilerRegionSet,
+    compiler_regions,
+    source_of,
+)
 from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
 
 
@@ -124,7 +131,7 @@ class _Walk:
                 self.partition.regions.append(partitioned)
                 partitioned.time = self.time
         elif self.computed.get(partitioned) or not partitioned.region.outputs:
-            if keeps_place(op):
+            if self.dependencies.effects.keeps_place(op):
                 raise DiagnosticException(
                     f"{described(op)} of {partitioned.region} has effects that come after the "
                     "outputs of the region"
@@ -147,37 +154,42 @@ def _moves_along(op: Operation, of: Mapping[Operation, object]) -> bool:
     return False
 
 
-def _place(region: CompilerRegion, of: Mapping[Operation, CompilerRegion]) -> PartitionedRegion:
-    """A region and the block where it can be computed."""
-    block = region.ops[0].parent
+def _check_place(
+    region: CompilerRegion,
+    homes: Mapping[CompilerRegion, Block],
+    found: CompilerRegionSet,
+    nesting: Nesting,
+) -> None:
+    """Refuses a region that cannot be computed in its outermost block."""
+    home = homes[region]
     for op in region.ops:
-        if op.parent is not block and encloses(op.parent, block):
-            block = op.parent
-    assert block is not None
-    for op in region.ops:
-        _check_captures(op, region, of)
-        if op.parent is block or _moves_along(op, of):
+        _check_captures(op, region, found.of, nesting)
+        if op.parent is home or _moves_along(op, found.of):
             continue
-        if not encloses(block, op.parent):
+        assert op.parent is not None
+        if not nesting.encloses(home, op.parent):
             raise DiagnosticException(
                 f"{described(op)} of {region} is in a block that neither contains nor is within "
                 "the other blocks of the region"
             )
-        if keeps_place(op):
+        if found.dependencies.effects.keeps_place(op):
             raise DiagnosticException(
                 f"{described(op)} of {region} has effects and is in a branch, outside of which "
                 "other operations of the region are"
             )
-        if isinstance(op, CompilerBeginOp) and not encloses(block_of(source_of(op.data)), block):
+        if not isinstance(op, CompilerBeginOp):
+            continue
+        source = source_of(op.data)
+        maker = found.of.get(source.owner) if isinstance(source, OpResult) else None
+        if not nesting.encloses(block_of(source) if maker is None else homes[maker], home):
             raise DiagnosticException(
                 f"{described(op)} of {region} takes a value of a branch, outside of which other "
                 "operations of the region are"
             )
-    return PartitionedRegion(region, block)
 
 
 def _check_captures(
-    op: Operation, region: CompilerRegion, of: Mapping[Operation, CompilerRegion]
+    op: Operation, region: CompilerRegion, of: Mapping[Operation, CompilerRegion], nesting: Nesting
 ) -> None:
     """Refuses control flow in a region of which a branch uses a value from outside."""
     if op.has_trait(IsolatedFromAbove):
@@ -187,7 +199,8 @@ def _check_captures(
             owner = value.owner
             if isinstance(owner, Operation) and of.get(owner) is region:
                 continue
-            if not any(encloses(b, block_of(value)) for part in op.regions for b in part.blocks):
+            block = block_of(value)
+            if not any(nesting.encloses(b, block) for part in op.regions for b in part.blocks):
                 what = described(owner) if isinstance(owner, Operation) else "a parameter"
                 raise DiagnosticException(
                     f"{described(inner)} within {described(op)} of {region} uses {what} from "
@@ -195,21 +208,25 @@ def _check_captures(
                 )
 
 
-def plan_partition(function: func.FuncOp) -> Partition:
+def plan_partition(function: func.FuncOp, effects: Effects) -> Partition:
     """
-    The functions to be made of a function's regions, in the order in which they are reached.
+    The functions to be made of a function's regions, in the order in which they are reached. `effects` are
+    those of the program.
 
     Raises DiagnosticException for malformed annotations, for regions that need their own results, and
     for those that no single place can compute. So are regions in functions of several blocks, whose
     order is not that of evaluation.
     """
-    found = compiler_regions(function)
+    found = compiler_regions(function, effects)
     if found.regions and len(function.body.blocks) > 1:
         raise DiagnosticException(
             f"function '{function.sym_name.data}' cannot be cut into regions: it is not one block "
             "that ends in func.return"
         )
     of: dict[Operation, PartitionedRegion] = {}
+    nesting = Nesting.of(function)
+    homes = {region: region.home(nesting) for region in found.regions}
     for region in found.regions:
-        of.update(dict.fromkeys(region.ops, _place(region, found.of)))
-    return _Walk(Partition(function), Dependencies.of_function(function), of).run()
+        _check_place(region, homes, found, nesting)
+        of.update(dict.fromkeys(region.ops, PartitionedRegion(region, homes[region])))
+    return _Walk(Partition(function), found.dependencies, of).run()

@@ -15,7 +15,8 @@ Which regions of one compiler become one.
   forgotten.
 - Control flow is a node like any other, which needs what its branches need.
 - A region within a branch can be merged with one outside, by computing it before it is known
-  whether it is needed: if it has no effects and all its inputs are there.
+  whether it is needed: if it has no effects and all its inputs are there, as those are that other regions
+  compute there already.
 
 The cost is that of the edges and, for each merge that joins separate paths, of the nodes
 that wait for a user; sets of bits count as one.
@@ -25,15 +26,21 @@ look through `if` only, and regions below a merged one do not learn what is abov
 parts: both can make a region depend on itself.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import accumulate
+from typing import NamedTuple
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.facts.dependencies import Dependencies, block_of, encloses, keeps_place
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import described
+from xrelay.analysis.facts.nesting import Nesting, block_of
 from xrelay.analysis.partition.compiler_regions import (
     CompilerRegion,
     CompilerRegionSet,
@@ -75,7 +82,20 @@ class MergePlan:
         if not isinstance(border, CompilerBeginOp) or not isinstance(end, CompilerEndOp):
             return None
         of = self.regions.of
-        return end.data if self.merged[of[border]] is self.merged[of[end]] else None
+        if border not in of or self.merged[of[border]] is not self.merged[of[end]]:
+            return None
+        return end.data
+
+
+class _Input(NamedTuple):
+    """What enters a region. Those from inner blocks are less than those from blocks around them."""
+
+    height: int
+    """How many blocks are around the value, as a negative number; it may have come further out since."""
+    number: int
+    """Which of all inputs it is."""
+    begin: CompilerBeginOp
+    source: SSAValue
 
 
 @dataclass(eq=False)
@@ -86,6 +106,10 @@ class _Node:
     region: CompilerRegion | None = None
     home: Block | None = None
     """The block where a region is to be computed."""
+    fixed: Operation | None = None
+    """An operation of a region that has effects."""
+    inputs: list[_Input] = field(default_factory=list[_Input])
+    """A heap of what enters a region, from the innermost blocks first. What no longer enters is dropped when it is met."""
     needs: list["_Node"] = field(default_factory=list["_Node"])
     waiting: int = 0
     """How many users are to be visited."""
@@ -95,9 +119,8 @@ class _Node:
     """The regions that are part of this one."""
     above: int = 0
     """The regions from which a path leads here."""
-    parts: list["_Node"] = field(default_factory=list["_Node"])
-    """The regions that this one has taken in, whose `into` is this one."""
     into: "_Node | None" = None
+    """The region that has taken in this one."""
     state: int = 0
 
 
@@ -109,14 +132,20 @@ def _found(node: _Node) -> _Node:
     return node
 
 
-def _regions(node: _Node) -> Iterator[CompilerRegion]:
-    """The regions that a node is made of."""
-    pending = [node]
-    while pending:
-        node = pending.pop()
-        if node.region is not None:
-            yield node.region
-        pending.extend(node.parts)
+@dataclass
+class _Needs:
+    """The regions and operations that one region needs."""
+
+    nodes: Sequence[_Node]
+
+    @cached_property
+    def above(self) -> list[int]:
+        """For each what is above it or one of those before it."""
+        return list(accumulate((node.above for node in self.nodes), lambda one, other: one | other))
+
+    def below(self, bits: int) -> _Node:
+        """The first that is below some regions."""
+        return self.nodes[bisect_left(self.above, True, key=lambda above: above & bits != 0)]
 
 
 @dataclass
@@ -124,18 +153,21 @@ class _Merger:
     """The decisions for one function."""
 
     regions: CompilerRegionSet
+    nesting: Nesting
     speculate: bool
     nodes: dict[Operation, _Node] = field(default_factory=dict[Operation, _Node])
     waiting: dict[_Node, None] = field(default_factory=dict[_Node, None])
     decisions: list[Decision] = field(default_factory=list[Decision])
     count: int = 0
+    """How many regions have a bit."""
+    inputs: int = 0
+    """How many inputs regions have."""
 
     def build(self) -> None:
         """The graph: nodes in the order of the program, and what each needs."""
-        dependencies = Dependencies.of_function(self.regions.function)
+        dependencies = self.regions.dependencies
         for region in self.regions.regions:
-            node = _Node(str(region), region, _home(region))
-            self.nodes.update(dict.fromkeys(region.ops, node))
+            self.nodes.update(dict.fromkeys(region.ops, self.node_of(region)))
         order = dependencies.visited()
         for op in order:
             if op not in self.nodes:
@@ -155,6 +187,17 @@ class _Merger:
             node.needs = list(others)
             for other in others:
                 other.waiting += 1
+
+    def node_of(self, region: CompilerRegion) -> _Node:
+        node = _Node(str(region), region, region.home(self.nesting))
+        effects = self.regions.dependencies.effects
+        node.fixed = next((op for op in region.ops if effects.keeps_place(op)), None)
+        for number, begin in enumerate(region.inputs):
+            height = -self.nesting.depths[block_of(begin.data)]
+            node.inputs.append(_Input(height, self.inputs + number, begin, source_of(begin.data)))
+        self.inputs += len(region.inputs)
+        heapify(node.inputs)
+        return node
 
     def run(self) -> MergePlan:
         self.build()
@@ -197,20 +240,16 @@ class _Merger:
         needs = list(dict.fromkeys(_found(other) for other in node.needs))
         for other in needs:
             node.above |= other.above
+        parts: list[_Node] = []
         if node.region is not None:
-            for other in needs:
-                if other.region is not None and self.merges(node, other, needs):
-                    other.into = node
-                    node.parts.append(other)
-            if not node.parts:
+            around = _Needs(needs)
+            for other in self.from_inner_blocks(needs):
+                if self.merges(node, other, around):
+                    self.take_in(node, other)
+                    parts.append(other)
+            if not parts:
                 node.bits = 1 << self.count
                 self.count += 1
-        parts = node.parts
-        for part in parts:
-            node.bits |= part.bits
-            node.waiting += part.waiting
-            node.users += part.users
-            self.waiting.pop(part, None)
         for other in needs:
             if other.into is None:
                 node.above |= other.bits
@@ -230,7 +269,34 @@ class _Merger:
                 if group is not node:
                     group.above = 0
 
-    def merges(self, node: _Node, other: _Node, needs: list[_Node]) -> bool:
+    def from_inner_blocks(self, needs: Sequence[_Node]) -> list[_Node]:
+        """
+        The regions among some nodes, those in inner blocks first: what is merged with a region further out is
+        computed there, and could no longer be merged with them.
+        """
+        regions = [node for node in needs if node.home is not None]
+        return sorted(regions, key=lambda node: -self.depth(node))
+
+    def depth(self, node: _Node) -> int:
+        """How many blocks are around the place of a region."""
+        assert node.home is not None
+        return self.nesting.depths[node.home]
+
+    def take_in(self, node: _Node, part: _Node) -> None:
+        """Makes a region a part of another one, in time that grows with the smaller number of inputs only."""
+        part.into = node
+        node.home = part.home
+        node.fixed = part.fixed if node.fixed is None else node.fixed
+        node.bits |= part.bits
+        node.waiting += part.waiting
+        node.users += part.users
+        self.waiting.pop(part, None)
+        few, many = sorted((node.inputs, part.inputs), key=len)
+        for each in few:
+            heappush(many, each)
+        node.inputs, part.inputs = many, []
+
+    def merges(self, node: _Node, other: _Node, needs: _Needs) -> bool:
         """Whether `other` becomes part of `node`, one of whose inputs it is."""
         user, producer = node.region, other.region
         assert user is not None and producer is not None
@@ -238,48 +304,54 @@ class _Merger:
             return False
         refusal = ""
         if other.bits & node.above:
-            between = next(each for each in needs if other.bits & each.above)
-            refusal = f"{between.name} lies between them"
+            refusal = f"{needs.below(other.bits).name} lies between them"
         elif node.home is not other.home:
             refusal = self.speculation_refusal(node, other)
         self.decisions.append(Decision(producer.id, user.id, refusal))
-        if not refusal:
-            node.home = other.home
         return not refusal
 
     def speculation_refusal(self, node: _Node, other: _Node) -> str:
         """Why the inner region `node` cannot be computed where the outer one `other` is."""
         if not self.speculate:
             return "one is in a branch, and speculation is not allowed"
-        if not encloses(other.home, node.home):
+        assert node.home is not None and other.home is not None
+        if not self.nesting.encloses(other.home, node.home):
             return "they are in different blocks"
-        regions = list(_regions(node))
-        for op in (op for region in regions for op in region.ops):
-            if keeps_place(op):
-                return f"one is in a branch, and {described(op)} has effects"
-        for begin in (begin for region in regions for begin in region.inputs):
-            source = source_of(begin.data)
-            if isinstance(source, OpResult) and _found(self.nodes[source.op]) is node:
-                continue
-            if not encloses(block_of(source), other.home):
-                return f"one is in a branch, where the operand of {described(begin)} is computed"
+        if node.fixed is not None:
+            return f"one is in a branch, and {described(node.fixed)} has effects"
+        innermost = self.innermost_input(node)
+        # All that reaches a region comes from the block where it is computed, one around that, or one within.
+        if innermost is not None and -innermost.height > self.depth(other):
+            return (
+                f"one is in a branch, where the operand of {described(innermost.begin)} is computed"
+            )
         return ""
 
+    def innermost_input(self, node: _Node) -> _Input | None:
+        """What enters a region from the innermost block."""
+        while node.inputs:
+            entry = node.inputs[0]
+            maker = (
+                _found(self.nodes[entry.source.op]) if isinstance(entry.source, OpResult) else None
+            )
+            if maker is node:
+                heappop(node.inputs)
+                continue
+            # A region that has merged with one further out is computed there.
+            place = block_of(entry.source) if maker is None or maker.home is None else maker.home
+            height = -self.nesting.depths[place]
+            if height == entry.height:
+                return entry
+            heapreplace(node.inputs, entry._replace(height=height))
+        return None
 
-def _home(region: CompilerRegion) -> Block | None:
-    """The outermost block of a region."""
-    home = region.ops[0].parent
-    for op in region.ops:
-        if op.parent is not home and encloses(op.parent, home):
-            home = op.parent
-    return home
 
-
-def plan_merge(function: func.FuncOp, *, speculate: bool = True) -> MergePlan:
+def plan_merge(function: func.FuncOp, effects: Effects, *, speculate: bool = True) -> MergePlan:
     """
-    The merges in a function.
+    The merges in a function of a program whose `effects` are known.
 
     Raises DiagnosticException for malformed annotations (see `compiler_regions`) and for regions that
     need their own results.
     """
-    return _Merger(compiler_regions(function), speculate).run()
+    regions = compiler_regions(function, effects)
+    return _Merger(regions, Nesting.of(function), speculate).run()

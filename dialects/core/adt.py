@@ -10,6 +10,7 @@ variables of a pattern, from left to right, are the arguments of the block of it
 """
 
 from collections.abc import Iterator, Sequence
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -127,10 +128,13 @@ def find_constructor(user: Operation, ref: SymbolRefAttr) -> tuple["TypeDefOp", 
     Raises VerifyException when there is none.
     """
     definition = SymbolTable.lookup_symbol(user, ref.root_reference)
-    if isinstance(definition, TypeDefOp):
-        for constructor in definition.constructors or ():
-            if [constructor.constructor] == list(ref.nested_references.data):
+    match definition, ref.nested_references.data:
+        case TypeDefOp(), (name,):
+            constructor = definition.by_name.get(name.data)
+            if constructor is not None:
                 return definition, constructor
+        case _:
+            pass
     raise VerifyException(f"{ref} is no constructor of a type of the module")
 
 
@@ -173,12 +177,29 @@ class TypeDefOp(IRDLOperation):
         """The names of the type parameters."""
         return tuple(name.data for name in self.type_params)
 
+    @property
+    def by_name(self) -> dict[str, ConstructorAttr]:
+        """The constructors by name; of several with one name, the first."""
+        known = _BY_NAME.get(self)
+        if known is None or known[0] is not self.constructors:
+            found = {
+                each.constructor.data: each for each in reversed((*(self.constructors or ()),))
+            }
+            known = _BY_NAME[self] = self.constructors, found
+        return known[1]
+
     def verify_(self) -> None:
         seen: set[str] = set()
         for constructor in self.constructors or ():
             if constructor.constructor.data in seen:
                 raise VerifyException(f"constructor {constructor.constructor} is defined twice")
             seen.add(constructor.constructor.data)
+
+
+_BY_NAME: WeakKeyDictionary[
+    TypeDefOp, tuple[ArrayAttr[ConstructorAttr] | None, dict[str, ConstructorAttr]]
+] = WeakKeyDictionary()
+"""What `TypeDefOp.by_name` has found of which constructors, for as long as a definition has them."""
 
 
 class _NamesConstructor(SymbolUserOpInterface):

@@ -50,10 +50,10 @@ class CompilerAnnotationOp(AnnotationOp):
     def __init__(self, data: Value, compiler: str):
         super().__init__([data], {"compiler": string(compiler)})
 
-    def verify_(self) -> None:
-        super().verify_()
+    def infer_type(self) -> Attribute:
         if not self.compiler.data:
             raise VerifyException("'compiler' is empty, expected the name of a compiler")
+        return super().infer_type()
 
 
 @irdl_op_definition

@@ -140,6 +140,13 @@ def stored_bytes(value: Attribute) -> int:
     return len(value.data.data) if is_dense(value) else 0
 
 
+def _held_type(ref: SSAValue) -> Attribute:
+    """The type of what a cell holds. Raises VerifyException when it is none."""
+    if not isinstance(ref.type, RefType):
+        raise VerifyException(f"'ref' is {ref.type}, expected a cell")
+    return ref.type.value
+
+
 def _ref_operand_def() -> SSAValue[RefType]:
     """A reference operand. Unlike `operand_def`, its type is known to type checkers."""
     return cast(SSAValue[RefType], operand_def(RefType))
@@ -456,7 +463,7 @@ class RefReadOp(RelayOp):
         super().__init__([ref])
 
     def infer_type(self) -> Attribute:
-        return self.ref.type.value
+        return _held_type(self.ref)
 
 
 @irdl_op_definition
@@ -479,10 +486,9 @@ class RefWriteOp(RelayOp):
         super().__init__([ref, value])
 
     def infer_type(self) -> Attribute:
-        if not compatible(self.ref.type.value, self.value.type):
-            raise VerifyException(
-                f"the cell holds {self.ref.type.value}, 'value' is {self.value.type}"
-            )
+        held = _held_type(self.ref)
+        if not compatible(held, self.value.type):
+            raise VerifyException(f"the cell holds {held}, 'value' is {self.value.type}")
         return tuple_type([])
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import element_count, is_tensor_type
 from xrelay.dialects.tensor import binary, reshape, transform, unary
 from xrelay.dialects.tensor import reduce as reduction
-from xrelay.frontends.onnx.tensors import Array, is_element_type, numpy_type
+from xrelay.frontends.onnx.tensors import Array, as_type, is_element_type, numpy_type
 
 FOLDED_ELEMENTS = 4096
 """Results with more elements stay operations."""
@@ -65,7 +65,7 @@ def fold(op: RelayOp, known: Known) -> Array | None:
     if result is None:
         return None
     dtype = numpy_type(type_.element_type)
-    return np.asarray(result).astype(dtype).reshape(type_.get_shape())
+    return as_type(result, dtype).reshape(type_.get_shape())
 
 
 def _evaluate(op: RelayOp, known: Known) -> Array | None:
@@ -91,8 +91,7 @@ def _evaluate(op: RelayOp, known: Known) -> Array | None:
         case binary.DivideOp(), [x, y]:
             return _divide(x, y)
         case unary.CastOp(), [x]:
-            # What NumPy makes of numbers that an integer cannot hold depends on the machine.
-            return x if x.dtype.kind != "f" or bool(np.all(np.abs(x) < 2**31)) else None
+            return x if _is_held(x, op.dtype) else None
         case reshape.ReshapeFamilyOp() | reshape.ExpandDimsOp(), [x]:
             return x
         case transform.TransposeOp(), [x]:
@@ -120,6 +119,21 @@ def _evaluate(op: RelayOp, known: Known) -> Array | None:
             return np.min(x, op.reduced_axes)
         case _:
             return None
+
+
+def _is_held(x: Array, element_type: Attribute) -> bool:
+    """
+    Whether numbers are in the range of an element type, if that is one of integers: what NumPy makes of
+    others depends on the machine.
+    """
+    if not is_element_type(element_type):
+        return False
+    dtype = numpy_type(element_type)
+    if dtype.kind not in "iu" or x.dtype.kind in "iub":
+        return True
+    info, whole = np.iinfo(dtype), np.trunc(x.astype(np.float64))
+    # float(info.max) may round up to a number that is out of range.
+    return bool(np.all((whole >= float(info.min)) & (whole < float(info.max + 1))))
 
 
 def _take(x: Array, indices: Array, axis: int | None, mode: str) -> Array | None:

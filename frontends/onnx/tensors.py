@@ -94,6 +94,12 @@ def numpy_type(element_type: ElementType) -> np.dtype[Any]:
     return _NUMPY_TYPES[element_type]
 
 
+def as_type(array: npt.ArrayLike, dtype: np.dtype[Any]) -> Array:
+    """The elements as another type: too large for a floating-point type are infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(array).astype(dtype)
+
+
 def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     """
     The elements of a TensorProto, read-only where its bytes are used in place.

@@ -2,10 +2,12 @@
 The attributes that kernels are full of, made once each.
 
 xDSL checks an attribute when it is made, which takes longer than to make the operation that has it.
-Attributes never change: one object serves all operations.
+Attributes never change, and nor do the tables of them here: one object serves all operations.
 """
 
+from collections.abc import Mapping
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
@@ -30,7 +32,7 @@ Number: TypeAlias = IntegerAttr[IntegerType] | FloatAttr | DenseIntOrFPElementsA
 """The attribute of a constant: a scalar, or a vector."""
 
 MOST = 10_000
-"""Numbers that are kept; programs have few that occur often."""
+"""Attributes of a kind that are kept; programs have few that occur often."""
 
 
 @lru_cache(MOST)
@@ -67,16 +69,20 @@ def lane_mask(*lanes: int) -> DenseArrayBase[I32]:
 
 
 @cache
-def access(alignment: int) -> dict[str, Attribute]:
+def access(alignment: int) -> Mapping[str, Attribute]:
     """The properties of a load or store."""
-    return {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
+    return MappingProxyType(
+        {"ordering": IntegerAttr(0, i64), "alignment": IntegerAttr(alignment, i64)}
+    )
 
 
 @lru_cache(MOST)
-def step(storage: Attribute, offset: int) -> dict[str, Attribute]:
+def step(storage: Attribute, offset: int) -> Mapping[str, Attribute]:
     """The properties of an address `offset` elements away, or as many as an operand says."""
-    return {
-        "rawConstantIndices": lane_mask(offset),
-        "elem_type": storage,
-        "noWrapFlags": IntegerAttr(0, i32),
-    }
+    return MappingProxyType(
+        {
+            "rawConstantIndices": lane_mask(offset),
+            "elem_type": storage,
+            "noWrapFlags": IntegerAttr(0, i32),
+        }
+    )

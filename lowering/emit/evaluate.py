@@ -18,7 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, is_dense
-from xrelay.dialects.shapes import leaf_types, static_tensor
+from xrelay.dialects.shapes import leaf_type, static_tensor
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.format import Format
@@ -239,12 +239,12 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 def leaf_shape(leaf: Leaf) -> tuple[int, ...]:
     """The static shape of one tensor of a value."""
-    return tuple(leaf_types(leaf[0].type)[leaf[1]].get_shape())
+    return tuple(leaf_type(leaf[0].type, leaf[1]).get_shape())
 
 
 def leaf_element(leaf: Leaf) -> Element:
     """The element type of one tensor of a value."""
-    return element(leaf_types(leaf[0].type)[leaf[1]].element_type)
+    return element(leaf_type(leaf[0].type, leaf[1]).element_type)
 
 
 def element_of(value: SSAValue) -> Element:

@@ -65,11 +65,6 @@ class Window:
             for axis in range(self.axes)
         )
 
-    @property
-    def is_pointwise(self) -> bool:
-        """Whether every output element meets exactly the element at its own place. There may be others beside these."""
-        return {*self.taps, *self.strides} == {1} and not any(self.pads)
-
 
 COUNT = element(i64)
 """The element type in which the elements of windows are counted."""
@@ -129,6 +124,16 @@ class WindowedImage:
     """The lengths of the spatial axes in memory, the last one that of a row with its gaps."""
     overrun: bool
     """Whether loads may run past the last element that is needed."""
+
+    @property
+    def is_pointwise(self) -> bool:
+        """
+        Whether every output element meets exactly the element at its own place, and the window takes every place:
+        images can be read as one long row.
+        """
+        window = self.window
+        moves = {*window.taps, *window.strides} != {1} or any(window.pads)
+        return not moves and self.shape == window.positions
 
     def row_start(self, image: Index, channel: Index, row: Sequence[Index]) -> Index:
         """The offset that the taps of an output row are counted from."""

@@ -70,6 +70,7 @@ from xrelay.lowering.program.storage import (
     leaf_bytes,
     origin,
     plan_storage,
+    tensor_type_of,
     value_types,
 )
 
@@ -346,7 +347,7 @@ class _Lowering:
         if leaf in self.storage:
             return self.storage[leaf]
         part = self.plan.parts.get(leaf)
-        kind = element(value_types(leaf[0].type)[leaf[1]].element_type)
+        kind = element(tensor_type_of(leaf).element_type)
         if leaf in self.wanted:
             place = self.wanted[leaf]
         elif part is not None:
@@ -534,7 +535,7 @@ class _Lowering:
             relation = "part" if leaf in self.plan.parts else "own"
             if leaf in self.plan.in_place:
                 relation = "in place"
-            type_ = value_types(leaf[0].type)[leaf[1]]
+            type_ = tensor_type_of(leaf)
             placed = PlacedTensor(type_, self.plan.format(leaf), place.before, step, relation)
             result.setdefault(place.number, []).append(placed)
         return result

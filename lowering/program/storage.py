@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp, RefType
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import leaf_type, leaf_types
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.elements import element
@@ -76,7 +76,7 @@ class StoragePlan:
     def format(self, leaf: Leaf) -> Format:
         """How a tensor lies in its buffer."""
         known = self.formats.get(origin(leaf))
-        return known if known is not None else row_major(_tensor_type(leaf).get_shape())
+        return known if known is not None else row_major(tensor_type_of(leaf).get_shape())
 
 
 def plan_storage(block: Block, choices: Choices, outputs: Collection[Leaf] = ()) -> StoragePlan:
@@ -227,7 +227,7 @@ class _Planner:
             home = self.home(source)
             owned = calls_kernel(source[0].owner) and not self.outputs & {source, home}
             alike = plan.format((arg, 0)) == plan.format(result) and (
-                _tensor_type((arg, 0)).element_type == _tensor_type(result).element_type
+                tensor_type_of((arg, 0)).element_type == tensor_type_of(result).element_type
             )
             if owned and alike and last[home] == number and homes.count(home) == 1:
                 return source
@@ -322,15 +322,17 @@ def byte_size(type_: TensorType[Attribute]) -> int:
 
 def leaf_bytes(leaf: Leaf) -> int:
     """Bytes of the elements of one tensor of a value."""
-    return byte_size(_tensor_type(leaf))
+    return byte_size(tensor_type_of(leaf))
 
 
-def _tensor_type(leaf: Leaf) -> TensorType[Attribute]:
-    return value_types(leaf[0].type)[leaf[1]]
+def tensor_type_of(leaf: Leaf) -> TensorType[Attribute]:
+    """The type of one of the `value_types` of a value."""
+    value, number = leaf
+    return leaf_type(value.type.value if isinstance(value.type, RefType) else value.type, number)
 
 
 def _element_bytes(leaf: Leaf) -> int:
-    return element(_tensor_type(leaf).element_type).bytes
+    return element(tensor_type_of(leaf).element_type).bytes
 
 
 def _operand_leaves(op: Operation) -> Iterator[Leaf]:

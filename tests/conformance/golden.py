@@ -28,12 +28,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 from recorded_passes import (
+    CRASH,
     EXCEPTIONS,
     KNOWN,
     PASSES,
     Family,
     exceptions,
     known_differences,
+    surprise,
     update_known_differences,
     without_collection,
 )
@@ -115,7 +117,7 @@ def main() -> int:
         return BAD_INPUT
     outcomes.sort(key=lambda o: (files.index(o.record.path), o.record.line))
     missing = Counter(record.name for record in chosen) - Counter(r.name for r in checked)
-    report = Report(outcomes, known_differences() if args.known else frozenset())
+    report = Report(outcomes, known_differences() if args.known else frozenset(), check)
     code = report.print(missing, args.verbose)
     if args.update:
         update_known_differences(found, {o.record for o in report.differing})
@@ -130,17 +132,19 @@ def main() -> int:
 class Report:
     """What was found, for people."""
 
-    def __init__(self, outcomes: Sequence[Outcome], known: frozenset[str]):
-        reasons = exceptions()
+    def __init__(self, outcomes: Sequence[Outcome], known: frozenset[str], check: Check):
+        excuses = exceptions()
         self.known = known
         self.excused = Counter[str]()
         self.counted: list[Outcome] = []
         for outcome in outcomes:
-            record = outcome.record
-            if outcome.problem is not None and (record.name, record.source) in reasons:
-                self.excused[record.name] += 1
+            excuse = excuses.get(outcome.record.place)
+            is_excused = excuse is not None and not (check.roundtrip and excuse.is_read)
+            wrong = surprise(outcome.problem, (EXCEPTIONS, is_excused))
+            if is_excused and wrong is None:
+                self.excused[outcome.record.name] += 1
             else:
-                self.counted.append(outcome)
+                self.counted.append(Outcome(outcome.record, wrong))
         self.differing = [outcome for outcome in self.counted if outcome.problem is not None]
 
     def print(self, missing: Counter[str], verbose: bool) -> int:
@@ -148,14 +152,15 @@ class Report:
         surprises = 0
         operators = Counter[str]()
         for outcome in self.counted:
-            record, known = outcome.record, outcome.record.place in self.known
-            surprises += known == (outcome.problem is None)
+            record = outcome.record
+            wrong = surprise(outcome.problem, (KNOWN, record.place in self.known))
+            surprises += wrong is not None
             if outcome.problem is None:
-                if known:
-                    print(f"{record.place}: agrees now, remove it from {KNOWN.name}")
+                if wrong is not None:
+                    print(f"{record.place}: {wrong}")
                 continue
             lines = outcome.problem.strip().splitlines()
-            brief = lines[-1 if lines[0].startswith("Trace") else 0]
+            brief = lines[-1 if lines[0].startswith(CRASH) else 0]
             print(f"{record.name} {record.source}: {outcome.problem if verbose else brief}")
             _, unknown, rest = outcome.problem.partition("unknown operator or constructor '")
             if unknown:

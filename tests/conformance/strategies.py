@@ -31,7 +31,8 @@ def check(implementation: str, target: str, count: int, seed: int) -> int:
     worst, failed = 0.0, 0
     for number in range(0, count, TOGETHER):
         drawn = list(islice(cases, min(TOGETHER, count - number)))
-        found = Trial(drawn, target, seed + number).outcomes(2 + number // TOGETHER % 2)
+        threads = 1, 2 + number // TOGETHER % 2
+        found = Trial(drawn, target, *threads, seed=seed + number).outcomes()
         for case, outcome in zip(drawn, found, strict=True):
             worst = max(worst, outcome.error / case.bound if case.bound else outcome.error)
             if outcome.problem:

@@ -4,11 +4,21 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from recorded_passes import PASSES, Family, exceptions, known_differences, without_collection
+from recorded_passes import (
+    CRASH,
+    EXCEPTIONS,
+    PASSES,
+    Family,
+    exceptions,
+    known_differences,
+    surprise,
+    without_collection,
+)
+from recorded_passes import KNOWN as KNOWN_FILE
 from records import Record, all_records, families, parts
 
 RECORDS = all_records()
-REASONS = exceptions()
+EXCUSES = exceptions()
 KNOWN = known_differences()
 PART = 800_000
 """What `parts` counts in a test: two or three seconds."""
@@ -32,13 +42,6 @@ ABSENT = {
 }
 """The passes that the project does not have, and of how many records: their texts are read only."""
 
-REMOVE = "agrees now: remove it from known.txt (golden.py --known --update does)"
-
-
-def excused(record: Record) -> bool:
-    """Whether the project does not follow the original here, for a reason."""
-    return (record.name, record.source) in REASONS
-
 
 def findings(family: Family) -> list[str]:
     """What is not as it should be with some records that share texts."""
@@ -47,13 +50,13 @@ def findings(family: Family) -> list[str]:
     for record in family.records:
         if record.name not in PASSES:
             continue
-        problem, known = family.pass_difference(record), record.place in KNOWN
+        problem = family.pass_difference(record)
         if problem is None:
             agreeing.append(record)
-        if problem is None and known:
-            found.append(f"{record.place}: {REMOVE}")
-        if problem is not None and not known and not excused(record):
-            found.append(f"{record.place}: {problem}")
+        lists = (KNOWN_FILE, record.place in KNOWN), (EXCEPTIONS, record.place in EXCUSES)
+        wrong = surprise(problem, *lists)
+        if wrong is not None:
+            found.append(f"{record.place}: {wrong}")
     for chain in family.chains(agreeing):
         problem = family.chain_difference(chain)
         if problem is not None:
@@ -61,8 +64,10 @@ def findings(family: Family) -> list[str]:
             found.append(f"{places}: {problem}")
     for record in family.records:
         problem = family.roundtrip_difference(record)
-        if problem is not None and not excused(record):
-            found.append(f"{record.place}: round trip: {problem}")
+        excuse = EXCUSES.get(record.place)
+        wrong = surprise(problem, (EXCEPTIONS, excuse is not None and not excuse.is_read))
+        if wrong is not None:
+            found.append(f"{record.place}: round trip: {wrong}")
     return found
 
 
@@ -72,6 +77,7 @@ NAMES = [f"{number}-{record.path.name}:{record.line}" for number, record in enum
 """The file and the line of the first record of each part."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS, ids=NAMES)
 def test_records(part: Sequence[Sequence[Record]]):
     with without_collection():
@@ -85,9 +91,18 @@ def test_what_is_not_checked_is_said():
 
 def test_lists_name_records():
     assert KNOWN - {record.place for record in RECORDS} == set()
-    assert REASONS.keys() - {(record.name, record.source) for record in RECORDS} == set()
+    assert EXCUSES.keys() - {record.place for record in RECORDS} == set()
 
 
+def test_crashes_and_excuses_that_are_not_needed_are_findings():
+    listed, other = (KNOWN_FILE, True), (EXCEPTIONS, False)
+    crash = f"{CRASH} (most recent call last)"
+    assert [surprise(each, listed, other) for each in ("differs", crash)] == [None, crash]
+    assert [surprise(each, other) for each in ("differs", None)] == ["differs", None]
+    assert surprise(None, listed, other) == "agrees now, remove it from known.txt"
+
+
+@pytest.mark.slow
 def test_chains_are_found():
     ways: list[str] = []
     for members in families(RECORDS):

@@ -8,16 +8,19 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from case_table import in_turn
 from fusion_graphs import random_program
+from raw_calls import RawCode
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-import xrelay
+from xrelay.compiler import compile_code
 from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.relay import interpret
+from xrelay.options import CompileOptions
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
 PROGRAMS = {
@@ -71,15 +74,13 @@ def parse(text: str) -> ModuleOp:
 
 def check(module: ModuleOp, inputs: Sequence[np.ndarray], target: str, tolerance: float) -> None:
     expected = interpret(module, inputs)
-    for threads in (1, 2):
-        model = xrelay.compile(module.clone(), target=target, threads=threads, cache=False)
-        names = [each.name for each in model.signature.inputs]
-        found = model.run(dict(zip(names, inputs, strict=True))).values()
-        for result, value in zip(found, expected, strict=True):
+    code = RawCode(compile_code(module, "test", CompileOptions(2, target)))
+    for team in (1, 2):
+        for result, value in zip(code.run(inputs, team), expected, strict=True):
             np.testing.assert_allclose(result, value, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "target"), in_turn(PROGRAMS), indirect=["target"])
 def test_programs(name: str, target: str) -> None:
     module = parse(PROGRAMS[name])
     function = next(op for op in module.walk() if isinstance(op, func.FuncOp))

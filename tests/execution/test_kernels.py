@@ -24,8 +24,9 @@ import random_cases
 import vision_cases
 from _pytest.mark import ParameterSet
 from graphs import Graph
-from kernel_cases import extensive_repeats
+from kernel_cases import extensive_repeats, turn
 from tensor_cases import COVERED as TENSOR_OPERATORS
+from vector_functions import targets_here
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -1048,23 +1049,23 @@ def test_operators_of_the_first_levels_have_code():
     assert len(without) <= 0.05 * len(names), without
 
 
-TARGETS = ("x86-64", "x86-64-v3", "x86-64-v4")
 ONE_DTYPE = [name for name in CASES if not re.search(r"-(u?int|float16|float64|bool)", name)]
 """Cases of f32 and no dtype."""
 
 
 def places() -> Iterator[ParameterSet]:
     """
-    The cases with targets, which take turns, and threads; f16 is always among those of the target that
-    has no instructions for it. What threads share does not depend on the dtype: two of them compute the
-    cases of f32 and of no dtype. Extensive: these for the other targets, and with one thread; and
-    dtypes that are like others.
+    The cases with targets, which take turns, and threads. What threads share does not depend on the
+    dtype: two of them compute the cases of f32 and of no dtype. Extensive: these for the other targets,
+    and with one thread; f16 for the target that has no instructions for it; and dtypes that are like
+    others.
     """
-    for (i, name), (j, target) in product(enumerate(CASES), enumerate(TARGETS)):
+    targets = targets_here()
+    for name, (j, target) in product(CASES, enumerate(targets)):
         threads = 2 if name in ONE_DTYPE else 1
-        if i % len(TARGETS) == j or ("float16" in name and j == 0):
+        if turn(name, len(targets)) == j:
             yield pytest.param(name, target, threads, marks=extensive_repeats(name, CASES))
-        elif name in ONE_DTYPE:
+        elif name in ONE_DTYPE or ("float16" in name and j == 0):
             yield pytest.param(name, target, 1 + j % 2, marks=pytest.mark.extensive)
 
 

@@ -94,7 +94,6 @@ def reading_ends_the_process(at_end: bool, offset: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fault_is_noticed() -> None:
     for at_end, offset, fault in ((True, 4, False), (True, 5, True), (False, -1, True)):
         assert reading_ends_the_process(at_end, offset) == fault

@@ -1,6 +1,8 @@
 """
 `xrelay.onnx_backend` under ONNX's own test runner: the nine networks that come with onnx, with
-their own weights, and a sample of the tests of single operators. None may be skipped.
+their own weights, and a sample of the tests of single operators, of which `make test` runs a third:
+their models are imported and interpreted in tests/unit/frontends/onnx/test_node_cases.py, and the operators
+compiled in test_kernels.py. None may be skipped.
 """
 
 import gc
@@ -22,7 +24,7 @@ from xrelay.runtime.errors import ModelError
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 
 REAL_TESTS = tuple(f"test_{name}_cpu" for name in LIGHT_MODELS)
-FEW = ("test_shufflenet_cpu", "test_squeezenet_cpu")
+ONE = "test_squeezenet_cpu"
 """What the runner adds to test_light_models.py, which runs all nine, does not depend on the network."""
 
 NODE_TESTS = tuple(
@@ -218,6 +220,7 @@ def run_case(case: TestCase) -> None:
         pytest.fail(f"skipped: {reason}")
 
 
+@pytest.mark.slow
 def test_the_real_models_are_the_nine_light_ones(cases: dict[str, type[TestCase]]) -> None:
     names = {name for name in dir(cases["OnnxBackendRealModelTest"]) if name.endswith("_cpu")}
     assert names == set(REAL_TESTS)
@@ -227,7 +230,7 @@ def test_the_real_models_are_the_nine_light_ones(cases: dict[str, type[TestCase]
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[] if name in FEW else [pytest.mark.extensive])
+        pytest.param(name, marks=pytest.mark.slow if name == ONE else pytest.mark.extensive)
         for name in REAL_TESTS
     ],
 )
@@ -235,7 +238,14 @@ def test_real_model(cases: dict[str, type[TestCase]], name: str) -> None:
     run_case(cases["OnnxBackendRealModelTest"](name))
 
 
-@pytest.mark.parametrize("name", NODE_TESTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # The first waits for the runner, which makes all cases of ONNX.
+        pytest.param(name, marks=pytest.mark.extensive if i % 3 else pytest.mark.slow)
+        for i, name in enumerate(NODE_TESTS)
+    ],
+)
 def test_node(cases: dict[str, type[TestCase]], name: str) -> None:
     run_case(cases["OnnxBackendNodeModelTest"](name))
 

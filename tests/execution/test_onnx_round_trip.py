@@ -32,7 +32,7 @@ LARGE = ("bvlc_alexnet", "vgg19", "zfnet512")
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.extensive] if name in LARGE else [])
+        pytest.param(name, marks=pytest.mark.extensive if name in LARGE else pytest.mark.slow)
         for name in LIGHT_MODELS
     ],
 )
@@ -49,6 +49,7 @@ def test_exported_light_model_computes_what_the_original_does(name: str):
     gc.collect()
 
 
+@pytest.mark.slow
 def test_round_trips_of_onnx_node_tests():
     """Every test of a single operator whose model is imported, against the results that it states."""
     with warnings.catch_warnings():

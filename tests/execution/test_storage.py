@@ -6,6 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from graphs import Graph
+from raw_calls import RawCode
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
@@ -18,27 +19,22 @@ from xrelay.dialects.tensor import binary, reshape, transform, unary
 from xrelay.lowering.emit.format import NO_HALO
 from xrelay.lowering.program.program import PlacedTensor, Program, entry_function, lower_function
 from xrelay.options import CompileOptions
-from xrelay.runtime.model import Model
 
 LANES = {"x86-64": 4, "x86-64-v3": 8, "x86-64-v4": 16}
 
 
-def lowered(g: Graph, target: str = "x86-64", threads: int = 1) -> Program:
-    """The program of a graph in which every operator, or `relay.fused`, is a kernel."""
-    options = kernel_options(CompileOptions(threads, target))
-    return lower_function(entry_function(g.module()), options)
-
-
 def check(g: Graph, target: str = "x86-64") -> Program:
-    """Compares what the program computes, on one thread and on two, with the interpreter."""
-    names = [f"input{i}" for i in range(len(g.inputs))]
-    for threads in (1, 2):
-        options = CompileOptions(threads, target)
-        model = Model.from_code(build(lowered(g, target, threads), "test", options))
-        found = list(model.run(dict(zip(names, g.inputs, strict=True))).values())
-        problems = g.problems(g.expected(), found)
+    """
+    The program of a graph in which every operator, or `relay.fused`, is a kernel. Compares what it
+    computes, on one thread and on two, with the interpreter.
+    """
+    options = CompileOptions(2, target)
+    program = lower_function(entry_function(g.module()), kernel_options(options))
+    code, expected = RawCode(build(program, "test", options)), g.expected()
+    for team in (1, 2):
+        problems = g.problems(expected, code.run(g.inputs, team))
         assert not problems, problems
-    return lowered(g, target)
+    return program
 
 
 def related(program: Program, relation: str) -> list[PlacedTensor]:

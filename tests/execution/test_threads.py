@@ -335,7 +335,6 @@ def _run_in_child(model: Model, queue: Any) -> None:
     queue.put((good, thread_count()))
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_of_fork_gets_threads_of_its_own() -> None:
     model = ring(3)
     model.run({"x": numbers(0)})

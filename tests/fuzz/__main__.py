@@ -19,6 +19,7 @@ from tests.fuzz.pool import Pool
 from tests.fuzz.progress import rate, shown
 from tests.fuzz.registry import FUZZERS, fuzzer
 from tests.fuzz.worker import ROOT, Case, Made, Verdict
+from xrelay.tools.errors import run_command
 
 MINIMISING = 30.0
 """The seconds for making the input of a finding smaller."""
@@ -31,11 +32,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Compiled models are kept by the fuzzers that are about that.
     os.environ["XRELAY_CACHE_SIZE"] = "0"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options = arguments().parse_args(argv)
+    parser = arguments()
+    options = parser.parse_args(argv)
     if options.list:
         print(*FUZZERS, sep="\n")
         return 0
     if options.replay:
+        for path in options.replay:
+            if fuzzer_of(path, options.fuzzer) not in FUZZERS:
+                parser.error(
+                    f"'{path}' lies in the folder of no fuzzer, --fuzzer says of which it is"
+                )
+            if not path.is_file():
+                parser.error(f"there is no file '{path}'")
         return max(replay(path, options.fuzzer) for path in options.replay)
     return run(options)
 
@@ -73,10 +82,14 @@ def names(text: str) -> list[str]:
     return chosen
 
 
+def fuzzer_of(path: Path, chosen: Sequence[str]) -> str:
+    """The name of the fuzzer that an input is for: that of its folder, if none is chosen."""
+    return chosen[0] if len(chosen) == 1 else path.resolve().parent.name
+
+
 def replay(path: Path, chosen: Sequence[str]) -> int:
     """Runs an input and prints how it ends."""
-    name = chosen[0] if len(chosen) == 1 else path.resolve().parent.name
-    each = fuzzer(name)
+    each = fuzzer(fuzzer_of(path, chosen))
     each.prepare()
     with Pool(each, 1) as pool:
         verdict = pool.run_one(path.read_bytes())
@@ -160,4 +173,5 @@ def table(reports: Sequence[Report]) -> Table:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Who reads may have seen enough of it (`| head`).
+    sys.exit(run_command("python -m tests.fuzz", main))

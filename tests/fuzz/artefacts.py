@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -119,6 +120,14 @@ def from_program(folder: Path) -> Array:
     require_weights(module)
     (result,) = interpret(module, [INPUT])
     return result
+
+
+def all_artefacts() -> tuple[dict[str, bytes], Array]:
+    """The files of the small model by name, and what it computes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_artefacts(folder)
+        return {path.name: path.read_bytes() for path in folder.iterdir()}, from_program(folder)
 
 
 def with_tuning(folder: Path) -> Array:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tests.fuzz.artefacts import ARTEFACTS, from_program, write_artefacts
+from tests.fuzz.artefacts import ARTEFACTS, all_artefacts
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
 
 Change = list[Any]
@@ -26,11 +25,7 @@ class FilesFuzzer(Fuzzer):
     quick: ClassVar[int] = 100
 
     def prepare(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            write_artefacts(folder)
-            self.files = {path.name: path.read_bytes() for path in folder.iterdir()}
-            self.wanted = from_program(folder)
+        self.files, self.wanted = all_artefacts()
 
     def generate(self, random: Random) -> bytes:
         chosen = random.choice([*ARTEFACTS, "library", "entry"])

@@ -66,11 +66,16 @@ def leaves_int32(operands: Mapping[str, Array]) -> bool:
         return not float(data.max(initial=0.0)) / float(scale.min(initial=np.inf)) < 2**31
 
 
+def stated(node: NodeProto) -> dict[str, Any]:
+    """The attributes of a node."""
+    return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+
+
 def skips_elements(node: NodeProto) -> bool:
     """Whether padding is chosen for strides that are larger than windows."""
-    stated = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    steps = zip(stated.get("strides", ()), stated.get("kernel_shape", ()), strict=False)
-    return b"SAME" in stated.get("auto_pad", b"") and any(step > size for step, size in steps)
+    given = stated(node)
+    steps = zip(given.get("strides", ()), given.get("kernel_shape", ()), strict=False)
+    return b"SAME" in given.get("auto_pad", b"") and any(step > size for step, size in steps)
 
 
 def power_may_overflow(operands: Mapping[str, Array]) -> bool:
@@ -85,22 +90,6 @@ def power_may_overflow(operands: Mapping[str, Array]) -> bool:
 def not_finite(operands: Mapping[str, Array]) -> bool:
     """Whether infinities or NaN are among the numbers."""
     return any(not np.isfinite(a).all() for a in operands.values() if a.dtype.kind == "f")
-
-
-def has_no_variance(operands: Mapping[str, Array]) -> bool:
-    """Whether equal elements are normalised, or the squares of some are too large."""
-    with np.errstate(all="ignore"):
-        return any(
-            not (np.abs(a) < 1e4).all() or (np.ptp(a, axis=axis) == 0).any()
-            for a in operands.values()
-            for axis in range(a.ndim)
-        )
-
-
-def has_large(operands: Mapping[str, Array]) -> bool:
-    """Whether some squares are much larger than others can be, or numbers are not finite."""
-    with np.errstate(invalid="ignore"):
-        return any(not (np.abs(a) < 4).all() for a in operands.values() if a.dtype.kind == "f")
 
 
 def has_integers(operands: Mapping[str, Array]) -> bool:
@@ -120,12 +109,6 @@ EXCEPTIONS = (
         not_finite,
         "between elements, one that is not finite has the weight 0, or does not take part",
     ),
-    Known(
-        "MeanVarianceNormalization",
-        has_no_variance,
-        "equal elements become 0, as ONNX's function says; onnxruntime divides zero by zero",
-    ),
-    Known("LRN", has_large, "onnxruntime subtracts from a sum what leaves the window"),
     Known("QuantizeLinear", has_nan, "NaN has no quantised number"),
     Known(
         "QuantizeLinear",
@@ -171,6 +154,41 @@ EXCEPTIONS = (
         "infinity times a cosine that is 0 but for its rounding",
     ),
 )
+
+
+class KnownElements(NamedTuple):
+    """A difference of some elements of a node's result that is known."""
+
+    where: Callable[[NodeProto, Array], Array]
+    """In which elements, by the first operand, which has their shape."""
+    reason: str
+
+
+def without_variance(node: NodeProto, data: Array) -> Array:
+    """Elements that are normalised with equal ones only, or with some whose squares are too large."""
+    axes = tuple(stated(node).get("axes", (0, 2, 3)))
+    with np.errstate(all="ignore"):
+        equal = data.max(axes, keepdims=True) == data.min(axes, keepdims=True)
+        large = ~(np.abs(data) < 1e4).all(axes, keepdims=True)
+    return np.broadcast_to(equal | large, data.shape)
+
+
+def behind_large(node: NodeProto, data: Array) -> Array:
+    """Elements whose windows of channels, or ones before, have numbers of large squares, or not finite."""
+    with np.errstate(invalid="ignore"):
+        large = np.maximum.accumulate(~(np.abs(data) < 4), axis=1)
+    # A window reaches so far beyond its element.
+    last = np.minimum(np.arange(data.shape[1]) + stated(node)["size"] // 2, data.shape[1] - 1)
+    return large[:, last]
+
+
+ELEMENTS = {
+    "MeanVarianceNormalization": KnownElements(
+        without_variance,
+        "equal elements become 0, as ONNX's function says; onnxruntime divides zero by zero",
+    ),
+    "LRN": KnownElements(behind_large, "onnxruntime subtracts from a sum what leaves the window"),
+}
 REFUSALS: Mapping[str, str] = {}
 
 BY_LARGEST = "DFT|STFT|.*Window|MelWeightMatrix|Swish|SwiGLU"
@@ -181,6 +199,13 @@ BY_ONE = "Sigmoid|Tanh|Erf|Gelu|HardSigmoid|HardSwish|Shrink|LSTM|GRU|RNN|Mish"
 
 BETWEEN = "Resize|Upsample"
 """Operators of which other engines compute coordinates in f32, with errors relative to the longest axis."""
+
+
+def documented_elements(node: NodeProto, operands: Mapping[str, Array]) -> Array | np.bool_:
+    """Where the result of a node may differ from other engines'."""
+    known = ELEMENTS.get(node.op_type)
+    data = operands[node.input[0]]
+    return known.where(node, data) if known is not None and data.size else np.False_
 
 
 def is_documented(

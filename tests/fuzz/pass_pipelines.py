@@ -76,6 +76,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "cpu-pipeline": {"lanes": (4, 8, 16)},
     "defuse-ops": {"include-composite": FLAG},
     "dynamic-to-static": {"max-bytes": (64, 1 << 20)},
+    "eta-expand": {"expand-constructor": FLAG, "expand-global-var": FLAG},
     "fold-constant": {"max-bytes": (64, 1 << 20), "fold-qnn": FLAG},
     "fold-scale-axis": {
         "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
@@ -95,6 +96,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "partition-graph": {"bind-constants": FLAG},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG},
+    "split-args": {"max-function-args": (3, 4, 8)},
     "simplify-inference": {"keep-norms": FLAG},
 }
 """What the options of passes are drawn from. (Signed zeros are ignored only where one asks for it.)"""

@@ -21,11 +21,11 @@ import xrelay
 from tests.fuzz.artefacts import (
     INPUT,
     Array,
+    all_artefacts,
     from_library,
     from_program,
     run,
     small_model,
-    write_artefacts,
 )
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
 from xrelay.frontends.onnx import import_model
@@ -49,11 +49,7 @@ class ProcessesFuzzer(Fuzzer):
     quick: ClassVar[int] = 8
 
     def prepare(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            write_artefacts(folder)
-            self.files = {path.name: path.read_bytes() for path in folder.iterdir()}
-            self.wanted = from_program(folder)
+        self.files, self.wanted = all_artefacts()
         (self.other,) = interpret(import_model(small_model(OTHER)), [INPUT])
 
     def generate(self, random: Random) -> bytes:

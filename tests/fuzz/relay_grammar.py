@@ -17,8 +17,8 @@ SCALARS = ("float32", "int32", "bool")
 EXTENTS = (1, 2, 2, 3, 4)
 DEEPEST = 7
 """How deep productions nest, but for the towers, which are made of one production."""
-TOWERS = 0.02
-"""The share of programs with hundreds of expressions inside each other."""
+TOWERS = 0.005
+"""The share of blocks, until there is one, that have hundreds of expressions inside each other."""
 
 PRELUDE = """\
 type List[A] {
@@ -42,8 +42,11 @@ def relay_programs(longest: int) -> Sequence[str]:
 
 
 def relay_program(random: Random) -> str:
-    """A program of 1 to 60 expressions, or of a few hundred nested ones."""
-    return Grammar(random).program()
+    """
+    A program whose functions have 1 to 60 expressions, or hundreds of nested ones. Half of them have 20
+    at most, of which there are three for the time of one.
+    """
+    return Grammar(random, most=random.choice((20, 60))).program()
 
 
 class Grammar:
@@ -57,6 +60,7 @@ class Grammar:
         """How many are still to come."""
         self.depth = 0
         self.names = count()
+        self.has_tower = False
         self.scope: list[tuple[str, Type]] = []
         self.globals: list[tuple[str, Function]] = []
         self.productions: Sequence[Callable[[Type], str | None]] = (
@@ -126,7 +130,8 @@ class Grammar:
         lines: list[str] = []
         while self.left > 0 and self.random.random() < 0.55:
             lines.append(self.binding())
-        lines.append(self.tower(type_) if self.random.random() < TOWERS else self.expression(type_))
+        is_tower = not self.has_tower and self.random.random() < TOWERS
+        lines.append(self.tower(type_) if is_tower else self.expression(type_))
         del self.scope[mark:]
         return "\n".join(lines)
 
@@ -340,6 +345,7 @@ class Grammar:
 
     def tower(self, type_: Type) -> str:
         """Hundreds of expressions of one kind inside each other."""
+        self.has_tower = True
         text = self.expression(type_)
         before, after = self.random.choice((
             ("(", ",).0"),

@@ -44,13 +44,20 @@ class RelayTextFuzzer(Fuzzer):
         return text_reductions(payload)
 
 
-def same_as_text(module: ModuleOp) -> None:
-    """Raises Difference when a text of a program is another one after it was read."""
-    # What is not used has no place in a text, and can change how the rest is written.
-    printed = print_relay_text(read_relay_text(print_relay_text(module)))
-    again = print_relay_text(read_relay_text(printed))
-    if printed != again:
+def same_as_text(module: ModuleOp) -> ModuleOp:
+    """
+    The program in the text of a program. Raises Difference when a text of a program is another one
+    after it was read.
+    """
+    printed = print_relay_text(module)
+    read = read_relay_text(printed)
+    again = print_relay_text(read)
+    if again != printed:
+        # What is not used has no place in a text, and can change how the rest is written.
+        printed, again = again, print_relay_text(read_relay_text(again))
+    if again != printed:
         raise Difference(f"printing changes what was read\n{printed}\n{again}")
+    return read
 
 
 def text_reductions(payload: bytes) -> Reductions:

@@ -147,33 +147,48 @@ def differing(found: Array, expected: Array, units: float = CLOSE) -> Array:
 
 
 class Range:
-    """What several runs span, element by element."""
+    """What several runs span, element by element: integers exactly, and finite numbers apart from others."""
 
     def __init__(self, expected: Array):
-        wide = expected.astype(np.float64)
-        self.low = np.where(np.isnan(wide), np.inf, wide)
-        self.high = np.where(np.isnan(wide), -np.inf, wide)
-        self.some_nan = np.isnan(wide)
+        self.is_exact = expected.dtype.kind != "f"
+        wide = self._wide(expected)
+        nothing = np.full(wide.shape, np.inf, wide.dtype)
+        self.low, self.high = nothing, -nothing
+        self.some_nan = self.some_high = self.some_low = np.zeros(wide.shape, bool)
+        self.add(expected)
+
+    def _wide(self, array: Array) -> Array:
+        """The numbers as floats, or as Python's integers, which are of any size."""
+        return array.astype(object if self.is_exact else np.float64)
 
     def add(self, array: Array) -> None:
         """Includes the result of a run."""
-        wide = array.astype(np.float64)
-        self.low = np.fmin(self.low, wide)
-        self.high = np.fmax(self.high, wide)
-        self.some_nan |= np.isnan(wide)
+        wide = self._wide(array)
+        if self.is_exact:
+            self.low, self.high = np.minimum(self.low, wide), np.maximum(self.high, wide)
+            return
+        finite = np.isfinite(wide)
+        self.low = np.where(finite, np.minimum(self.low, wide), self.low)
+        self.high = np.where(finite, np.maximum(self.high, wide), self.high)
+        self.some_nan = self.some_nan | np.isnan(wide)
+        self.some_high = self.some_high | np.isposinf(wide)
+        self.some_low = self.some_low | np.isneginf(wide)
 
     def has(self, found: Array) -> Array:
         """Where an array lies in the range."""
-        wide = found.astype(np.float64)
-        if found.dtype.kind == "b":
-            return (wide >= self.low) & (wide <= self.high)
-        with np.errstate(all="ignore"):
-            width = np.nan_to_num(self.high - self.low, nan=0.0, posinf=np.inf)
-            margin = MARGIN * width
+        wide = self._wide(found)
+        if self.is_exact:
+            margin = 0 if found.dtype.kind == "b" else int(MARGIN) * (self.high - self.low)
             inside = (wide >= self.low - margin) & (wide <= self.high + margin)
-            # A run that overflows, or divides by zero, says that any large number is possible.
-            unbounded = np.isinf(margin)
-        return inside | unbounded | (np.isnan(wide) & self.some_nan)
+            return np.asarray(inside, bool)
+        with np.errstate(all="ignore"):
+            margin = np.where(self.high >= self.low, MARGIN * (self.high - self.low), 0.0)
+            # Where a run overflows, or divides by zero, any large number of that sign is possible.
+            low = np.where(self.some_low, -np.inf, self.low - margin)
+            high = np.where(self.some_high, np.inf, self.high + margin)
+            inside = (wide >= low) & (wide <= high)
+        infinite = (np.isposinf(wide) & self.some_high) | (np.isneginf(wide) & self.some_low)
+        return inside | infinite | (np.isnan(wide) & self.some_nan)
 
 
 def unexplained(

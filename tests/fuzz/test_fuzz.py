@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx.helper import make_node
 from rich.console import Console
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -18,8 +20,11 @@ from tests.fuzz import findings
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.findings import Report
 from tests.fuzz.fuzzer import Difference, Fuzzer, bytes_of, case_random, without_parts
+from tests.fuzz.onnx_exceptions import documented_elements
+from tests.fuzz.onnx_values import Array
 from tests.fuzz.pool import Pool
 from tests.fuzz.registry import FUZZERS, fuzzer
+from tests.fuzz.roundings import Range
 from tests.fuzz.worker import Case, Made, Verdict
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -153,6 +158,52 @@ def test_reductions_find_the_least() -> None:
             assert sorted(end.value) == sorted(wanted)
             return
         shows = wanted <= set(payload)
+
+
+BIG = 2**60
+INF, NAN = np.inf, np.nan
+RANGES: tuple[tuple[str, list[list[float]], list[float], list[bool]], ...] = (
+    ("int64", [[BIG, 0, 5]], [BIG + 1, 0, 6], [False, True, False]),
+    ("int64", [[BIG, 0, 5], [BIG + 1, 3, 5]], [BIG + 3, -6, 4], [True, True, False]),
+    ("uint64", [[2**64 - 1, 1], [2**64 - 2, 1]], [2**64 - 4, 2], [True, False]),
+    ("bool", [[0, 0, 1], [0, 1, 1]], [1, 1, 0], [False, True, False]),
+    ("float32", [[1.0, 1.0], [2.0, 1.0]], [3.5, 1.5], [True, False]),
+    # A run that overflows at an element says that it may be large, with the same sign, and no more.
+    ("float32", [[1e38] * 5, [INF] * 5], [INF, 2e38, 1.0, -INF, NAN], [True, True, False, False, False]),
+    ("float32", [[-1e38, 1.0], [-INF, 1.0]], [-2e38, 9.0], [True, False]),
+    ("float32", [[INF, NAN], [INF, NAN]], [1.0, 1.0], [False, False]),
+    ("float32", [[1.0, INF], [NAN, 1.0]], [NAN, 2.0], [True, True]),
+)  # fmt: skip
+
+
+def test_what_roundings_explain() -> None:
+    for dtype, (first, *others), found, inside in RANGES:
+        spanned = Range(np.array(first, dtype))
+        for run in others:
+            spanned.add(np.array(run, dtype))
+        assert spanned.has(np.array(found, dtype)).tolist() == inside, (dtype, first, others, found)
+
+
+def test_elements_that_may_differ() -> None:
+    """Those that the operator computes from what the exception is about, and no others."""
+
+    def where(kind: str, data: Array, **attributes: Any) -> Any:
+        node = make_node(kind, ["x"], ["y"], **attributes)
+        return np.broadcast_to(documented_elements(node, {"x": data}), data.shape).tolist()
+
+    rows = np.array([[1.0, 1.0], [1.0, 2.0], [NAN, 0.0]])
+    assert where("MeanVarianceNormalization", rows, axes=[1]) == [
+        [True] * 2,
+        [False] * 2,
+        [True] * 2,
+    ]
+    assert where("MeanVarianceNormalization", rows[:2], axes=[0]) == [[True, False]] * 2
+    assert where("MeanVarianceNormalization", rows[:0], axes=[0]) == []
+    channels = np.array([0.0, 1.0, 9.0, 0.0]).reshape(1, 4, 1)
+    behind = [False, True, True, True]
+    both = np.concatenate([channels, np.ones_like(channels)], axis=2)
+    assert where("LRN", both, size=3) == [[[each, False] for each in behind]]
+    assert where("Relu", rows) == [[False] * 2] * 3
 
 
 READERS = ("mlir", "onnx-bytes", "relay-text")

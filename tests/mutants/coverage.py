@@ -25,7 +25,11 @@ LIT = "tests/filecheck"
 """Where each file is a test, if pytest collects it."""
 TOGETHER = 10
 """As many of these are noted in one process."""
-IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
+IMPORTED = re.compile(r"^\s*(?:from|import) ([\w.]+)(?: import ([\w, ]+|\([^)]*))?", re.MULTILINE)
+NAMED = re.compile(r"""["'](\w[\w./-]*)""")
+"""What may be the name of a file or folder."""
+MADE = ("build", "__pycache__")
+"""Folders of files that nobody writes."""
 
 
 @dataclass(frozen=True)
@@ -157,18 +161,55 @@ class Known:
 
 
 def digest(root: Path, file: str) -> str:
-    """Stands for a test file and what it uses of other files of the tests."""
-    path = root / file
-    data = path.read_bytes()
-    used = [folder / "conftest.py" for folder in path.parents if folder.is_relative_to(root)]
-    if path.suffix == ".py":
-        names = sorted(set(IMPORTED.findall(data.decode())))
-        used += [root / "tests" / "support" / f"{name}.py" for name in names]
-    found = hashlib.sha256(data)
-    for each in used:
-        if each.is_file():
-            found.update(each.read_bytes())
+    """Stands for a test file, all that it imports of the tests, and the other files that these name."""
+    found = hashlib.sha256()
+    for path in sorted(used_files(root, root / file)):
+        found.update(str(path.relative_to(root)).encode())
+        found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def used_files(root: Path, file: Path) -> set[Path]:
+    """A test file and the files that it uses, by their names in it and in these."""
+    pending = [file, *files(file.parent / "inputs")]
+    pending += [folder / "conftest.py" for folder in file.parents if folder.is_relative_to(root)]
+    found: set[Path] = set()
+    while pending:
+        path = pending.pop()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        if path.suffix == ".py":
+            # Of a folder that the test itself lies in, it uses what is named further down.
+            named = references(root, path, file)
+            pending.extend(
+                each for place in named if place not in file.parents for each in files(place)
+            )
+    return found
+
+
+def references(root: Path, path: Path, test: Path) -> Iterator[Path]:
+    """The files and folders that a program of a test may mean: what it imports, and its strings."""
+    text = path.read_text()
+    folders = (path.parent, test.parent, root / "tests" / "support", root / "tests")
+    for module, names in IMPORTED.findall(text):
+        place = module.replace(".", "/")
+        members = (f"{place}/{name}" for name in re.findall(r"\w+", names))
+        for stem in (place, f"{place}/__init__", *members):
+            yield from (folder / f"{stem}.py" for folder in (*folders, root))
+    for name in NAMED.findall(text):
+        for folder in (*folders, root):
+            yield from (folder / f"{name}.py", folder / name)
+
+
+def files(path: Path) -> Iterator[Path]:
+    """A file, or all files in a folder but programs."""
+    if path.is_file():
+        yield path
+    elif path.name not in MADE and ".." not in path.parts and path.is_dir():
+        for each in path.rglob("*"):
+            if each.suffix != ".py" and not set(MADE) & set(each.parts):
+                yield each
 
 
 def file_of(test: str) -> str:

@@ -12,8 +12,10 @@ from random import Random
 from tests.mutants.operators import Parents, called, edits
 from tests.mutants.source import Edit, Source
 
-SILENT = ("Error", "Exception", "Warning", "warn", "TypeVar", "NewType", "field", "overload")
-"""Endings of the names of calls whose arguments are messages, types, or for people who look."""
+SILENT_ENDS = ("Error", "Exception", "Warning")
+"""Endings of the names of calls whose arguments are messages."""
+SILENT = ("warn", "TypeVar", "NewType", "field", "overload")
+"""The names of other calls whose arguments are messages, types, or for people who look."""
 TABLES_OF_NAMES = ("__all__", "__slots__", "__match_args__")
 
 
@@ -98,7 +100,7 @@ def is_silent(node: ast.AST) -> bool:
         case ast.Assign(targets=[ast.Name(name)], value=value):
             return name in TABLES_OF_NAMES or is_type(value)
         case ast.Call():
-            return called(node).endswith(SILENT)
+            return called(node) in SILENT or called(node).endswith(SILENT_ENDS)
         case _:
             return False
 

@@ -14,7 +14,7 @@ import pytest
 from tests.mutants import __main__ as command
 from tests.mutants import served, worker
 from tests.mutants.blocks import block_at, blocks, noting_code
-from tests.mutants.coverage import Coverage, Test, batches, files_of_tests
+from tests.mutants.coverage import Coverage, Test, batches, digest, files_of_tests
 from tests.mutants.engine import Engine, Pool, Verdict, record
 from tests.mutants.mutant import Equivalent, draw, equivalents, find, mutants
 from tests.mutants.project import Project
@@ -261,6 +261,48 @@ def test_a_block_has_its_name_as_long_as_the_function_is_the_same() -> None:
     assert {short(name) for name in set(others) & set(names)} == {"f.<lambda>:0", "A.f:0"}
 
 
+USED = {
+    "tests/unit/test_a.py": "from helper import (\n    one,\n)\nfrom tests.fuzz import runs\n",
+    "tests/support/helper.py": 'import further\nDATA = Path(__file__).parents[1] / "records" / "data"\n',
+    "tests/support/further.py": 'import_module("late")\n',
+    "tests/support/late.py": "",
+    "tests/fuzz/__init__.py": "",
+    "tests/fuzz/runs.py": "",
+    "tests/records/data/all.txt": "",
+    "tests/unit/data/own.txt": "",
+    "tests/conftest.py": "",
+}
+"""Files that a test uses."""
+UNUSED = (
+    "tests/records/other.py",
+    "tests/support/nobody.py",
+    "tests/unit/test_b.py",
+    "tests/b.txt",
+)
+
+
+def test_a_digest_stands_for_all_that_a_test_uses(tmp_path: Path) -> None:
+    for name in (*USED, *UNUSED):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(USED.get(name, ""))
+    seen = [digest(tmp_path, "tests/unit/test_a.py")]
+    for name, text in USED.items():
+        (tmp_path / name).write_text(f"{text}# changed")
+        seen.append(digest(tmp_path, "tests/unit/test_a.py"))
+    assert len(set(seen)) == len(USED) + 1
+    for name in UNUSED:
+        (tmp_path / name).write_text("changed")
+        assert digest(tmp_path, "tests/unit/test_a.py") == seen[-1], name
+
+
+def test_only_whole_names_are_silent() -> None:
+    assert changes("x = field(1)") == changes("raise ReaderError(1)") == []
+    assert changes("x = second_field(1)") == [
+        "int+1: x = second_field(2)",
+        "int-1: x = second_field(0)",
+    ]
+
+
 # -- a tree of its own --------------------------------------------------------------------------
 
 FILES = {
@@ -459,7 +501,7 @@ def test_what_files_hold_tests() -> None:
     files = files_of_tests(ROOT, ["tests"])
     is_collected = (ROOT / "tests/filecheck/conftest.py").is_file()
     assert ("tests/filecheck/transforms/fuse-ops.mlir" in files) == is_collected
-    assert "tests/unit/test_dominance.py" in files
+    assert "tests/unit/analysis/test_dominance.py" in files
     assert not [file for file in files if "/inputs/" in file or file.startswith("tests/mutants/")]
     assert "tests/unit/data/view.mlir" not in files
     together = list(batches(files))

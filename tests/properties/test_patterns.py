@@ -15,7 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator
 
 from xrelay.analysis.patterns.composites import CompositePattern
-from xrelay.analysis.patterns.groups import find_groups, group_of
+from xrelay.analysis.patterns.groups import find_groups
 from xrelay.analysis.patterns.language import (
     AltPattern,
     AttrPattern,
@@ -42,7 +42,7 @@ from xrelay.analysis.patterns.language import (
     through,
     wildcard,
 )
-from xrelay.analysis.patterns.matching import match, why_not
+from xrelay.analysis.patterns.matching import Match, match, why_not
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.tensor.unary import NegativeOp, ReluOp
 from xrelay.dialects.traits import pattern_kind
@@ -449,6 +449,49 @@ def test_a_pattern_describes_what_a_naive_matcher_says(
 # -- groups of patterns ---------------------------------------------------------------------------
 
 
+def all_nodes(pattern: Pattern) -> Iterator[Pattern]:
+    yield pattern
+    for part in pattern.parts():
+        yield from all_nodes(part)
+
+
+def describes_constants(pattern: Pattern) -> bool:
+    """Whether all that a pattern describes, other than by what it is made of, are constants."""
+    if isinstance(pattern, AltPattern):
+        return describes_constants(pattern.left) and describes_constants(pattern.right)
+    return isinstance(pattern, ConstantPattern | NumberPattern)
+
+
+def operations_of(pattern: Pattern, found: Match) -> frozenset[Operation]:
+    """
+    What the root of a match is computed by, as far as the values that the pattern says no more about; with
+    the constants that it describes. Nothing if that is not the root itself.
+    """
+    nodes = [node for node in all_nodes(pattern) if node in found]
+    borders: set[SSAValue] = set()
+    described = {found[node] for node in nodes if describes_constants(node)}
+    for node in nodes:
+        value = found[node]
+        any_call = isinstance(node, CallPattern) and node.args is None
+        if any_call or (isinstance(node, TuplePattern) and node.fields is None):
+            borders.update(value.owner.operands if isinstance(value.owner, Operation) else ())
+        elif not node.parts() and not isinstance(node, OpPattern):
+            is_own = describes_constants(node) and isinstance(value.owner, ConstantOp)
+            borders.update(() if is_own else [value])
+    if any(isinstance(node, DominatorPattern) for node in all_nodes(pattern)):
+        borders = {value for value in borders if value.owner not in found.ops}
+
+    def needed(value: SSAValue) -> frozenset[Operation]:
+        op = value.owner
+        if value in borders or isinstance(op, Block):
+            return frozenset()
+        if op not in found.ops and not (isinstance(op, ConstantOp) and value in described):
+            return frozenset()
+        return frozenset([op]).union(*map(needed, op.operands))
+
+    return needed(found.root) if found.root.owner in found.ops else frozenset()
+
+
 def may_be_computed_together(ops: Sequence[Operation]) -> bool:
     """Whether all that is computed from the operations before the last needs the last."""
     *inner, root = ops
@@ -477,18 +520,18 @@ def test_groups_are_the_matches_that_can_be_cut_out(
         return
     pattern = Patterns(tape).pattern(values[-1 - number % len(values)], 3)
     entry = CompositePattern("compiler.pattern", pattern)
-    expected: list[tuple[Operation, ...]] = []
+    expected: list[frozenset[Operation]] = []
     taken: set[Operation] = set()
     for op in reversed(list(program.block.ops)):
         found = match(pattern, op.results[0]) if op.results and op not in taken else None
-        group = None if found is None else group_of(pattern, found)
-        if group is None:
-            continue
-        inside = [each for each in group.ops if not isinstance(each, ConstantOp)]
+        ops = frozenset[Operation]() if found is None else operations_of(pattern, found)
+        inside = [
+            each for each in program.block.ops if each in ops and not isinstance(each, ConstantOp)
+        ]
         if not taken & set(inside) and inside and may_be_computed_together(inside):
             taken.update(inside)
-            expected.append(group.ops)
-    assert [group.ops for group in find_groups(program.main, entry)] == expected
+            expected.append(ops)
+    assert [frozenset(group.ops) for group in find_groups(program.main, entry)] == expected
     before = interpret(program.module, program.inputs)
     merge_composites(program.module, [entry])
     program.module.verify()

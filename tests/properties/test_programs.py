@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 
 from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import sanitized, unused_name
 from xrelay.analysis.facts.scopes import in_evaluation_order
 from xrelay.analysis.partition.region_merging import plan_merge
@@ -168,7 +169,7 @@ def refusals(*lines: str, attributes: str = "") -> list[str]:
     module.verify()
     main = module.body.block.first_op
     assert isinstance(main, func.FuncOp)
-    return [decision.refusal for decision in plan_merge(main).decisions]
+    return [decision.refusal for decision in plan_merge(main, Effects()).decisions]
 
 
 @pytest.mark.parametrize(

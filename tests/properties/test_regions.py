@@ -15,11 +15,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.partition.annotation import plan_annotation
 from xrelay.analysis.partition.compilers import DEFAULT, No, Targets, Yes
 from xrelay.analysis.partition.region_merging import MergePlan, plan_merge
 from xrelay.compiler import context
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
+from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.annotate_target import annotate
@@ -33,11 +35,11 @@ Group = frozenset[Operation]
 
 DENSE = ("binary", "binary", "unary", "field")
 """Programs of many ways from value to value."""
-STRAIGHT = (*FUSIBLE, "opaque")
-BRANCHING = (*DENSE, "choice", "choice")
+STRAIGHT = (*FUSIBLE, "opaque", "let")
+BRANCHING = (*DENSE, "choice", "choice", "let")
 CALLING = (*STRAIGHT, "call", "call", "call")
 COMPILERS = ("a", "b", "c")
-NO_OPERATORS = (ConstantOp, TupleOp, TupleGetItemOp, func.ReturnOp)
+NO_OPERATORS = (ConstantOp, LetOp, TupleOp, TupleGetItemOp, func.ReturnOp)
 
 choices = st.lists(st.sampled_from(["a", "a", "b", "", "c"]), min_size=11, max_size=11)
 """The compilers of operations, over and over."""
@@ -55,7 +57,7 @@ def annotated(program: RandomProgram, chosen: list[str], non_call: bool) -> dict
     targets = Targets({name: supports(name) for name in COMPILERS})
     for function in program.module.ops:
         assert isinstance(function, func.FuncOp)
-        annotate(function, plan_annotation(function, targets, non_call_ops=non_call))
+        annotate(function, plan_annotation(function, targets, Effects(), non_call_ops=non_call))
     program.module.verify()
     return taken
 
@@ -81,9 +83,11 @@ def regions_of(function: func.FuncOp) -> list[Group]:
     groups: list[set[Operation]] = []
     for op in function.body.walk():
         if isinstance(op, CompilerBeginOp):
-            groups.append({op})
+            # What `let` binds is in no region.
+            if not all(isinstance(use.operation, LetOp) for use in op.result.uses):
+                groups.append({op})
             continue
-        if op.regions or isinstance(op, func.ReturnOp):
+        if op.regions or isinstance(op, func.ReturnOp | LetOp):
             continue
         inputs = {
             value.owner for value in op.operands if not isinstance(value.owner, CompilerEndOp)
@@ -165,8 +169,9 @@ def is_within(inner: Block | None, outer: Block) -> bool:
     return inner is not None and (inner is outer or is_within(inner.parent_block(), outer))
 
 
-def may_be_computed_at(home: Block, user: Group) -> bool:
-    """Whether the inputs of a region without effects are there in a block around it."""
+def may_be_computed_at(home: Block, user: Group, groups: Iterable[Group]) -> bool:
+    """Whether the inputs of a region without effects are there in a block around it, or computed there by another."""
+    computed = {op: home_of(group) for group in groups for op in group}
     sources: list[Block | Operation] = []
     for op in user:
         if isinstance(op, CompilerBeginOp):
@@ -175,7 +180,9 @@ def may_be_computed_at(home: Block, user: Group) -> bool:
                 value = value.owner.data
             if value.owner not in user:
                 sources.append(value.owner)
-    blocks = [each if isinstance(each, Block) else each.parent for each in sources]
+    blocks = [
+        each if isinstance(each, Block) else computed.get(each, each.parent) for each in sources
+    ]
     effects = any(isinstance(op, func.CallOp) for op in user)
     return not effects and all(each is not None and is_within(home, each) for each in blocks)
 
@@ -192,7 +199,7 @@ def may_merge(
         return False
     outer, inner = home_of(producer), home_of(user)
     return outer is inner or (
-        speculate and is_within(inner, outer) and may_be_computed_at(outer, user)
+        speculate and is_within(inner, outer) and may_be_computed_at(outer, user, groups)
     )
 
 
@@ -232,7 +239,7 @@ def check_merging(program: RandomProgram, chosen: list[str], non_call: bool) -> 
     """In a program without branches."""
     annotated(program, chosen, non_call)
     before = needs(program.main)
-    plan = plan_merge(program.main)
+    plan = plan_merge(program.main, Effects())
     assert {frozenset(region.ops) for region in plan.regions.regions} == set(
         regions_of(program.main)
     )
@@ -269,9 +276,23 @@ def test_what_is_below_one_part_is_below_the_others() -> None:
 def test_merged_regions_are_those_of_the_plan(
     program: RandomProgram, chosen: list[str], non_call: bool, speculate: bool
 ) -> None:
+    check_merged(program, chosen, non_call, speculate)
+
+
+@pytest.mark.parametrize("order", range(2))
+def test_the_order_of_operands_does_not_count(order: int) -> None:
+    """In a branch, an operator takes a value from outside and one that the branch computes: all becomes one region."""
+    program = RandomProgram([("unary", 0, 0, 0), ("choice", 0, order, 1)], (0,))
+    check_merged(program, ["a"], non_call=True, speculate=True)
+    assert len(regions_of(program.main)) == 1
+
+
+def check_merged(
+    program: RandomProgram, chosen: list[str], non_call: bool, speculate: bool
+) -> None:
     """In programs with branches, too: no circle, and nothing is left to merge."""
     annotated(program, chosen, non_call)
-    plan = plan_merge(program.main, speculate=speculate)
+    plan = plan_merge(program.main, Effects(), speculate=speculate)
     merged: dict[object, set[Operation]] = {}
     for region, into in plan.merged.items():
         merged.setdefault(into, set()).update(region.ops)
@@ -292,6 +313,10 @@ def test_merged_regions_are_those_of_the_plan(
         compiler_of(group)
         for op in group:
             assert not (isinstance(op, CompilerBeginOp) and op.data.owner in group)
+    for producer, user in borders(found):
+        # Nothing is decided of what nobody uses.
+        if any(isinstance(op, CompilerEndOp) for op in user):
+            assert not may_merge(needs(program.main), found, producer, user, speculate)
     once = str(program.module)
     step.apply(context(), program.module)
     assert str(program.module) == once

@@ -34,7 +34,10 @@ from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, Reshape
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.interpreters.numerics import lowest
 
-DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool")
+DTYPES = (
+    *("float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"),
+    *("int16", "uint16", "uint32", "uint64"),
+)
 THEMES = ("images", "matrices", "elements")
 MOST_ELEMENTS = 1500
 

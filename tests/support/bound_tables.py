@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from core_bounds import CORE_SUBJECTS
 from image_bounds import IMAGE_SUBJECTS
 from network_bounds import NETWORK_SUBJECTS
 from operator_bounds import Subject
@@ -12,6 +13,7 @@ from window_bounds import WINDOW_SUBJECTS
 
 SUBJECTS: dict[str, list[Subject]] = defaultdict(list)
 for row in (
+    *CORE_SUBJECTS,
     *TENSOR_SUBJECTS,
     *SELECTION_SUBJECTS,
     *WINDOW_SUBJECTS,

@@ -7,9 +7,8 @@ from typing import Any, TypeAlias
 import pytest
 from _pytest.mark import ParameterSet
 from graphs import Graph
+from vector_functions import targets_here
 from xdsl.ir import Operation
-
-from xrelay.lowering.emit.target import TARGETS
 
 Case: TypeAlias = Callable[[Graph], None]
 
@@ -47,8 +46,11 @@ class CaseTable:
 
 
 def in_turn(cases: Iterable[object]) -> list[ParameterSet]:
-    """Each case with a target, which take turns; with the others it is extensive."""
+    """
+    Each case with a target whose code runs here, which take turns; with the others it is extensive.
+    """
+    targets = targets_here()
     return [
-        pytest.param(case, target, marks=() if i % len(TARGETS) == j else pytest.mark.extensive)
-        for (i, case), (j, target) in product(enumerate(cases), enumerate(TARGETS))
+        pytest.param(case, target, marks=() if i % len(targets) == j else pytest.mark.extensive)
+        for (i, case), (j, target) in product(enumerate(cases), enumerate(targets))
     ]

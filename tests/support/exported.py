@@ -1,6 +1,6 @@
 """Exported models: run by onnxruntime, or by ONNX's reference evaluator where that has no kernel."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ from graphs import Graph, leaves
 from onnx import ModelProto, checker
 from onnx.reference import ReferenceEvaluator
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import SSAValue
 
+from xrelay.dialects.shapes import leaf_count
 from xrelay.frontends.onnx.exporter.model import export_model, reason_not_exported
 from xrelay.interpreters.arrays import Array
 
@@ -99,7 +100,7 @@ def checked_export(module: ModuleOp) -> ModelProto:
 def computed(graph: Graph, part: Part) -> list[list[Array]]:
     """For each of the part's outputs its arrays, as onnxruntime or the evaluator computes them."""
     inputs = [array for value in graph.inputs for array in leaves(value)]
-    counts = [len(list(_leaf_types(graph.outputs[i].value.type))) for i in part.outputs]
+    counts = [leaf_count(graph.outputs[i].value.type) for i in part.outputs]
     model = checked_export(part.module)
     try:
         found = run_session(model, inputs)
@@ -110,14 +111,6 @@ def computed(graph: Graph, part: Part) -> list[list[Array]]:
         return [arrays for one in each for arrays in computed(graph, one)]
     rest = iter(found)
     return [[next(rest) for _ in range(count)] for count in counts]
-
-
-def _leaf_types(type_: Attribute) -> Iterator[Attribute]:
-    if isinstance(type_, TupleType):
-        for field in type_.types.data:
-            yield from _leaf_types(field)
-    else:
-        yield type_
 
 
 def session(model: ModelProto) -> onnxruntime.InferenceSession:

@@ -29,7 +29,9 @@ DTYPES = ("bool", "uint8", "int8", "int32", "uint32", "int64", "float16", BFLOAT
 
 SIMPLIFY = GuardTable("simplify-expr", units=2)
 LOOSE = GuardTable("simplify-expr{reassociate=true}", units=16, special=False)
-UNSIGNED_ZEROS = GuardTable("simplify-expr{ignore-signed-zeros=true}", units=2)
+UNSIGNED_ZEROS = GuardTable(
+    "simplify-expr{ignore-signed-zeros=true}", units=2, expects="-add|-subtract"
+)
 
 # -- filled tensors
 

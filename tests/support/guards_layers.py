@@ -246,6 +246,17 @@ FORWARD.keeps(
 )
 FORWARD.keeps("zero and a sum", layers(ROWS, by(0, 1, 2, 3), plus(4), dense(4, 4)))
 FORWARD.changes("zero and no sum", layers(ROWS, by(0, 1, 2, 3), dense(4, 4)))
+for number in (np.inf, -np.inf, np.nan):
+    for shape, factors in (((), [number]), ((4,), [1, number, 2, 3])):
+        scale = by(*factors, shape=shape)
+        BACKWARD.keeps(f"{number}, {len(factors)} factors", layers(ROWS, dense(4, 4), scale))
+        FORWARD.keeps(f"{number}, {len(factors)} factors", layers(ROWS, scale, dense(4, 4)))
+for number in (0.0, -0.0):
+    scale = by(number, 1, 2, 3)
+    BACKWARD.changes(f"{number} as a factor", layers(ROWS, dense(4, 4), scale))
+    BACKWARD.keeps(f"{number} and relu", layers(ROWS, dense(4, 4), unary(ReluOp), scale))
+    FORWARD.changes(f"{number} as a factor", layers(ROWS, scale, dense(4, 4)))
+    FORWARD.keeps(f"{number} and relu", layers(ROWS, scale, unary(ReluOp), dense(4, 4)))
 FORWARD.keeps(
     "so little that quotients are infinite", layers(ROWS, by(1e-40, 1, 2, 3), plus(4), dense(4, 4))
 )
@@ -274,7 +285,7 @@ FORWARD.keeps("a weight is scaled", lambda g: two_users(g, weight=True))
 
 # -- fold-explicit-padding
 
-PADS = GuardTable("fold-explicit-padding", units=16)
+PADS = GuardTable("fold-explicit-padding", units=16, expects="-nn.pad")
 LOWEST = {
     "float16": -np.inf,
     "float32": -np.inf,
@@ -344,7 +355,10 @@ PADS.changes(
     units=64,
 )
 PADS.changes(
-    "another user of the pad", layers(IMAGE, pad(0, *RIM), conv(2, 4, 2, 3), again=0), units=64
+    "another user of the pad",
+    layers(IMAGE, pad(0, *RIM), conv(2, 4, 2, 3), again=0),
+    units=64,
+    expects="",
 )
 PADS.changes(
     "averages that count",

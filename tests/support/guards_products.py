@@ -30,10 +30,20 @@ from xrelay.dialects.tensor.unary import (
 
 # -- combine-parallel-*
 
-DENSES = GuardTable("combine-parallel-dense{min-num-branches=2}", units=64)
-THREE = GuardTable("combine-parallel-dense", units=64)
-CONVOLUTIONS = GuardTable("combine-parallel-conv2d{min-num-branches=2}", units=64)
-BATCHES = GuardTable("combine-parallel-batch-matmul{min-num-branches=2}", units=64)
+JOINED = "+concatenate +strided_slice"
+"""What products that became one have around them."""
+DENSES = GuardTable(
+    "combine-parallel-dense{min-num-branches=2}", units=64, expects=f"-nn.dense {JOINED}"
+)
+THREE = GuardTable("combine-parallel-dense", units=64, expects=f"-nn.dense {JOINED}")
+CONVOLUTIONS = GuardTable(
+    "combine-parallel-conv2d{min-num-branches=2}", units=64, expects=f"-nn.conv2d {JOINED}"
+)
+BATCHES = GuardTable(
+    "combine-parallel-batch-matmul{min-num-branches=2}",
+    units=64,
+    expects=f"-nn.batch_matmul {JOINED}",
+)
 
 
 def branches(shape, *chains, dtype: str = "float32", again: bool = False):
@@ -308,8 +318,15 @@ MATMULS.keeps(
 
 # -- simplify-inference
 
-INFERENCE = GuardTable("simplify-inference", units=512, special=False)
-NORMS = GuardTable("simplify-inference{keep-norms=true}", units=512, special=False)
+INFERENCE = GuardTable(
+    "simplify-inference",
+    units=512,
+    special=False,
+    expects="+sqrt -nn.batch_norm|-nn.layer_norm|-nn.instance_norm|-nn.group_norm|-nn.l2_normalize",
+)
+NORMS = GuardTable(
+    "simplify-inference{keep-norms=true}", units=512, special=False, expects="-nn.batch_norm +sqrt"
+)
 
 
 def batch_norm(
@@ -355,9 +372,18 @@ for dtype in FLOATS:
     )
 for options in ({"scale": False}, {"center": False}, {"scale": False, "center": False}):
     INFERENCE.changes(f"{options}", lambda g, o=options: batch_norm(g, 1, **o))
-INFERENCE.changes("statistics are used, too", lambda g: batch_norm(g, 1, both=True))
+INFERENCE.changes(
+    "statistics are used, too",
+    lambda g: batch_norm(g, 1, both=True),
+    expects="-tuple_get_item +sqrt",
+)
 INFERENCE.keeps("statistics are used", lambda g: batch_norm(g, 1, index=1))
-INFERENCE.changes("dropout", lambda g: g.show(TupleGetItemOp(g.op(DropoutOp(g.x(3))), 0)), units=0)
+INFERENCE.changes(
+    "dropout",
+    lambda g: g.show(TupleGetItemOp(g.op(DropoutOp(g.x(3))), 0)),
+    units=0,
+    expects="-nn.dropout -tuple_get_item",
+)
 INFERENCE.keeps("mask of dropout", lambda g: g.show(TupleGetItemOp(g.op(DropoutOp(g.x(3))), 1)))
 for dtype in FLOATS:
     INFERENCE.changes(f"layer {dtype}", norm(LayerNormOp, dtype=dtype, axis=-1))

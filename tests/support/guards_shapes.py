@@ -168,8 +168,13 @@ SINK.changes("a choice", chosen)
 
 # -- recognize-operators
 
-KNOWN = GuardTable("recognize-operators", units=64, special=False)
-COMPOSITES = GuardTable("recognize-operators{composites=true}", units=8)
+KNOWN = GuardTable(
+    "recognize-operators",
+    units=64,
+    special=False,
+    expects="+nn.layer_norm|+nn.rms_norm|+nn.softmax",
+)
+COMPOSITES = GuardTable("recognize-operators{composites=true}", units=8, expects="+composite")
 
 
 def number(g: GuardGraph, value, like: SSAValue) -> SSAValue:
@@ -328,7 +333,9 @@ for kind, wrong in {
 
 # -- alter-op-layout
 
-BLOCKS = GuardTable("alter-op-layout{lanes=4}", units=512, special=False)
+BLOCKS = GuardTable(
+    "alter-op-layout{lanes=4}", units=512, special=False, expects="+layout_transform"
+)
 WIDE = (1, 8, 6, 6)
 BEFORE, BEHIND = conv(8, 8, 3, 3, padding=[1, 1]), conv(8, 8, 3, 3)
 for name, steps in {
@@ -382,9 +389,9 @@ BLOCKS.keeps("no convolution", layers(WIDE, unary(ReluOp)))
 
 # -- passes on operations of any kind
 
-SAME = GuardTable("eliminate-common-subexpr", units=0)
-DEAD = GuardTable("dead-code-elimination", units=0)
-FOLD = GuardTable("fold-constant{max-bytes=64}", units=0)
+SAME = GuardTable("eliminate-common-subexpr", units=0, expects="-exp|-multiply|-sum")
+DEAD = GuardTable("dead-code-elimination", units=0, expects="-exp")
+FOLD = GuardTable("fold-constant{max-bytes=64}", units=0, expects="-add|-tuple_get_item")
 
 
 def same_data(*builds):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import pytest
 from graphs import Graph
@@ -37,6 +38,14 @@ def repeats_another(name: str, cases: Collection[str]) -> bool:
 def extensive_repeats(name: str, cases: Collection[str]) -> list[pytest.MarkDecorator]:
     """The marks of a case: those that repeat others are extensive."""
     return [pytest.mark.extensive] if repeats_another(name, cases) else []
+
+
+def turn(name: str, count: int) -> int:
+    """
+    Whose turn it is, of so many, to have a case. It follows from the name alone, so that other cases
+    change nothing, and a dtype does not always come to the same one.
+    """
+    return crc32(name.encode()) % count
 
 
 @dataclass(eq=False)

@@ -1,6 +1,6 @@
 """
 What operators take: values of properties and types of operands at the bounds of what is accepted
-and just beyond them, as tables state them (tests/unit/test_operator_bounds.py).
+and just beyond them, as tables state them (tests/unit/dialects/test_operator_bounds.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,12 @@ from xdsl.dialects.builtin import (
     i8,
 )
 from xdsl.ir import Attribute, Block, Operation
+from xdsl.irdl import VarOperandDef
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.functional import AdtType
+from xrelay.dialects.core.functional import AdtType, FnType
 from xrelay.dialects.core.memory import STORAGE
+from xrelay.dialects.core.values import RefType
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import boolean, float_array, int_array, integer, real, string
 from xrelay.interpreters.arrays import constant_op
@@ -97,7 +99,13 @@ class Subject:
         op = op_type.__new__(op_type)
         stated = {name: value for name, value in properties.items() if value is not None}
         attributes = {name: attribute_of(value) for name, value in stated.items()}
-        RelayOp.__init__(op, values, attributes)
+        # What takes any number of operands has one here.
+        definitions = (each for _, each in op_type.get_irdl_definition().operands)
+        given = [
+            [value] if isinstance(definition, VarOperandDef) else value
+            for value, definition in zip(values, definitions, strict=True)
+        ]
+        RelayOp.__init__(op, given, attributes)
         block.add_op(op)
         return op
 
@@ -127,9 +135,14 @@ def constant(block: Block, value: Any) -> Operation:
 
 @cache
 def parsed_type(text: str) -> Attribute:
-    """A type of a table."""
+    """A type of a table: `ref<f32>` is a cell, `fn<f32>` a function from such a value to another."""
     if text == STORAGE:
         return AdtType(STORAGE, [])
+    if text.startswith("ref<"):
+        return RefType(parsed_type(text[4:-1]))
+    if text.startswith("fn<"):
+        type_ = parsed_type(text[3:-1])
+        return FnType([type_], type_)
     if text.startswith("("):
         fields = [field for field in text[1:-1].split(",") if field]
         return TupleType(tuple(map(parsed_tensor, fields)))

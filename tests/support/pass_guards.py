@@ -5,12 +5,15 @@ Programs of which one thing decides whether a pass changes them, and what has to
     SIMPLIFY.changes("a power of two", lambda g: g.show(DivideOp(g.x(2, 3), g.c(8.0))))
     SIMPLIFY.keeps("no power of two", lambda g: g.show(DivideOp(g.x(2, 3), g.c(3.0))))
 
-Either way the program means what it meant before, and the pass changes nothing the second time.
+What a pass makes of a program is stated as operations of which there are fewer ("-divide") or more ("+multiply"),
+for a table or a program. Either way the program means what it meant before, and the pass changes nothing the second time.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from graphs import Graph, difference
@@ -69,6 +72,11 @@ class Guard:
     """How many units of the last place results may be off: rewrites round differently."""
     special: bool
     """Whether NaN, infinities and zeros of both signs are tried."""
+    expects: str
+    """
+    Operations of which a program that changes has fewer or more afterwards: "-nn.matmul|-nn.dense +reshape" says
+    fewer of one of the first two, and more of the last.
+    """
 
     def __str__(self) -> str:
         return f"{self.spec}: {self.name}"
@@ -81,10 +89,12 @@ class GuardTable:
     spec: str
     units: float = 16
     special: bool = True
+    expects: str = ""
     guards: list[Guard] = field(default_factory=list[Guard])
 
     def add(self, changes: bool | None, name: str, build: Build, **options: Any) -> None:
-        values = {"spec": self.spec, "units": self.units, "special": self.special, **options}
+        values = {"spec": self.spec, "units": self.units, "special": self.special}
+        values |= {"expects": self.expects, **options}
         self.guards.append(Guard(name=name, changes=changes, build=build, **values))
 
     def changes(self, name: str, build: Build, **options: Any) -> None:
@@ -141,7 +151,7 @@ def results_of(module: ModuleOp, inputs: Sequence[Any]) -> list[Array]:
 
 def problem_of(guard: Guard) -> str | None:
     """What does not hold of a program, None when all does."""
-    graph = GuardGraph(len(guard.name))
+    graph = GuardGraph(crc32(guard.name.encode()))
     guard.build(graph)
     module = graph.module()
     before = module.clone()
@@ -153,6 +163,9 @@ def problem_of(guard: Guard) -> str | None:
         return f"{'changes' if changes else 'stays'}\n{module}"
     if not changes:
         return None
+    missing = missing_changes(guard.expects, before, module)
+    if guard.changes and missing:
+        return f"not {missing}\n{before}\n{module}"
     for kind in KINDS if guard.special else KINDS[:-1]:
         rng = np.random.default_rng(len(kind))
         inputs = [values_of(type_, kind, rng) for type_ in graph.block.arg_types]
@@ -166,6 +179,16 @@ def problem_of(guard: Guard) -> str | None:
     step.apply(Context(), module)
     same = module.is_structurally_equivalent(once)
     return None if same else f"changes again\n{once}\n{module}"
+
+
+def missing_changes(expects: str, before: ModuleOp, after: ModuleOp) -> list[str]:
+    """What is expected of the numbers of operations (`Guard.expects`), and is not so."""
+    old, new = (
+        Counter(op.name.removeprefix("relay.") for op in module.walk())
+        for module in (before, after)
+    )
+    seen = {f"-{name}" for name in old - new} | {f"+{name}" for name in new - old}
+    return [choice for choice in expects.split() if not seen & set(choice.split("|"))]
 
 
 def _wide(array: Array) -> Array:

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.annotation import StopFusionOp
+from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp, SoftmaxOp
@@ -264,6 +265,10 @@ class RandomGraph:
         assert value is not None
         return self.op(StopFusionOp(value))
 
+    def make_let(self, a: int, b: int, c: int) -> SSAValue | None:
+        value = self.pick(a)
+        return None if value is None else self.op(LetOp(value))
+
     def make_tuple(self, a: int, b: int, c: int) -> SSAValue | None:
         """A pair of tensors, now and then of a tuple and a tensor."""
         one, other = self.pick(a), self.pick(b)
@@ -320,7 +325,8 @@ class RandomGraph:
             for depth in range(c % 4):
                 ops.append(UNARY[(c + depth) % len(UNARY)](ops[-1] if ops else side))
             if ops:
-                ops.append(AddOp(ops[-1], value))
+                pair: list[SSAValue | Operation] = [ops[-1], value]
+                ops.append(AddOp(*(pair[::-1] if b % 2 else pair)))
             sides.append(Region(Block([*ops, scf.YieldOp(ops[-1] if ops else side)])))
         return self.op(scf.IfOp(condition, [value.type], *sides))
 

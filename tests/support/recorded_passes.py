@@ -5,6 +5,8 @@ import tomllib
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from isomorphism import difference
 from records import DATA, BadInput, Options, Record
@@ -16,6 +18,10 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
 from xrelay.transforms.annotate_target import AnnotateTargetPass
+from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
+from xrelay.transforms.canonical.fast_math import FastMathPass
+from xrelay.transforms.canonical.flatten_atrous_conv import FlattenAtrousConvPass
+from xrelay.transforms.canonical.split_args import SplitArgsPass
 from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
 from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
 from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
@@ -26,9 +32,13 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.functional.eta_expand import EtaExpandPass
+from xrelay.transforms.functional.to_a_normal_form import ToANormalFormPass
+from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlockNormalFormPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
@@ -53,7 +63,9 @@ def _annotate_target(options: Options) -> list[ModulePass]:
 
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateTarget": _annotate_target,
+    "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
+    "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
     "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
@@ -61,6 +73,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
+    "FastMath": lambda _: [FastMathPass()],
+    "FlattenAtrousConv": lambda _: [FlattenAtrousConvPass()],
+    "EtaExpand": lambda o: [EtaExpandPass(o["expand_constructor"], o["expand_global_var"])],
     "FoldConstant": lambda o: [FoldConstantPass(fold_qnn=o["fold_qnn"])],
     "FoldExplicitPadding": lambda _: [FoldExplicitPaddingPass()],
     "FoldScaleAxis": lambda _: [FoldScaleAxisPass(), FoldConstantPass()],
@@ -75,15 +90,48 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     ],
     "SimplifyExpr": lambda _: [SimplifyExprPass()],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
+    "SplitArgs": lambda o: [SplitArgsPass(o["max_function_args"])],
+    "ToANormalForm": lambda _: [ToANormalFormPass()],
+    "ToBasicBlockNormalForm": lambda _: [ToBasicBlockNormalFormPass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
 }
 """What the project runs for a recorded pass and its options."""
 
 
-def exceptions() -> dict[tuple[str, str], str]:
-    """The reasons of exceptions.toml, by pass and source."""
+CRASH = "Traceback"
+"""How a problem begins that is a crash, and never excused."""
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Why the project does not follow the original in a record."""
+
+    reason: str
+    is_read: bool
+    """Whether the texts are read and printed as others are."""
+
+
+def exceptions() -> dict[str, Excuse]:
+    """The excuses of exceptions.toml, by the places of records."""
     entries = tomllib.loads(EXCEPTIONS.read_text())["exception"]
-    return {(entry["pass"], entry["source"]): entry["reason"] for entry in entries}
+    return {
+        f"{entry['pass']}.tests.jsonl.xz:{line} {entry['source']}": Excuse(
+            entry["reason"], entry.get("read", True)
+        )
+        for entry in entries
+        for line in entry["lines"]
+    }
+
+
+def surprise(problem: str | None, *lists: tuple[Path, bool]) -> str | None:
+    """
+    What is wrong with how a record ends, if some files may list it as one that does not agree: a
+    problem that none lists, a crash, or a line that is not needed.
+    """
+    listing = [path.name for path, is_listed in lists if is_listed]
+    if problem is None:
+        return f"agrees now, remove it from {' and '.join(listing)}" if listing else None
+    return None if listing and not problem.startswith(CRASH) else problem
 
 
 def known_differences() -> frozenset[str]:

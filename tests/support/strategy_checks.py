@@ -1,8 +1,8 @@
 """
 Cases of one implementation, compiled and compared with the interpreter.
 
-Code for one thread and code for several, run by teams of every size up to that, must give the same
-bits: what a thread computes does not depend on how many there are.
+Code for several threads, run by teams of every size up to that, and code for another number of
+threads must give the same bits: what a thread computes does not depend on how many there are.
 """
 
 from collections import Counter
@@ -47,9 +47,9 @@ def forced_code(
 
 
 class Trial:
-    """Cases of one implementation in one graph, which is compiled for a target."""
+    """Cases of one implementation in one graph, compiled for a target and numbers of threads."""
 
-    def __init__(self, cases: Sequence[Case], target: str, seed: int = 0):
+    def __init__(self, cases: Sequence[Case], target: str, *threads: int, seed: int = 0):
         self.cases, self.target = cases, target
         self.graph = Graph(seed)
         self.firsts: list[int] = []
@@ -57,21 +57,21 @@ class Trial:
         for case in cases:
             self.firsts.append(len(self.graph.inputs))
             self.graph.returns(case.build(self.graph))
-        self.alone = self.code(1)
+        implementation = cases[0].implementation
+        self.codes = [
+            forced_code(self.graph, implementation, len(cases), target, count) for count in threads
+        ]
 
-    def code(self, threads: int) -> RawCode:
-        """The code for some threads."""
-        implementation = self.cases[0].implementation
-        return forced_code(self.graph, implementation, len(self.cases), self.target, threads)
-
-    def outcomes(self, threads: int) -> list[Outcome]:
+    def outcomes(self) -> list[Outcome]:
         """Judges each case; all runs have guarded memory."""
         inputs = self.graph.inputs
         expected = [array for _, array in self.graph.expected()]
-        alone = guarded_run(self.alone, inputs, 1, at_end=True)
-        team = self.code(threads)
+        alone = guarded_run(self.codes[0], inputs, 1, at_end=True)
         together = [
-            guarded_run(team, inputs, size, at_end=size % 2 == 0) for size in range(1, threads + 1)
+            (size, threads, guarded_run(code, inputs, size, at_end=size % 2 == 0))
+            for code in self.codes
+            for threads in [code.signature.threads]
+            for size in range(1, threads + 1)
         ]
         result: list[Outcome] = []
         for i, (case, wanted) in enumerate(zip(self.cases, expected, strict=True)):
@@ -79,7 +79,7 @@ class Trial:
             problem = None
             if not error <= case.bound:
                 problem = f"the error is {error:.2g}, at most {case.bound:.2g} is right"
-            for size, found in enumerate(together, 1):
+            for size, threads, found in together:
                 if found[i].tobytes() != alone[i].tobytes():
                     problem = f"other bits by a team of {size}, compiled for {threads}"
             result.append(Outcome(error, problem and f"{self.target} {case}: {problem}"))
@@ -96,7 +96,7 @@ class Trial:
             for i, first in enumerate(self.firsts)
         ]
         expected = [array for _, array in self.graph.expected()]
-        found = guarded_run(self.alone, self.graph.inputs, 1, at_end=False)
+        found = guarded_run(self.codes[0], self.graph.inputs, 1, at_end=False)
         return zip(self.cases, places, expected, found, strict=True)
 
     def leaks(self, number: int = 0) -> str:
@@ -121,8 +121,8 @@ class Trial:
 
 
 def problems(cases: Sequence[Case], target: str, threads: int, seed: int = 0) -> str:
-    """What is wrong with some cases, a line each."""
-    return listed(Trial(cases, target, seed).outcomes(threads))
+    """What is wrong with some cases compiled for some threads, a line each."""
+    return listed(Trial(cases, target, threads, seed=seed).outcomes())
 
 
 def listed(found: Sequence[Outcome]) -> str:
@@ -149,7 +149,7 @@ def winograd_leaks(convs: Sequence[Convolution], tile: int, target: str) -> str:
     """
     cases = [Case(f"winograd-{tile}", str(conv), 2e-5, conv.build) for conv in convs]
     lines: list[str] = []
-    spoiled = Trial(cases, target, tile).spoiled(0)
+    spoiled = Trial(cases, target, 1, seed=tile).spoiled(0)
     for conv, (case, place, wanted, found) in zip(convs, spoiled, strict=True):
         (top, left, _, _) = conv.window.pads
         rows, columns = (

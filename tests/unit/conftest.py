@@ -117,6 +117,14 @@ def model_of() -> Callable[..., ModelProto]:
     return make_model
 
 
+@pytest.fixture(scope="session")
+def conv_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """conv.onnx, as it lies in every `folder`."""
+    path = tmp_path_factory.mktemp("models") / "conv.onnx"
+    onnx.save(conv_model((1, 3, 8, 8)), path)
+    return path
+
+
 @pytest.fixture
 def program() -> str:
     """A relay program: relu(x + y)."""

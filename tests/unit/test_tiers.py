@@ -1,10 +1,12 @@
-"""What `make quick` draws, and the orders of tests."""
+"""What `make quick` draws, the orders of tests, and which warnings are errors."""
 
+import warnings
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tiers
 
 
@@ -69,3 +71,14 @@ def test_random_orders() -> None:
         assert sorted(order, key=items.index) == items
         assert order != items
         assert len(list(groupby(order, key=lambda item: item.path))) == 6
+
+
+def test_warnings_are_errors_but_that_of_forks() -> None:
+    """The text is that of `warn_about_fork_with_threads` of CPython 3.12."""
+    warnings.warn(
+        "This process (pid=1) is multi-threaded, use of fork() may lead to deadlocks in the child.",
+        DeprecationWarning,
+        stacklevel=1,
+    )
+    with pytest.raises(DeprecationWarning, match="use of knives"):
+        warnings.warn("use of knives", DeprecationWarning, stacklevel=1)

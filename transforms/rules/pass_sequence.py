@@ -23,9 +23,9 @@ class PassSequence(RelayPass, ABC):
             step.rewrite(op)
 
 
-def flattened(passes: Iterable[ModulePass]) -> tuple[ModulePass, ...]:
+def single_passes(passes: Iterable[ModulePass]) -> tuple[ModulePass, ...]:
     """The passes one by one, those in sequences as well."""
     result: list[ModulePass] = []
     for each in passes:
-        result.extend(flattened(each.steps()) if isinstance(each, PassSequence) else (each,))
+        result.extend(single_passes(each.steps()) if isinstance(each, PassSequence) else (each,))
     return tuple(result)

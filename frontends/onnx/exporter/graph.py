@@ -26,6 +26,7 @@ from xrelay.frontends.onnx.folding import FOLDED_ELEMENTS
 from xrelay.frontends.onnx.tensors import (
     Array,
     array_of,
+    as_type,
     data_type_of,
     is_element_type,
     numpy_type,
@@ -236,8 +237,7 @@ class OutputGraph:
 
     def scalar(self, number: float | bool, dtype: DType) -> Tensor:
         """A number as a tensor of rank 0."""
-        with np.errstate(over="ignore"):  # too large for f16 is infinite
-            return self.constant(np.asarray(number).astype(dtype))
+        return self.constant(as_type(number, dtype))
 
     def integers(self, numbers: Sequence[int]) -> Tensor:
         """Numbers as a tensor of rank 1, of i64."""
@@ -298,7 +298,7 @@ class OutputGraph:
             return tensor
         known = self.known(tensor)
         if known is not None and known.size <= INLINE_ELEMENTS and known.dtype.kind in "iub":
-            return self.constant(known.astype(dtype))
+            return self.constant(as_type(known, dtype))
         return self.node("Cast", tensor, dtype=dtype, to=data_type_of(dtype))
 
     def reshape(self, tensor: Tensor, shape: Sequence[int]) -> Tensor:

@@ -26,7 +26,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
 from xrelay.dialects.core.values import ONNX_NAME
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_tensor_type, types_within
 from xrelay.frontends.onnx.errors import NotExpressible, OnnxExportError
 from xrelay.frontends.onnx.exporter.emitters import EMITTERS
 from xrelay.frontends.onnx.exporter.graph import (
@@ -195,18 +195,10 @@ def _ports(
         stated = attributes.data[i].data.get(ONNX_NAME) if attributes is not None else None
         name = stated.data if isinstance(stated, StringAttr) else hint or f"{default}{i}"
         if isinstance(type_, TupleType):
-            ports.extend((f"{name}.{j}", leaf) for j, leaf in enumerate(_leaf_types(type_)))
+            ports.extend((f"{name}.{j}", leaf) for j, leaf in enumerate(types_within(type_)))
         else:
             ports.append((name, type_))
     return ports
-
-
-def _leaf_types(type_: Attribute) -> Iterator[Attribute]:
-    if isinstance(type_, TupleType):
-        for field in type_.types.data:
-            yield from _leaf_types(field)
-    else:
-        yield type_
 
 
 def _argument(type_: Attribute, tensors: Iterator[Tensor]) -> Exported:

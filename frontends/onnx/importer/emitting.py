@@ -13,7 +13,7 @@ from xrelay.dialects.tensor.transform import BroadcastToOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
-from xrelay.frontends.onnx.tensors import ElementType, numpy_type
+from xrelay.frontends.onnx.tensors import ElementType, as_type, numpy_type
 
 Binary = Callable[[SSAValue, SSAValue], RelayOp]
 
@@ -86,4 +86,4 @@ def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
     known = node.known_value(value)
     if known is None:
         return node.emit(CastOp(value, dtype))
-    return node.constant(known.astype(numpy_type(dtype)))
+    return node.constant(as_type(known, numpy_type(dtype)))

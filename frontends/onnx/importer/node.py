@@ -22,6 +22,7 @@ from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.tensors import (
     Array,
     ElementType,
+    as_type,
     constant_of,
     is_element_type,
     numpy_type,
@@ -380,8 +381,7 @@ class Node:
         dtype = self.element_dtype(like)
         if dtype.kind in "iub" and not holds(number, dtype):
             raise OnnxImportError(f"{number} is no number of type {self.element_type(like)}")
-        with np.errstate(over="ignore"):  # too large for f16 is infinite
-            return self.constant(np.array(number).astype(dtype))
+        return self.constant(as_type(number, dtype))
 
     def zeros(self, shape: Sequence[int], like: SSAValue) -> SSAValue:
         """A constant of zeros, of which one is stored, with the dtype of another value."""

@@ -76,9 +76,7 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     group_channels = out_channels // groups
     image = prepare_image(ctx, op.data, window, 0, kind, orders.images)
     weight = in_order(ctx, op.weight, orders.weight)
-    # A pointwise window that takes every place sees the image as one long row.
-    flat = window.is_pointwise and image.shape == window.positions
-    *lines, columns = (1, prod(positions)) if flat else positions
+    *lines, columns = (1, prod(positions)) if image.is_pointwise else positions
     lanes = ctx.target.lanes(kind.bytes)
     vectors = 2 if columns > lanes else 1
     block = _channels_at_once(ctx.target, ctx.parameters)
@@ -124,7 +122,7 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                 value = b.first_lanes(totals[o * len(widths) + v], width)
                 value = convert(b, value, kind, out_kind)
                 column = b.add(start, starts[v])
-                outer = (n, own) if flat else (n, own, *line)
+                outer = (n, own) if image.is_pointwise else (n, own, *line)
                 finish(Position(out_shape, outer, column, width), value)
 
     whole, (full, rest) = row_tiles(columns, lanes, vectors)

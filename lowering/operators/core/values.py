@@ -6,7 +6,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.core.annotation import ANNOTATION_OPS
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
-from xrelay.dialects.shapes import leaf_count
+from xrelay.dialects.shapes import field_of_leaf, field_places, leaf_count
 from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
 from xrelay.lowering.emit.evaluate import (
     Demand,
@@ -27,16 +27,12 @@ def source_leaf(leaf: Leaf) -> Leaf:
     while isinstance(leaf[0], OpResult):
         op, number = leaf[0].op, leaf[1]
         if isinstance(op, TupleOp):
-            for operand in op.fields:
-                count = leaf_count(operand.type)
-                if number < count:
-                    leaf = (operand, number)
-                    break
-                number -= count
+            field, number = field_of_leaf(op.result.type, number)
+            leaf = (op.fields[field], number)
         elif isinstance(op, TupleGetItemOp):
             assert isinstance(op.tuple_value.type, TupleType)
-            before = op.tuple_value.type.types.data[: op.index.value.data]
-            leaf = (op.tuple_value, number + sum(map(leaf_count, before)))
+            first = field_places(op.tuple_value.type)[op.index.value.data]
+            leaf = (op.tuple_value, first + number)
         elif isinstance(op, ANNOTATION_OPS):
             leaf = (op.operands[0], number)
         else:

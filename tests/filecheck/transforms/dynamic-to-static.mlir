@@ -73,3 +73,35 @@ func.func @branch_taken(%x: tensor<2x2xi64>) -> tensor<?x?xi64> {
   }
   return %3 : tensor<?x?xi64>
 }
+
+// How many elements are not zero is known with the elements.
+// CHECK-LABEL: func.func @elements_decide
+// CHECK-SAME: -> (tensor<3x1xf32>, tensor<3x1xf32>) {
+// CHECK-NEXT: relay.ones {shape = array<i64: 3, 1>, dtype = f32} : tensor<3x1xf32>
+// CHECK-NEXT: relay.broadcast_to %{{.*}} {shape = array<i64: 3, 1>}
+func.func @elements_decide(%x: tensor<1x1xf32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
+  %0 = relay.constant dense<[1, 0, 1, 1]> : tensor<4xi64>
+  %1 = relay.argwhere %0 : (tensor<4xi64>) -> tensor<?x1xi32>
+  %2 = relay.shape_of %1 : (tensor<?x1xi32>) -> tensor<2xi32>
+  %3 = relay.dyn.ones %2 {dtype = f32} : (tensor<2xi32>) -> tensor<?x?xf32>
+  %4 = relay.dyn.broadcast_to %x, %2 : (tensor<1x1xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  func.return %3, %4 : tensor<?x?xf32>, tensor<?x?xf32>
+}
+
+// What takes no other type gets the stated one.
+// CHECK-LABEL: func.func @through_a_call
+// CHECK-NEXT: [[KNOWN:%.*]] = relay.constant dense<[{{.}}0], [2], [3]]> : tensor<3x1xi32>
+// CHECK-NEXT: [[STATED:%.*]] = tensor.cast [[KNOWN]] : tensor<3x1xi32> to tensor<?x1xi32>
+// CHECK-NEXT: func.call @takes_any([[STATED]])
+func.func @through_a_call(%x: tensor<6xf32>) -> tensor<?x1xi32> {
+  %0 = relay.constant dense<[1, 0, 1, 1]> : tensor<4xi64>
+  %1 = relay.argwhere %0 : (tensor<4xi64>) -> tensor<?x1xi32>
+  %2 = func.call @takes_any(%1) : (tensor<?x1xi32>) -> tensor<?x1xi32>
+  %3 = relay.constant dense<[2, 3]> : tensor<2xi64>
+  %4 = relay.dyn.reshape %x, %3 : (tensor<6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  func.return %2 : tensor<?x1xi32>
+}
+
+func.func @takes_any(%x: tensor<?x1xi32>) -> tensor<?x1xi32> {
+  func.return %x : tensor<?x1xi32>
+}

@@ -74,6 +74,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.tensors import (
     ElementType,
+    as_type,
     element_type_named,
     element_type_of,
     numpy_type,
@@ -220,10 +221,10 @@ def _power(node: Node, base: SSAValue, exponent: SSAValue) -> SSAValue:
 def _converts_exactly(node: Node, exponent: SSAValue, dtype: ElementType) -> bool:
     """Whether the exponents are numbers of a floating-point type: by their type, or as they are known."""
     source, target = numpy_type(node.element_type(exponent)), numpy_type(dtype)
-    if source.kind not in "iu" or np.can_cast(source, target):
+    if np.can_cast(source, target):
         return True
     known = node.known_value(exponent)
-    return known is not None and bool((known.astype(target) == known).all())
+    return known is not None and np.array_equal(as_type(known, target), known)
 
 
 def converted(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:

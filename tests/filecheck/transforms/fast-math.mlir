@@ -1,0 +1,30 @@
+// RUN: xdsl-opt -p fast-math %s | filecheck %s
+// RUN: xdsl-opt -p fast-math,fast-math %s | filecheck %s
+
+// CHECK-LABEL: func.func @functions
+// CHECK-NEXT: [[A:%.*]] = relay.fast_exp %x :
+// CHECK-NEXT: [[B:%.*]] = relay.fast_erf [[A]] :
+// CHECK-NEXT: [[C:%.*]] = relay.fast_tanh [[B]] :
+// CHECK-NEXT: [[D:%.*]] = relay.nn.fast_softmax [[C]] {axis = 0 : i64} :
+// CHECK-NEXT: [[E:%.*]] = relay.log [[D]] :
+// CHECK-NEXT: func.return [[E]]
+func.func @functions(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = relay.exp %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = relay.erf %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = relay.tanh %1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %3 = relay.nn.softmax %2 {axis = 0 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %4 = relay.log %3 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %4 : tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @half
+// CHECK: relay.composite "a.exp"
+// CHECK: relay.fast_exp
+func.func @half(%x: tensor<f16>) -> tensor<f16> {
+  %0 = relay.composite "a.exp" %x : (tensor<f16>) -> tensor<f16> {
+  ^bb0(%p: tensor<f16>):
+    %1 = relay.exp %p : (tensor<f16>) -> tensor<f16>
+    relay.yield %1 : tensor<f16>
+  }
+  return %0 : tensor<f16>
+}

@@ -1,0 +1,706 @@
+"""The public face: `import xrelay` is light, `compile`, `run`, `save`, `load`, and the universe."""
+
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import DiagnosticException
+
+import xrelay
+from xrelay.compiler import kernel_options, read_model, relay_passes
+from xrelay.frontends.onnx import OnnxImportError
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
+from xrelay.options import CompileOptions
+from xrelay.tools.universe import XRELAY_UNIVERSE
+
+needs_cc = pytest.mark.skipif(
+    shutil.which("cc") is None, reason="shared libraries are linked by a C compiler"
+)
+
+MakeModel = Callable[..., ModelProto]
+
+
+def fresh_python(code: str, *arguments: object, **environment: str) -> str:
+    """What a program prints in a Python of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+# -- what is loaded when ------------------------------------------------------------------------
+
+HEAVY = ("numpy", "onnx", "llvmlite", "rich", "onnxruntime")
+
+
+LIGHT = (
+    "import xrelay; dir(xrelay)",
+    "import xrelay.tools.universe",
+    "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=[])",
+    "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'fuse-ops'])",
+    "from xdsl.xdsl_opt_main import xDSLOptMain; xDSLOptMain(args=['-p', 'defuse-ops'])",
+    "from xdsl.universe import Universe; Universe.get_multiverse().all_dialects['relay']()",
+)
+"""One after the other, in one Python."""
+
+
+def test_start_up_is_light() -> None:
+    found = fresh_python(
+        f"import json, sys\nfound = {{}}\nfor code in {LIGHT}:\n    exec(code)\n"
+        f"    found[code] = [m for m in {HEAVY} if m in sys.modules]\nprint(json.dumps(found))"
+    )
+    assert json.loads(found) == {code: [] for code in LIGHT}
+
+
+def test_import_of_the_package_loads_nothing_else() -> None:
+    found = fresh_python(
+        "import sys\nbefore = set(sys.modules)\nimport xrelay\n"
+        "import json\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    modules = {name.partition(".")[0] for name in json.loads(found)} - sys.stdlib_module_names
+    assert modules == {"xrelay"}
+
+
+def test_public_names() -> None:
+    assert dir(xrelay) == sorted(xrelay.__all__)
+    for name in xrelay.__all__:
+        assert getattr(xrelay, name).__doc__
+    with pytest.raises(AttributeError, match="module 'xrelay' has no attribute 'frobnicate'"):
+        _ = xrelay.frobnicate
+
+
+# -- compile ------------------------------------------------------------------------------------
+
+
+def expected_of(folder: Path, x: Any) -> Any:
+    """relu(conv(x, w) + b), straight from the definition."""
+    w, b = (
+        onnx.numpy_helper.to_array(t) for t in onnx.load(folder / "conv.onnx").graph.initializer
+    )
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    return np.maximum(np.einsum("nchwij,ocij->nohw", windows, w) + b[:, None, None], 0)
+
+
+def random_x(*shape: int, seed: int = 0) -> Any:
+    """An input of standard normal numbers."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["str", "Path", "ModelProto", "ModuleOp", "mlir"])
+def test_compile_takes_all_kinds_of_models(folder: Path, kind: str) -> None:
+    path = folder / "conv.onnx"
+    module, name = read_model(path)
+    assert name == "conv"
+    models: dict[str, Any] = {
+        "str": str(path),
+        "Path": path,
+        "ModelProto": onnx.load(path),
+        "ModuleOp": module,
+    }
+    if kind == "mlir":
+        shutil.copy(folder / "add.mlir", folder / "model.mlir")
+        model = xrelay.compile(folder / "model.mlir")
+        x = random_x(2, 4)
+        found = model.run({"x": x, "y": x})["output0"]
+        np.testing.assert_array_equal(found, np.maximum(x + x, 0))
+        return
+    x = random_x(1, 3, 8, 8)
+    outputs = xrelay.compile(models[kind]).run({"x": x})
+    assert list(outputs) == ["y"]
+    assert outputs["y"].dtype == np.float32
+    np.testing.assert_allclose(outputs["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5)
+
+
+def test_compile_leaves_its_argument_unchanged(folder: Path) -> None:
+    module, _ = read_model(folder / "conv.onnx")
+    proto = onnx.load(folder / "conv.onnx")
+    before = str(module), proto.SerializeToString()
+    xrelay.compile(module)
+    xrelay.compile(proto)
+    assert (str(module), proto.SerializeToString()) == before
+    module.verify()
+
+
+def test_shapes_fix_unknown_dimensions(folder: Path) -> None:
+    model = xrelay.compile(folder / "symbolic.onnx", shapes={"x": [2, 3, 5, 5]})
+    assert [str(spec) for spec in model.signature.inputs] == ["'x' float32[2, 3, 5, 5]"]
+    x = random_x(2, 3, 5, 5)
+    np.testing.assert_allclose(
+        model.run({"x": x})["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_unknown_dimensions_without_shapes(folder: Path) -> None:
+    with pytest.raises(OnnxImportError, match=r"input 'x' has the unknown dimension 0 \('batch'\)"):
+        xrelay.compile(folder / "symbolic.onnx")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "z80"}, "unknown target 'z80', known targets are native, x86-64"),
+        ({"threads": 257}, "threads is 257, expected 1 to 256"),
+        ({"threads": 0}, "threads is 0"),
+        ({"shapes": {"z": [1]}}, "shapes= names 'z', which is not an input"),
+    ],
+)
+def test_bad_options(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DiagnosticException, match=message):
+        xrelay.compile(folder / "conv.onnx", **options)
+
+
+def test_winograd_can_be_refused() -> None:
+    assert kernel_options(CompileOptions()).excluded == frozenset()
+    assert kernel_options(CompileOptions(winograd=False)).excluded == WINOGRAD_NAMES
+
+
+def test_shapes_are_for_models_that_leave_them_open(folder: Path) -> None:
+    with pytest.raises(xrelay.CompileError, match="states its own"):
+        xrelay.compile(folder / "add.mlir", shapes={"x": [2, 4]})
+
+
+def test_progress_names_the_stages(folder: Path) -> None:
+    stages: list[str] = []
+    xrelay.compile(folder / "conv.onnx", progress=stages.append)
+    passes = [each.name for each in relay_passes(CompileOptions())]
+    assert len(passes) > 2
+    generation = ["generate kernels", "convert to LLVM", "generate machine code"]
+    assert stages == ["read the model", *passes, *generation]
+
+
+COMPILE = """\
+import sys, xrelay
+for model in sys.argv[1:]:
+    print(xrelay.compile(model, target="x86-64-v3").llvm_ir)
+"""
+
+
+@pytest.mark.slow
+def test_code_is_the_same_on_every_run(folder: Path, model_of: MakeModel) -> None:
+    nodes = [
+        *(helper.make_node(op, ["x"], [op]) for op in ("Exp", "Tanh", "Neg", "Sqrt", "Abs")),
+        helper.make_node("Concat", ["Exp", "Tanh", "Neg"], ["c"], axis=1),
+        helper.make_node("Add", ["Sqrt", "Abs"], ["d"]),
+        helper.make_node("Softmax", ["c"], ["e"], axis=1),
+    ]
+    onnx.save(model_of(nodes, {"x": (np.float32, [3, 5])}, ["e", "d"]), folder / "many.onnx")
+    models = [folder / "conv.onnx", folder / "many.onnx"]
+    texts = [fresh_python(COMPILE, *models, PYTHONHASHSEED=seed) for seed in ("1", "77")]
+    here = [xrelay.compile(model, target="x86-64-v3").llvm_ir + "\n" for model in models]
+    assert all("_run" in text for text in here)
+    assert texts == ["".join(here)] * 2
+
+
+def test_a_named_target_never_looks_at_the_host(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from llvmlite import binding
+
+    def refuse() -> None:
+        raise AssertionError("the host was asked for")
+
+    monkeypatch.setattr(binding, "get_host_cpu_features", refuse)
+    monkeypatch.setattr(binding, "get_host_cpu_name", refuse)
+    monkeypatch.setattr(binding, "get_default_triple", refuse)
+    for name in TARGETS:
+        model = xrelay.compile(folder / "conv.onnx", target=name)
+        assert model.signature.target == name
+
+
+# -- run ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def conv(conv_file: Path) -> xrelay.Model:
+    """The model of conv.onnx."""
+    return xrelay.compile(conv_file)
+
+
+class Unreadable:
+    """What fails when it is asked for its elements."""
+
+    def __array__(self, *args: Any) -> Any:
+        raise KeyError("gone")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({}, "missing input 'x'; the model takes 'x' float32[1, 3, 8, 8]"),
+        (
+            {"X": np.zeros((1, 3, 8, 8), np.float32)},
+            "unknown input 'X', missing input 'x'; the model takes 'x' float32[1, 3, 8, 8]",
+        ),
+        (
+            {"x": np.zeros((3, 8, 8), np.float32)},
+            "input 'x' is float32[3, 8, 8], expected 'x' float32[1, 3, 8, 8]",
+        ),
+        (
+            {"x": np.zeros((1, 3, 8, 8))},
+            "input 'x' is float64[1, 3, 8, 8], expected 'x' float32[1, 3, 8, 8]",
+        ),
+        ({"x": 1}, "input 'x' is int64[], expected 'x' float32[1, 3, 8, 8]"),
+        ({"x": "text"}, "input 'x' is <U4[], expected 'x' float32[1, 3, 8, 8]"),
+        ({"x": [[1], [2, 3]]}, "input 'x' is no array"),
+        ({"x": Unreadable()}, "input 'x' is no array: 'gone'"),
+        ({"x": None}, "input 'x' is object[], expected 'x' float32[1, 3, 8, 8]"),
+    ],
+)
+def test_wrong_inputs(conv: xrelay.Model, inputs: dict[str, Any], message: str) -> None:
+    with pytest.raises(xrelay.ModelError) as error:
+        conv.run(inputs)
+    assert message in str(error.value)
+
+
+def test_inputs_in_any_memory_order(conv: xrelay.Model) -> None:
+    x = random_x(1, 3, 8, 8)
+    expected = conv.run({"x": x})["y"]
+    transposed = np.ascontiguousarray(x.transpose(3, 2, 1, 0)).transpose(3, 2, 1, 0)
+    strided = np.repeat(x, 2, axis=3)[..., ::2]
+    offset = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(x.shape)
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    for array in (transposed, strided, offset, read_only):
+        np.testing.assert_array_equal(conv.run({"x": array})["y"], expected)
+
+
+@pytest.fixture(scope="module")
+def pairs(model_of: MakeModel) -> xrelay.Model:
+    """y = -x and z = -w for four numbers each, w of another dtype."""
+    nodes = [helper.make_node("Neg", ["x"], ["y"]), helper.make_node("Neg", ["w"], ["z"])]
+    inputs = {"x": (np.float32, [4]), "w": (np.int64, [4])}
+    return xrelay.compile(model_of(nodes, inputs, ["y", "z"]))
+
+
+Buffers = tuple[list[Any], list[Any]]
+
+
+def buffers() -> Buffers:
+    """Inputs and outputs for `pairs`."""
+    return (
+        [np.arange(4, dtype=np.float32), np.arange(4)],
+        [np.zeros(4, np.float32), np.zeros(4, np.int64)],
+    )
+
+
+def test_run_into_arrays_of_the_caller(pairs: xrelay.Model) -> None:
+    inputs, outputs = buffers()
+    for array in inputs:
+        array.flags.writeable = False
+    pairs.run_into(inputs, outputs)
+    assert [array.tolist() for array in outputs] == [[0, -1, -2, -3]] * 2
+    # Right beside one another in memory, outputs and inputs mixed, is not shared.
+    block = np.zeros(12, np.int64)
+    block[:4] = range(4)
+    halves = block[4:8].view(np.float32)
+    halves[:4] = range(4)
+    pairs.run_into((halves[:4], block[:4]), (halves[4:], block[8:]))
+    assert halves.tolist() == [0, 1, 2, 3, 0, -1, -2, -3]
+    assert block[8:].tolist() == [0, -1, -2, -3]
+
+
+def at_odd_address(size: int) -> Any:
+    return np.zeros(4 * size + 1, np.uint8)[1:].view(np.float32)
+
+
+def read_only(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+BLOCK = np.zeros(8, np.int64)
+FLOATS = BLOCK.view(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i, o: (i[:1], o), "1 input is given, expected 'x' float32[4], 'w' int64[4]"),
+        (lambda i, o: (i, []), "0 outputs are given, expected 'y' float32[4], 'z' int64[4]"),
+        (lambda i, o: (i, [*o, o[0]]), "3 outputs are given"),
+        (lambda i, o: (i[0], o), "the inputs are a ndarray, expected a list of 'x' float32[4]"),
+        (lambda i, o: (i, {"y": o}), "the outputs are a dict, expected a list of 'y' float32[4]"),
+        (lambda i, o: (None, o), "the inputs are a NoneType"),
+        (lambda i, o: ([[1.0] * 4, i[1]], o), "input 'x' is a list, expected the array 'x'"),
+        (lambda i, o: (i, [o[0], None]), "output 'z' is a NoneType, expected the array 'z'"),
+        (lambda i, o: (i, [o[0][:3], o[1]]), "output 'y' is float32[3], expected 'y' float32[4]"),
+        (lambda i, o: (i, o[::-1]), "output 'y' is int64[4], expected 'y' float32[4]"),
+        (lambda i, o: ([i[0][:2], i[1]], o), "input 'x' is float32[2], expected 'x' float32[4]"),
+        (lambda i, o: ([i[0].reshape(4, 1), i[1]], o), "input 'x' is float32[4, 1], expected"),
+        (lambda i, o: ([i[0].astype(">f4"), i[1]], o), "input 'x' is >f4[4], expected"),
+        (
+            lambda i, o: ([np.zeros(8, np.float32)[::2], i[1]], o),
+            "input 'x' is not C-contiguous: its strides are [8]",
+        ),
+        (lambda i, o: ([i[0][::-1], i[1]], o), "input 'x' is not C-contiguous"),
+        (
+            lambda i, o: ([np.broadcast_to(i[0][:1], 4), i[1]], o),
+            "input 'x' is not C-contiguous: its strides are [0]",
+        ),
+        (lambda i, o: (i, [np.zeros(8, np.float32)[::2], o[1]]), "output 'y' is not C-contiguous"),
+        (lambda i, o: ([at_odd_address(4), i[1]], o), "expected a multiple of 4"),
+        (lambda i, o: (i, [at_odd_address(4), o[1]]), "output 'y' is not aligned"),
+        (lambda i, o: (i, [read_only(o[0]), o[1]]), "output 'y' is read-only"),
+        (lambda i, o: (i, [i[0], o[1]]), "input 'x' and output 'y' share memory"),
+        (lambda i, o: (i, [FLOATS[4:8], BLOCK[3:7]]), "output 'y' and output 'z' share memory"),
+        (lambda i, o: (i, [FLOATS[2:6], BLOCK[:4]]), "output 'y' and output 'z' share memory"),
+        (lambda i, o: ([i[0], BLOCK[:4]], [FLOATS[7:11], o[1]]), "'w' and output 'y' share memory"),
+        (lambda i, o: ([FLOATS[3:7], i[1]], [o[0], BLOCK[3:7]]), "'x' and output 'z' share memory"),
+    ],
+)  # fmt: skip
+def test_run_into_wrong_arrays(
+    pairs: xrelay.Model, change: Callable[[list[Any], list[Any]], Buffers], message: str
+) -> None:
+    inputs, outputs = change(*buffers())
+    with pytest.raises(xrelay.ModelError) as error:
+        pairs.run_into(inputs, outputs)
+    assert message in str(error.value)
+
+
+def test_inputs_may_share_memory_and_empty_arrays_any(model_of: MakeModel) -> None:
+    nodes = [
+        helper.make_node("Add", ["a", "b"], ["c"]),
+        helper.make_node("Relu", ["e"], ["f"]),
+    ]
+    inputs = {name: (np.float32, [2]) for name in "ab"}
+    model = xrelay.compile(model_of(nodes, {**inputs, "e": (np.float32, [0])}, ["c", "f"]))
+    x, y = np.array([1, 2], np.float32), np.zeros(2, np.float32)
+    model.run_into([x, x, x[1:1]], [y, y[1:1]])
+    assert y.tolist() == [2, 4]
+
+
+def test_outputs_are_new_arrays(conv: xrelay.Model) -> None:
+    first = conv.run({"x": random_x(1, 3, 8, 8, seed=1)})["y"]
+    copy = first.copy()
+    conv.run({"x": random_x(1, 3, 8, 8, seed=2)})
+    np.testing.assert_array_equal(first, copy)
+
+
+def test_several_threads_run_one_model(folder: Path) -> None:
+    model = xrelay.compile(folder / "symbolic.onnx", shapes={"x": [2, 3, 24, 24]})
+    inputs = [random_x(2, 3, 24, 24, seed=seed) for seed in range(8)]
+    expected = [model.run({"x": x})["y"] for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda i: model.run({"x": inputs[i % 8]})["y"], range(160)))
+    for i, array in enumerate(found):
+        np.testing.assert_array_equal(array, expected[i % 8])
+
+
+def test_code_outlives_the_model(folder: Path) -> None:
+    """A bound method keeps what it needs."""
+    run = xrelay.compile(folder / "conv.onnx").run
+    x = random_x(1, 3, 8, 8)
+    np.testing.assert_allclose(run({"x": x})["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5)
+
+
+def test_odd_signatures(model_of: MakeModel) -> None:
+    """Scalars, empty tensors, an input that is an output, one value returned twice."""
+    nodes = [
+        helper.make_node("Neg", ["s"], ["t"]),
+        helper.make_node("Relu", ["e"], ["f"]),
+        helper.make_node("Identity", ["x"], ["u"]),
+        helper.make_node("Identity", ["x"], ["v"]),
+    ]
+    inputs = {"s": (np.float32, []), "e": (np.float32, [0, 3]), "x": (np.int64, [2])}
+    model = xrelay.compile(model_of(nodes, inputs, ["t", "f", "u", "v"]))
+    outputs = model.run({"s": np.float32(2), "e": np.zeros((0, 3), np.float32), "x": [5, -6]})
+    assert {name: array.tolist() for name, array in outputs.items()} == {
+        "t": -2,
+        "f": [],
+        "u": [5, -6],
+        "v": [5, -6],
+    }
+    assert outputs["t"].shape == ()
+    assert outputs["f"].shape == (0, 3)
+    assert outputs["u"] is not outputs["v"]
+
+
+def test_models_say_what_they_are(pairs: xrelay.Model, model_of: MakeModel) -> None:
+    signature, code = pairs.signature, pairs._code
+    assert code is not None
+    assert repr(pairs) == (
+        "<Model 'graph': 'x' float32[4], 'w' int64[4] -> 'y' float32[4], 'z' int64[4], "
+        f"for {signature.target}, 1 thread, 0 bytes of constants, {signature.workspace_bytes} of "
+        f"workspace, {len(code.object)} of code>"
+    )
+    nodes = [helper.make_node("Neg", ["x"], ["y"])]
+    proto = model_of(nodes, {"x": (np.float32, [4])}, ["y"])
+    parts = xrelay.compile(proto, backends=["numpy"], threads=2, target="x86-64-v3")
+    assert repr(parts) == (
+        "<PartitionedModel 'graph': 'x' float32[4] -> 'y' float32[4], for x86-64-v3, "
+        "2 threads, 0 bytes of constants, 0 of workspace, 1 step on numpy>"
+    )
+
+
+# -- save and load ------------------------------------------------------------------------------
+
+
+@needs_cc
+def test_saved_model_is_the_same(conv: xrelay.Model, folder: Path) -> None:
+    conv.save(folder / "conv.so")
+    loaded = xrelay.load(folder / "conv.so")
+    assert loaded.signature == conv.signature
+    x = random_x(1, 3, 8, 8)
+    np.testing.assert_array_equal(loaded.run({"x": x})["y"], conv.run({"x": x})["y"])
+    with pytest.raises(xrelay.ModelError, match="has no LLVM IR"):
+        _ = loaded.llvm_ir
+    with pytest.raises(xrelay.ModelError, match="cannot be saved again"):
+        loaded.save(folder / "again.so")
+
+
+@needs_cc
+def test_loaded_models_do_not_mix(conv: xrelay.Model, folder: Path) -> None:
+    """Two libraries define the same symbols."""
+    (folder / "other").mkdir()
+    other = xrelay.compile(folder / "symbolic.onnx", shapes={"x": [1, 3, 4, 4]})
+    conv.save(folder / "model.so")
+    other.save(folder / "other" / "model.so")
+    models = xrelay.load(folder / "model.so"), xrelay.load(str(folder / "other" / "model.so"))
+    for model, size in zip(models, (8, 4), strict=True):
+        x = random_x(1, 3, size, size)
+        np.testing.assert_allclose(
+            model.run({"x": x})["y"], expected_of(folder, x), rtol=1e-5, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("conv.txt", "the suffix is '.txt', expected .so, .o, .ll"),
+        ("conv", "the suffix is '', expected .so, .o, .ll"),
+        ("absent/conv.ll", "absent/conv.ll': No such file or directory"),
+        ("folder.ll", "folder.ll': Is a directory"),
+        ("folder.o", "folder.o': Is a directory"),
+    ],
+)
+def test_bad_places_to_save(conv: xrelay.Model, folder: Path, name: str, message: str) -> None:
+    (folder / "folder.ll").mkdir()
+    (folder / "folder.o").mkdir()
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(xrelay.ModelError) as error:
+        conv.save(folder / name)
+    assert message in str(error.value)
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_bad_files_to_load(folder: Path) -> None:
+    (folder / "text.so").write_text("text")
+    for name, message in (
+        ("absent.so", "absent.so': No such file or directory"),
+        ("text.so", "text.so' does not end with a checksum of xrelay's"),
+        (".", "': Is a directory"),
+    ):
+        with pytest.raises(xrelay.ModelError, match=message):
+            xrelay.load(folder / name)
+
+
+# -- the universe -------------------------------------------------------------------------------
+
+
+def test_multiverse_loads() -> None:
+    """A clash of names or an import error here would break every call of xdsl-opt."""
+    multiverse = Universe.get_multiverse()
+    for name, factory in XRELAY_UNIVERSE.all_dialects.items():
+        assert multiverse.all_dialects[name]().name == factory().name == name
+    for name, factory in XRELAY_UNIVERSE.all_passes.items():
+        assert multiverse.all_passes[name]() is factory()
+
+
+PASSES = sorted(XRELAY_UNIVERSE.all_passes.items())
+
+
+@pytest.mark.parametrize(("name", "factory"), PASSES, ids=[name for name, _ in PASSES])
+class Test_Passes:
+    def test_names_agree(self, name: str, factory: Callable[[], type[ModulePass]]) -> None:
+        """File fuse_ops.py, class FuseOpsPass, pass fuse-ops."""
+        cls = factory()
+        assert cls.name == name
+        assert cls.__module__.rpartition(".")[2] == name.replace("-", "_")
+        assert cls.__name__.removesuffix("Pass").lower() == name.replace("-", "")
+        assert cls.__name__.endswith("Pass")
+
+    def test_options_are_fields(self, name: str, factory: Callable[[], type[ModulePass]]) -> None:
+        """xDSL silently ignores annotations that are no dataclass fields."""
+        cls = factory()
+        annotated = {
+            option
+            for base in cls.__mro__
+            for option in inspect.get_annotations(base)
+            if base is not ModulePass and not option.startswith("_")
+        }
+        options = fields(cls)
+        assert annotated - {"name"} == {option.name for option in options} - {"name"}
+        for option in options:
+            assert hasattr(cls, option.name), f"the option {option.name} has no default"
+
+    def test_docstrings(self, name: str, factory: Callable[[], type[ModulePass]]) -> None:
+        cls = factory()
+        assert cls.__doc__
+        assert not cls.__doc__.startswith(f"{cls.__name__}("), "the doc string is a dataclass's own"
+        for option in fields(cls):
+            owner = next(
+                base for base in cls.__mro__ if option.name in inspect.get_annotations(base)
+            )
+            lines = inspect.getsource(owner).splitlines()
+            place = next(
+                i for i, line in enumerate(lines) if line.startswith(f"    {option.name}: ")
+            )
+            assert lines[place + 1].strip().startswith('"""'), f"{option.name} is not documented"
+
+
+def test_modules_survive_the_pipeline(folder: Path) -> None:
+    """Every relay-to-relay pass leaves a module that verifies."""
+    from xrelay.compiler import context, relay_passes
+
+    module, _ = read_model(folder / "conv.onnx")
+    for each in relay_passes(CompileOptions()):
+        each.apply(context(), module)
+        module.verify()
+    assert isinstance(module, ModuleOp)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"threads": 2.5}, "threads is 2.5, expected a whole number"),
+        ({"threads": "2"}, "threads is '2', expected a whole number"),
+        ({"threads": True}, "threads is True, expected a whole number"),
+        ({"target": "armv8"}, "unknown target 'armv8', known targets are native, x86-64"),
+        ({"shapes": [1, 3]}, "shapes is a list, expected a mapping"),
+        ({"shapes": {"x": {1, 3}}}, "shapes= gives input 'x' {1, 3}, expected a list of whole"),
+        ({"shapes": {"x": 5}}, "shapes= gives input 'x' 5, expected a list of whole numbers"),
+        ({"target": 5}, "target is 5, expected one of native, x86-64"),
+        ({"cache": "no"}, "cache is 'no', expected True or False"),
+        ({"fallback": 1}, "fallback is 1, expected True or False"),
+        ({"profile": None}, "profile is None, expected True or False"),
+        ({"winograd": np.zeros(3)}, "winograd is array([0., 0., 0.]), expected True or False"),
+        ({"tuning": 5}, "tuning is 5, expected the path of a file"),
+        ({"tuning": None}, "tuning is None, expected the path of a file"),
+        ({"tuning": "a\0b"}, "tuning is 'a\\x00b', which no file can be called"),
+        ({"tuning": "\ud800"}, "which no file can be called"),
+        ({"tuning": "x" * 5000}, "File name too long"),
+        ({"tuning": "/dev/zero"}, "cannot read '/dev/zero': it is a device"),
+        ({"progress": None}, "progress is None, expected a function"),
+        ({"backends": 5}, "the backends are 5, expected a list"),
+        ({"backends": None}, "the backends are None, expected a list"),
+        ({"backends": np.zeros(2)}, "expected a list of names and of Backend objects"),
+    ],
+)
+def test_arguments_of_other_types(folder: Path, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(DiagnosticException, match=re.escape(message)):
+        xrelay.compile(folder / "conv.onnx", **arguments)
+
+
+def test_numbers_of_numpy_are_numbers(folder: Path) -> None:
+    threads: Any = np.int64(2)
+    model = xrelay.compile(folder / "conv.onnx", threads=threads)
+    model.save(folder / "conv.o")
+    assert model.signature.threads == 2
+
+
+NO_PATHS: list[tuple[Any, str]] = [
+    (5, " is 5, expected the path of a file"),
+    (None, " is None, expected the path of a file"),
+    (b"model.so", " is b'model.so', expected the path of a file"),
+    ("a\0b.so", "which no file can be called: it has a NUL character"),
+    (Path("a\0b.so"), "which no file can be called: it has a NUL character"),
+    ("\ud800.so", "which no file can be called: 'utf-8' codec can't encode"),
+    ("x" * 5000 + ".so", "File name too long"),
+]
+
+
+@pytest.mark.parametrize(("path", "message"), NO_PATHS, ids=lambda value: repr(value)[:20])
+def test_paths_that_are_none(pairs: xrelay.Model, path: Any, message: str) -> None:
+    from xrelay.frontends.onnx import import_model, load_model
+
+    functions: list[Callable[[Any], object]] = [xrelay.load, load_model, import_model]
+    functions += [pairs.save] * (shutil.which("cc") is not None)
+    for function in functions:
+        with pytest.raises(DiagnosticException, match=re.escape(message)):
+            function(path)
+
+
+@pytest.mark.parametrize(
+    "model", [5, None, b"bytes", "", "a\0b", "\ud800", "x" * 5000, [], np.zeros(2)]
+)
+@pytest.mark.parametrize("cache", [False, True])
+def test_models_that_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any, cache: bool
+) -> None:
+    monkeypatch.setenv("XRELAY_CACHE_SIZE", "1G")
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    with pytest.raises(
+        DiagnosticException, match="the model is a|cannot read model|is no file|called"
+    ):
+        xrelay.compile(model, cache=cache)
+
+
+@pytest.fixture(scope="module")
+def profiled(model_of: MakeModel) -> xrelay.Model:
+    """y = -x, compiled for profiling."""
+    nodes = [helper.make_node("Neg", ["x"], ["y"])]
+    return xrelay.compile(model_of(nodes, {"x": (np.float32, [4])}, ["y"]), profile=True)
+
+
+@pytest.mark.parametrize("runs", [0, -1, 2**70, 1.5, "3", True, None, np.zeros(2)])
+def test_numbers_of_runs_that_are_none(profiled: xrelay.Model, runs: Any) -> None:
+    with pytest.raises(
+        xrelay.ModelError, match="^runs is .*, expected (a whole number|1 to 1000000)"
+    ):
+        profiled.profile({"x": np.zeros(4, np.float32)}, runs)
+
+
+def test_what_export_does_not_take(folder: Path) -> None:
+    from xrelay.frontends.onnx import OnnxExportError, export_model
+
+    module, _ = read_model(folder / "conv.onnx")
+    cases: list[tuple[Any, Any, Any, str]] = [
+        (5, "name", None, "the program is 5, expected a FuncOp or a ModuleOp"),
+        (module, None, None, "the name is None, expected a str"),
+        (module, "\ud800", None, "which is no text"),
+        (module, "name", "file", "external is 'file', expected ExternalWeights"),
+    ]
+    for program, name, external, message in cases:
+        with pytest.raises(OnnxExportError, match=message):
+            export_model(program, name, external=external)
+
+
+class Longer(list[Any]):
+    """A list that says that it has one element more."""
+
+    def __len__(self) -> int:
+        return super().__len__() + 1
+
+
+def test_a_list_that_lies_about_its_length(folder: Path) -> None:
+    model = xrelay.compile(folder / "add.mlir")
+    array = np.ones((2, 4), np.float32)
+    with pytest.raises(xrelay.ModelError, match="1 input is given"):
+        model.run_into(Longer([array]), [np.empty_like(array)])
+
+
+def test_an_object_file_is_for_linking(tmp_path: Path) -> None:
+    with pytest.raises(xrelay.ModelError, match=r"m.o' is an object file, which is for linking"):
+        xrelay.load(tmp_path / "m.o")

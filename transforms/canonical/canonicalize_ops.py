@@ -1,0 +1,55 @@
+"""
+`canonicalize-ops`: biases are added by `relay.add`.
+
+    %0 = relay.nn.bias_add %x, %bias {axis = 1}
+                                        ──►   %b = relay.expand_dims %bias {axis = 1, num_newaxis = 2}
+                                              %0 = relay.add %x, %b
+
+Where the bias belongs to the last axis it needs no new axes. Passes that know broadcasting then need not know
+`relay.nn.bias_add`: `fold-scale-axis`, layouts. Bodies of `relay.fused` and `relay.composite`, and functions for other
+compilers, change as well, as in Relay. `recognize-bias-add` is the way back.
+
+Run it before passes on layouts, and after those that match tables of patterns with `nn.bias_add`.
+
+Source: Relay's CanonicalizeOps.
+"""
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from xrelay.analysis.facts.pattern_walker import PatternWalker
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule
+
+
+def added_bias(op: BiasAddOp, emit: Emitter) -> SSAValue | None:
+    """bias_add(x, b) ──► x + b, with axes of length 1 behind those of b"""
+    bias = op.bias
+    behind = op.data.type.get_num_dims() - op.channel_axis - 1
+    if behind:
+        bias = emit(ExpandDimsOp(bias, 1, num_newaxis=behind))
+    return emit(AddOp(op.data, bias))
+
+
+class AddBias(RewritePattern):
+    """Spells `relay.nn.bias_add` as an addition."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, BiasAddOp):
+            apply_rule(added_bias, op, rewriter)
+
+
+@dataclass(frozen=True)
+class CanonicalizeOpsPass(RelayPass):
+    """Spells `relay.nn.bias_add` as `relay.expand_dims` and `relay.add`."""
+
+    name = "canonicalize-ops"
+
+    def rewrite(self, op: ModuleOp) -> None:
+        PatternWalker(AddBias()).rewrite_module(op)

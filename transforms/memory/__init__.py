@@ -1,0 +1,1 @@
+"""Passes that say what memory programs need. They import what the other passes import."""

@@ -1,0 +1,37 @@
+"""`relay.fused` and `relay.composite` as functions and calls of them, and back."""
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp
+from xrelay.dialects.core.values import CompositeOp, FusedOp
+
+PRIMITIVE, COMPOSITE = "Primitive", "Composite"
+"""The attributes of a `relay.closure` that stands for the function of a `relay.fused` or `relay.composite`."""
+PATTERN, RESHAPE_ONLY = "PartitionedFromPattern", "relay.reshape_only"
+"""What else these state, as Relay names it."""
+
+
+def keeps_function(op: Operation) -> bool:
+    """Whether `op` is the function of a `relay.fused`, the body of which passes on the language leave alone."""
+    return isinstance(op, FusedOp) or (isinstance(op, ClosureOp) and PRIMITIVE in op.attributes)
+
+
+def call_by_value(op: FusedOp | CompositeOp) -> tuple[ClosureOp, ApplyOp]:
+    """Replaces `op` by its function and a call of that."""
+    one = IntegerAttr(1, i32)
+    closure = ClosureOp(op.detach_region(op.body))
+    closure.attributes.update(op.attributes)
+    if isinstance(op, FusedOp):
+        closure.attributes[PRIMITIVE] = one
+        if op.reshape_only is not None:
+            closure.attributes[RESHAPE_ONLY] = one
+    else:
+        closure.attributes[COMPOSITE] = op.composite
+        if op.partitioned_from_pattern is not None:
+            closure.attributes[PATTERN] = op.partitioned_from_pattern
+    call = ApplyOp(closure.result, op.args, op.result.type)
+    closure.location = call.location = op.location
+    Rewriter.replace_op(op, [closure, call], [call.result])
+    return closure, call
