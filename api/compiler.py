@@ -31,6 +31,7 @@ from xrelay.analysis.facts.program_size import (
 )
 from xrelay.analysis.facts.verification import verify_program
 from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.fusion.plan import FusionOptions
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
 from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
@@ -41,10 +42,10 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
-from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
-from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
+from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure
@@ -63,6 +64,10 @@ from xrelay.transforms.rules.copying import copied
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+
+CPU_FUSION = FusionOptions(rules="cpu")
+"""How programs are fused, unless a command is told otherwise."""
 
 
 def context() -> Context:
@@ -288,14 +293,22 @@ def require_weights(module: ModuleOp) -> None:
         )
 
 
-def preparation(target: str) -> tuple[ModulePass, ...]:
+def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before it is fused, in order."""
-    return cpu_pipeline(named_target(target).lanes(4))
+    lanes = named_target(options.target).lanes(4)
+    return (*cpu_pipeline(lanes), FuseCompositesPass(options.target, options.threads))
 
 
-def relay_passes(target: str, threads: int = 1) -> tuple[ModulePass, ...]:
+def generation(
+    options: CompileOptions, fusion: FusionOptions = CPU_FUSION
+) -> tuple[ModulePass, ...]:
+    """What happens after that, before code is generated, in order."""
+    return FuseOpsPass.of(fusion), StrategySelection(kernel_options(options))
+
+
+def relay_passes(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before its code is generated, in order."""
-    return (*preparation(target), FuseCompositesPass(target, threads), FuseOpsPass(rules="cpu"))
+    return (*preparation(options), *generation(options))
 
 
 def run_passes(
@@ -324,8 +337,12 @@ def run_passes(
 @collector_paused()
 def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
     """Runs the relay passes on a module, in place, and lowers its main function to kernel IR."""
-    passes = relay_passes(options.target, options.threads)
-    run_passes(module, passes, progress, options.limits)
+    run_passes(module, relay_passes(options), progress, options.limits)
+    return generate(module, options, progress)
+
+
+def generate(module: ModuleOp, options: CompileOptions, progress: Progress = silent) -> Program:
+    """Lowers the main function of a module whose relay passes have run to kernel IR."""
     progress("generate kernels")
     function = entry_function(module)
     return lower_function(function, kernel_options(options), profile=options.profile)
@@ -333,9 +350,9 @@ def lower(module: ModuleOp, options: CompileOptions, progress: Progress = silent
 
 def kernel_options(options: CompileOptions) -> KernelOptions:
     """What the code generator takes of the options."""
-    excluded = frozenset[str]() if options.winograd else WINOGRAD_NAMES
-    target = named_target(options.target)
-    return KernelOptions(target, options.threads, excluded, options.tuning)
+    return KernelOptions.of(
+        options.target, options.threads, winograd=options.winograd, records=options.tuning
+    )
 
 
 @collector_paused()

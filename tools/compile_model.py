@@ -16,7 +16,7 @@ from xrelay.compiler import (
     require_weights,
     run_passes,
 )
-from xrelay.lowering.emit.target import NATIVE, named_target
+from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import convert_module
 from xrelay.options import CompileOptions
 from xrelay.tools import arguments
@@ -25,7 +25,7 @@ from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 
 SUFFIXES = (".mlir", ".onnx", ".ll", ".o", ".so")
-RELAY_STAGES = ("import", *dict.fromkeys(each.name for each in relay_passes(NATIVE)))
+RELAY_STAGES = ("import", *dict.fromkeys(each.name for each in relay_passes(CompileOptions())))
 STAGES = (
     *RELAY_STAGES,
     "convert-relay-to-kernels",
@@ -86,7 +86,7 @@ def compile_file(args: argparse.Namespace) -> int:
 
 def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> ModuleOp:
     """The program after a stage of the pipeline."""
-    passes = relay_passes(options.target, options.threads)
+    passes = relay_passes(options)
     # A pass that runs several times is meant the last time.
     ends = {"import": 0} | {each.name: number for number, each in enumerate(passes, 1)}
     if stage in ends:

@@ -16,8 +16,8 @@ from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.walking import walk
-from xrelay.analysis.fusion.plan import FusionGroup, FusionOptions
-from xrelay.compiler import compile_code, preparation, read_model, run_passes
+from xrelay.analysis.fusion.plan import FusionGroup
+from xrelay.compiler import CPU_FUSION, compile_code, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.shapes import leaf_types
@@ -61,8 +61,8 @@ def demo() -> int:
         imported = operator_count(module)
         original = module.clone()
         simplified = module.clone()
-        run_passes(simplified, preparation(NATIVE))
-        (plan,) = plans(simplified, FusionOptions(rules="cpu"))
+        run_passes(simplified, preparation(CompileOptions()))
+        (plan,) = plans(simplified, CPU_FUSION)
         start = time.perf_counter()
         code = compile_code(module, MODEL, CompileOptions(), progress)
         progress("generate machine code")

@@ -12,7 +12,6 @@ from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 
-from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.fusion.plan import (
     Boundary,
     FusionGroup,
@@ -22,12 +21,11 @@ from xrelay.analysis.fusion.plan import (
     fusion_blocks,
     plan_fusion,
 )
-from xrelay.compiler import kernel_options, preparation, read_model, run_passes
+from xrelay.compiler import generate, generation, preparation, read_model, run_passes
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
-from xrelay.lowering.program.fuse_composites import FuseCompositesPass
-from xrelay.lowering.program.program import Program, lower_function
+from xrelay.lowering.program.program import Program
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -36,7 +34,6 @@ from xrelay.tools.explain_memory import check_chart, draw_memory, memory_json, p
 from xrelay.tools.explain_strategies import print_strategies, strategies_json
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import shown_names, table_console
-from xrelay.transforms.fuse_ops import FuseOpsPass
 
 
 def explain_model(args: argparse.Namespace) -> int:
@@ -64,13 +61,12 @@ def explain_model(args: argparse.Namespace) -> int:
             module, _ = read_model(args.model, arguments.shapes(args.shape), compile_options.limits)
         with failing_with(FAILED):
             if not args.no_simplify:
-                target, threads = compile_options.target, compile_options.threads
-                passes = (*preparation(target), FuseCompositesPass(target, threads))
+                passes = preparation(compile_options)
                 run_passes(module, passes, progress, compile_options.limits)
             if lowers:
-                run_passes(module, [FuseOpsPass.of(options)], progress, compile_options.limits)
-                progress("generate kernels")
-                program = lower_function(entry_function(module), kernel_options(compile_options))
+                passes = generation(compile_options, options)
+                run_passes(module, passes, progress, compile_options.limits)
+                program = generate(module, compile_options, progress)
     if program is not None:
         with failing_with(BAD_INPUT):
             explain_program(program, args)

@@ -6,7 +6,8 @@
             compile the model with these implementations, profile it, note the times of their steps
 
 A time is that of the whole kernel into which the operator is fused, the mean over the kernels and
-steps where it stands: an implementation that is slow to hand over its result must not win. After
+steps where it stands: an implementation that is slow to hand over its result must not win. What is
+tried is written into the program, as `select-strategies` writes it. After
 each round the file is written; a run that is interrupted goes on where it was. The operators that a
 round does not try use the best that is known so far. The order of the trials is always the same.
 """
@@ -24,6 +25,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import (
     build,
+    generate,
     kernel_options,
     read_model,
     relay_passes,
@@ -33,8 +35,9 @@ from xrelay.compiler import (
 from xrelay.lowering.emit.group import short_name
 from xrelay.lowering.emit.strategy import Selection
 from xrelay.lowering.emit.target import NATIVE, named_target
-from xrelay.lowering.emit.tuning import TuningRecords, read_records, records_text
-from xrelay.lowering.program.program import Program, lower_function
+from xrelay.lowering.emit.tuning import read_records, records_text
+from xrelay.lowering.program.program import Program
+from xrelay.lowering.program.selection import NOTHING, choose_again
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
 from xrelay.runtime.model import Model
@@ -74,8 +77,7 @@ def tune_model(args: argparse.Namespace) -> int:
             module, name = read_model(args.model, arguments.shapes(args.shape), options.limits)
             require_weights(module)
         with failing_with(FAILED):
-            passes = relay_passes(options.target, options.threads)
-            run_passes(module, passes, progress, options.limits)
+            run_passes(module, relay_passes(options), progress, options.limits)
             tuner = Tuner(module, name, options, progress)
             before = tuner.selections()
             pending = tuner.trials()
@@ -102,14 +104,18 @@ class Tuner:
         self.options = options
         self.progress = progress
         self.records = options.tuning
-        self.program = self.lower(self.records)
+        self.program = self.lower()
         """With the best implementations that are known so far."""
 
-    def lower(self, records: TuningRecords) -> Program:
-        """The program with the implementations that records ask for."""
-        options = replace(self.options, tuning=records)
+    def lower(self, tried: Mapping[str, str] = NOTHING) -> Program:
+        """
+        The program with the best implementations by the records so far, and for operators of some
+        keys with those that are tried.
+        """
+        options = replace(self.options, tuning=self.records)
         function = entry_function(self.module)
-        return lower_function(function, kernel_options(options), profile=True)
+        choose_again(function, kernel_options(options), tried)
+        return generate(self.module, options)
 
     def selections(self) -> dict[str, Selection]:
         """What is chosen by the records so far, for every operator, by key."""
@@ -142,11 +148,11 @@ class Tuner:
         chosen = {trial.key: trial.implementation for trial in trials}
         for key, seconds in self.measure(chosen).items():
             self.records = self.records.with_record(key, chosen[key], seconds)
-        self.program = self.lower(self.records)
+        self.program = self.lower()
 
     def measure(self, chosen: Mapping[str, str]) -> dict[str, float]:
         """The mean time of the steps of each key, with the implementations chosen for them."""
-        program = self.lower(self.records.only(chosen))
+        program = self.lower(chosen)
         steps = [[each.site.key for each in step.selections] for step in program.steps]
         model = Model.from_code(build(program, self.name, self.options))
         profile = profile_model(model, complete_inputs(model.signature, {}, 0))

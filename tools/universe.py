@@ -64,6 +64,7 @@ PASSES = {
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",
         "fuse-composites",
+        "select-strategies",
     ),
 }
 """The passes of each package; the file of a pass has its name."""

@@ -10,13 +10,23 @@ from hashlib import blake2b
 from typing import Annotated, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     StringAttr,
     TensorType,
     TupleType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Data, ParametrizedAttribute, Region, SSAValue, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Block,
+    Data,
+    Operation,
+    ParametrizedAttribute,
+    Region,
+    SSAValue,
+    TypeAttribute,
+)
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -46,6 +56,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.core.dense import Dense, is_written_exactly, stored_once
+from xrelay.dialects.core.strategy import StrategyAttr, verify_strategies
 from xrelay.dialects.fields import (
     AnyValue,
     AnyValues,
@@ -343,7 +354,8 @@ class FusedOp(CalledBodyOp):
     Operators that become one kernel. The body is isolated: it uses its parameters only.
 
     `reshape_only` says that every operator of the body only changes the shape, so that no
-    kernel is needed.
+    kernel is needed. `strategies` says what computes the operators that get loops of their own, in
+    the order of the body; `select-strategies` writes it.
 
     Source: Relay's `Function` with `Primitive=1`, and `relay.reshape_only=1`.
     """
@@ -351,6 +363,7 @@ class FusedOp(CalledBodyOp):
     name = "relay.fused"
 
     reshape_only = opt_prop_def(UnitAttr)
+    strategies = opt_prop_def(ArrayAttr[StrategyAttr])
     traits = traits_def(
         RecursiveMemoryEffect(),
         IsolatedFromAbove(),
@@ -372,6 +385,16 @@ class FusedOp(CalledBodyOp):
             regions=[body],
             properties={"reshape_only": UnitAttr() if reshape_only else None},
         )
+
+    @property
+    def operators(self) -> tuple[Operation, ...]:
+        """The operations of the body, without the one that ends it."""
+        return tuple(self.block.ops)[:-1]
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.strategies is not None:
+            verify_strategies(self.strategies.data, self.operators)
 
 
 @irdl_op_definition
@@ -487,4 +510,4 @@ CORE_OPS = (
     TupleOp,
     YieldOp,
 )
-CORE_ATTRS = (BlobAttr, RefType)
+CORE_ATTRS = (BlobAttr, RefType, StrategyAttr)

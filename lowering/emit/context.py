@@ -24,6 +24,7 @@ from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.packing import Packing
+from xrelay.lowering.emit.parameters import Numbers, Parameters
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.target import Target
 
@@ -84,6 +85,8 @@ class KernelContext:
     heavy_epilogue: bool = False
     """Whether the operators after the anchor are too many instructions to repeat for every
     register."""
+    numbers: Numbers = field(default_factory=dict[str, int])
+    """What the loops of the operator that is emitted are made with."""
     scratch_bytes: int = 0
     """How much scratch memory the kernel uses so far."""
     _loops: int = 0
@@ -93,6 +96,11 @@ class KernelContext:
     def target(self) -> Target:
         """The CPU."""
         return self.b.target
+
+    @property
+    def parameters(self) -> Parameters:
+        """The numbers, for the function that chose them to ask for again."""
+        return Parameters(self.numbers)
 
     @property
     def sinks(self) -> list[Callable[[Position, SSAValue], None]]:

@@ -10,11 +10,13 @@ the rest of the group on it while it is in registers.
                     └─► candidates ──► with a tuning record: the fastest that was measured
                                    └─► without: the highest level, the lowest estimate
 
+`select-strategies` writes what is chosen into the program, where everything else reads it.
+
 Source: Relay's `OpStrategy`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import blake2b
 from typing import TypeAlias
@@ -26,6 +28,7 @@ from xrelay.dialects.core.values import CompositeOp
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.format import NO_SPACING, Spacing
 from xrelay.lowering.emit.group import body_digest
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.target import NATIVE, Target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
@@ -103,6 +106,11 @@ def no_spacing(site: Site) -> Spacing:
     return NO_SPACING
 
 
+def no_parameters(site: Site, parameters: Parameters) -> None:
+    """For implementations whose loops are always the same."""
+    del site, parameters
+
+
 @dataclass(frozen=True)
 class Implementation:
     """One way to compute an operator."""
@@ -116,6 +124,8 @@ class Implementation:
     """Estimated seconds on one core; compared among implementations of the same level."""
     spacing: Callable[[Site], Spacing] = no_spacing
     """What it wants between the elements of its first operand."""
+    parameters: Callable[[Site, Parameters], None] = no_parameters
+    """Asks for the numbers that its loops are made with; `emit` finds them in its context."""
 
 
 Strategy: TypeAlias = tuple[Implementation, ...]
@@ -147,6 +157,7 @@ class Basis(Enum):
     RECORD = "fastest measured"
     LEVEL = "highest level"
     COST = "lowest estimate"
+    STATED = "stated by the program"
 
 
 @dataclass(frozen=True)
@@ -157,6 +168,8 @@ class Selection:
     candidates: tuple[Candidate, ...]
     """The implementations that can compute the site, best first; at least one."""
     refusals: tuple[Refusal, ...] = field(default=())
+    is_stated: bool = False
+    """Whether the program says what to use, and that is not the best."""
 
     @property
     def chosen(self) -> Implementation:
@@ -169,12 +182,22 @@ class Selection:
         first, *others = self.candidates
         if not others:
             return Basis.ONLY
+        if self.is_stated:
+            return Basis.STATED
         if first.measured is not None:
             return Basis.RECORD
         same_level = any(
             other.implementation.plevel == first.implementation.plevel for other in others
         )
         return Basis.COST if same_level else Basis.LEVEL
+
+    def using(self, implementation: Implementation) -> "Selection":
+        """The same with another candidate in use."""
+        if implementation is self.chosen:
+            return self
+        (used,) = (each for each in self.candidates if each.implementation is implementation)
+        others = (each for each in self.candidates if each is not used)
+        return replace(self, candidates=(used, *others), is_stated=True)
 
 
 def select(strategy: Strategy, site: Site) -> Selection:
@@ -189,9 +212,8 @@ def select(strategy: Strategy, site: Site) -> Selection:
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
     for each in strategy:
-        if each.name in site.excluded:
-            refusals.append(Refusal(each, "excluded by an option"))
-        elif (reason := each.refusal(site)) is not None:
+        reason = refusal_of(each, site)
+        if reason is not None:
             refusals.append(Refusal(each, reason))
         else:
             cost = each.cost(site) if each.cost is not None else None
@@ -201,6 +223,13 @@ def select(strategy: Strategy, site: Site) -> Selection:
         raise DiagnosticException(f"no implementation of {site.op.name} can be used ({reasons})")
     candidates.sort(key=_rank)
     return Selection(site, tuple(candidates), tuple(refusals))
+
+
+def refusal_of(implementation: Implementation, site: Site) -> str | None:
+    """Why an implementation is not used for a site, whatever the others cost."""
+    if implementation.name in site.excluded:
+        return "excluded by an option"
+    return implementation.refusal(site)
 
 
 def _rank(candidate: Candidate) -> tuple[bool, float, int, float]:

@@ -60,11 +60,6 @@ class TuningRecords:
         best = min(seconds, known.get(implementation, seconds))
         return TuningRecords({**self.measured, key: {**known, implementation: best}})
 
-    def only(self, chosen: Mapping[str, str]) -> "TuningRecords":
-        """Records that make the sites of some keys use one implementation each."""
-        forced = {key: {name: 1.0} for key, name in chosen.items()}
-        return TuningRecords({**self.measured, **forced})
-
 
 NO_RECORDS = TuningRecords()
 

@@ -25,13 +25,20 @@ from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import Format, Spacing, row_major
 from xrelay.lowering.emit.packing import MatrixPanels, blocks
+from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.loops.panel_writer import PanelWriter
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
-from xrelay.lowering.loops.tiling import Tiling, choose_tiling, depth_parts, most_vectors
+from xrelay.lowering.loops.tiling import (
+    Tiling,
+    choose_tiling,
+    depth_parts,
+    most_vectors,
+    tile_parameters,
+)
 
 PAGE_BYTES = 4096
 FEW_ROWS = 4
@@ -110,6 +117,27 @@ class Product:
         weight_bytes = self.depth * vectors * target.vector_bytes
         widest = most_vectors(target, self.rows, weight_bytes)
         return choose_tiling(target, 1, self.rows, vectors, depth, widest, ways)
+
+
+def _tile(product: Product, target: Target, parameters: Parameters) -> Tiling:
+    """The tile that parameters state."""
+    vectors = blocks(product.columns, target.lanes(product.kind.bytes))
+    names = ("", "rows", "vectors")
+    return tile_parameters(parameters, product.tiling(target), 1, product.rows, vectors, names)
+
+
+def _parts(product: Product, target: Target, parameters: Parameters) -> int:
+    """Into how many parts the depth is cut, of whole rounds of the inner loop."""
+    steps, rest = divmod(product.depth, UNROLLED_STEPS)
+    allowed = Divisors(1 if rest else max(1, steps))
+    return parameters.number("depth_parts", product.depth_parts(target), allowed)
+
+
+def _parameters(site: Site, parameters: Parameters) -> None:
+    product = Product.of(site.op)
+    if 0 not in shape_of(site.op.results[0]):
+        _tile(product, site.target, parameters)
+        _parts(product, site.target, parameters)
 
 
 def _refusal(site: Site) -> str | None:
@@ -210,7 +238,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         return
     kind = product.kind
     lanes = ctx.target.lanes(kind.bytes)
-    tiling = product.tiling(ctx.target)
+    tiling = _tile(product, ctx.target, ctx.parameters)
     width = tiling.vectors * lanes
     left = ctx.placed(product.left)
     if not _has_even_rows(left.format):
@@ -218,7 +246,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
     right = _right_operand(ctx, op, product, width)
     left_member = 0 if product.left_batch == 1 else product.rows * row_step
-    parts = product.depth_parts(ctx.target)
+    parts = _parts(product, ctx.target, ctx.parameters)
     depth = product.depth // parts
 
     def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -270,4 +298,4 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     emit_tiles(ctx, grid, kind, lanes, tile, place_of, sink)
 
 
-PANELS = Implementation("panels", _emit, 20, _refusal, _cost, _spacing)
+PANELS = Implementation("panels", _emit, 20, _refusal, _cost, _spacing, _parameters)

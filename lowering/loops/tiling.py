@@ -7,8 +7,10 @@ with a latency of four cycles: what current x86-64 cores have in common.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.micro_kernel import most_positions
 
@@ -40,13 +42,38 @@ class Tiling:
     rows: int
     columns: int
     vectors: int
-    cycles: float
-    """Estimated for all results."""
+    cycles: float = 0.0
+    """Estimated for all results, where it was chosen by that."""
 
     @property
     def positions(self) -> int:
         """How many positions a tile has."""
         return self.rows * self.columns
+
+
+MOST_ALONG = 32
+"""More positions along one side than the largest register file has registers help nobody."""
+
+
+def tile_parameters(
+    parameters: Parameters,
+    usual: Tiling,
+    height: int,
+    width: int,
+    vectors: int,
+    names: tuple[str, str, str] = ("rows", "columns", "vectors"),
+) -> Tiling:
+    """
+    The tiling of `height` x `width` positions and `vectors` vectors of output channels that
+    parameters state, `usual` for what they do not. A side without a name has one position.
+    """
+    sizes = (usual.rows, usual.columns, usual.vectors)
+    most = (min(height, MOST_ALONG), min(width, MOST_ALONG), min(vectors, MOST_VECTORS))
+    chosen = [
+        parameters.number(name, size, range(1, max(limit, 1) + 1)) if name else size
+        for name, size, limit in zip(names, sizes, most, strict=True)
+    ]
+    return usual if chosen == list(sizes) else Tiling(*chosen)
 
 
 def step_cycles(positions: int, vectors: int, *, far: bool) -> float:
@@ -62,6 +89,7 @@ def _shapes(height: int, width: int, most: int) -> Iterator[tuple[int, int]]:
             yield rows, columns
 
 
+@cache
 def choose_tiling(
     target: Target,
     height: int,

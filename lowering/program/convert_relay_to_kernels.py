@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.lowering.emit.target import NATIVE, named_target
-from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import lower_function
 
 

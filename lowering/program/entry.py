@@ -6,6 +6,7 @@ Every thread of a team runs it; between steps the threads wait for one another.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xdsl.dialects import arith, func, llvm, scf
 from xdsl.dialects.builtin import BoolAttr, FunctionType, UnitAttr, i8, i64
@@ -20,6 +21,7 @@ from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
 from xrelay.lowering.emit.strategy import Selection
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
 from xrelay.lowering.program.kernel import Kernel
+from xrelay.lowering.program.selection import Choice
 from xrelay.lowering.program.storage import Storage
 
 STAMP = "xrelay_stamp"
@@ -34,7 +36,7 @@ class Step:
 
     name: str
     """The kernel's, or `copy`."""
-    selections: tuple[Selection, ...]
+    choices: tuple[Choice, ...]
     """What computes the operators that have strategies."""
     flops: int
     """Additions and multiplications of convolutions and matrix products; other operators count
@@ -52,7 +54,12 @@ class Step:
     @property
     def implementations(self) -> tuple[str, ...]:
         """The names of what computes the operators that have strategies."""
-        return tuple(selection.chosen.name for selection in self.selections)
+        return tuple(choice.implementation.name for choice in self.choices)
+
+    @cached_property
+    def selections(self) -> tuple[Selection, ...]:
+        """The choices beside the other implementations, which are judged for this."""
+        return tuple(choice.selection for choice in self.choices)
 
     @property
     def nodes(self) -> tuple[str, ...]:

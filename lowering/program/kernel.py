@@ -1,17 +1,17 @@
 """
 A group of operators as one kernel function.
 
-    group ──► complex operators that are not the anchor: into scratch memory, one after the other
+    group ──► operators with loops that are not the anchor: into scratch memory, one after the other
           ──► the anchor, if there is one: its strategy's loops, the rest of the group in the sink
               otherwise: loops over the results of each shape, everything on demand
 
-The anchor is the last operator with a strategy, when every operator between it and the result
-works element by element: then what remains of the group runs on its registers.
+Which operators have loops, what computes them and which is the anchor is chosen before
+(`selection.py`).
 """
 
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import func
@@ -21,16 +21,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.annotation import AnnotationOp
-from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.nn.norm import BatchNormOp, BiasAddOp, PReluOp
 from xrelay.dialects.shapes import leaf_types
-from xrelay.dialects.tensor.binary import BINARY_OPS
-from xrelay.dialects.tensor.bits import BIT_OPS
-from xrelay.dialects.tensor.transcendental import TRANSCENDENTAL_OPS
-from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
-from xrelay.dialects.tensor.unary import UNARY_OPS
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
@@ -40,38 +33,22 @@ from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group
 from xrelay.lowering.emit.packing import Packing
 from xrelay.lowering.emit.position import Position
-from xrelay.lowering.emit.strategy import Selection, Sink, Site
-from xrelay.lowering.emit.target import Target
-from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
+from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.halo import clear_halo
 from xrelay.lowering.operators.core.values import source_leaves
 from xrelay.lowering.operators.nn.norm import channel_shape
-from xrelay.lowering.operators.tensor.many_fields import STRATEGIES as JOINING
 from xrelay.lowering.operators.tensor.many_fields import has_many_fields
 from xrelay.lowering.operators.tensor.reshape import reshaped_position
-from xrelay.lowering.operators.tensor.transpose import moves_last_axis
-from xrelay.lowering.program.registry import (
-    RULES,
-    STRATEGIES,
-    breaks_rows,
-    explain_selection,
-    why_no_code,
-)
+from xrelay.lowering.program.anchors import BROADCASTING, reshaped, without_last_reshapes
+from xrelay.lowering.program.operations import PASSING_ON
+from xrelay.lowering.program.options import KernelOptions
+from xrelay.lowering.program.registry import RULES, STRATEGIES, breaks_rows, why_no_code
+from xrelay.lowering.program.selection import Choice
 
 KERNEL_ATTRIBUTE = "xrelay.kernel"
 """Marks the functions that are kernels."""
 SCRATCH_ATTRIBUTE = "xrelay.scratch_bytes"
 """How many bytes of scratch memory a kernel needs."""
-
-ELEMENTWISE = (
-    *(*UNARY_OPS, *TRANSCENDENTAL_OPS, *BIT_OPS, *BINARY_OPS),
-    *(WhereOp, BiasAddOp, PReluOp),
-)
-"""Operators whose result elements depend on operand elements at the same index."""
-BROADCASTING = (*ELEMENTWISE, BatchNormOp)
-
-PASSING_ON = (TupleOp, TupleGetItemOp, AnnotationOp)
-"""Operators whose result is what they are given."""
 
 MAX_POSITIONS = 4
 """A value that is wanted at more positions at once is computed into scratch memory first."""
@@ -81,18 +58,6 @@ TOO_MANY_POSITIONS = frozenset[Hashable](range(MAX_POSITIONS + 1))
 
 MANY_LIGHT = 8
 """So many of them are repeated for every register of an anchor; more are run in a loop."""
-
-
-@dataclass(frozen=True)
-class KernelOptions:
-    """What holds for all kernels of a program."""
-
-    target: Target
-    threads: int = 1
-    excluded: frozenset[str] = frozenset()
-    """Names of implementations that must not be used."""
-    records: TuningRecords = NO_RECORDS
-    """What was measured, which decides before priorities and estimates."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +71,6 @@ class Kernel:
     scratch_bytes: int
     packings: dict[int, Packing]
     """The order in which inputs that are constants are expected, by number."""
-    selections: tuple[Selection, ...] = ()
-    """What computes the operators that have strategies, in the order of their loops."""
 
 
 def group_inputs(group: Group) -> list[Leaf]:
@@ -118,80 +81,16 @@ def group_inputs(group: Group) -> list[Leaf]:
     ]
 
 
-def site_of(op: Operation, group: Group, options: KernelOptions) -> Site:
-    """An operator of a group as strategies see it."""
-    constants = frozenset(value for value in op.operands if value in group.known)
-    return Site(op, options.target, options.threads, constants, options.excluded, options.records)
-
-
-def _has_loops(op: Operation) -> bool:
-    """Whether an operator can get loops of its own."""
-    return type(op) in STRATEGIES and (type(op) not in JOINING or has_many_fields(op))
-
-
-def complex_operators(group: Group) -> list[Operation]:
-    """
-    The operators that get loops of their own: those with a strategy. Operators that can be evaluated
-    on demand, too, get them only for many fields, or when there is no other: the last change of layout,
-    and after it the last transpose that moves the last axis, if the rest of the group can run on its
-    registers.
-    """
-    having = [op for op in group.ops if _has_loops(op)]
-    needed = [op for op in having if type(op) not in RULES or has_many_fields(op)]
-    if needed:
-        return needed
-    layouts = [op for op in having if not isinstance(op, TransposeOp)][-1:]
-    after = having[having.index(layouts[0]) :] if layouts else having
-    transposes = [op for op in after if moves_last_axis(op) and _can_be_anchor(op, group)]
-    return [*layouts, *transposes[-1:]]
-
-
-def anchor_of(group: Group) -> Operation | None:
-    """The last operator with a strategy, when the rest of the group can run on its registers."""
-    complex_ops = complex_operators(group)
-    return complex_ops[-1] if complex_ops and _can_be_anchor(complex_ops[-1], group) else None
-
-
-def _can_be_anchor(op: Operation, group: Group) -> bool:
-    """Whether everything between an operator and the result can run on its registers."""
-    if len(leaf_types(group.result.type)) != 1:
-        return False
-    inner = _without_last_reshapes(group)
-    return keeps_indices(_reshaped(op.results[0], inner), inner)
-
-
-def _without_last_reshapes(group: Group) -> Group:
-    """A group up to the reshapes that end it, which an anchor does by storing elsewhere."""
-    ops, result = list(group.ops), group.result
-    while ops and ops[-1].has_trait(ReshapeOnly) and ops[-1].results[0] is result:
-        result = ops.pop().operands[0]
-    return replace(group, ops=tuple(ops), result=result)
-
-
-def _reshaped(value: SSAValue, group: Group) -> SSAValue:
-    """A tensor after the reshapes that nothing else in the group comes before."""
-    while value is not group.result:
-        users = [op for op in group.ops if value in op.operands]
-        if len(users) != 1 or not users[0].has_trait(ReshapeOnly):
-            break
-        value = users[0].results[0]
-    return value
-
-
-def selection_of(op: Operation, group: Group, options: KernelOptions) -> Selection:
-    """What computes an operator of a group that has a strategy."""
-    return explain_selection(site_of(op, group, options))
-
-
 def build_kernel(
     group: Group,
     name: str,
     options: KernelOptions,
+    choices: Sequence[Choice],
     inputs: Sequence[Format],
     outputs: Sequence[Format],
 ) -> Kernel:
     """
-    The kernel of a group, for tensors in the given formats.
+    The kernel of a group whose operators are computed as chosen, for tensors in the given formats.
 
     Raises DiagnosticException for operators and types that have no kernel code.
     """
@@ -218,7 +117,7 @@ def build_kernel(
         results,
         frozenset(group.known),
     )
-    used = _emit_group(ctx, group, options)
+    _emit_group(ctx, group, choices)
     b.insert(func.ReturnOp())
     function = func.FuncOp(
         name, FunctionType.from_lists(block.arg_types, []), Region(block), visibility="private"
@@ -228,10 +127,10 @@ def build_kernel(
     packings = {
         i: ctx.packings[value] for i, (value, _) in enumerate(leaves) if value in ctx.packings
     }
-    return Kernel(function, ctx.scratch_bytes, packings, used)
+    return Kernel(function, ctx.scratch_bytes, packings)
 
 
-def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tuple[Selection, ...]:
+def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> None:
     missing = [op for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
     if missing:
         names = dict.fromkeys(op.name for op in missing)
@@ -242,20 +141,19 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
         why = op.undefined() if isinstance(op, RelayOp) else None
         if why is not None:
             raise DiagnosticException(f"no kernel code for {op.name}: {why}")
-    used: list[Selection] = []
+    chosen = {choice.op: choice for choice in choices}
 
     def emit(op: Operation, sink: Sink) -> None:
-        selection = selection_of(op, group, options)
-        used.append(selection)
-        selection.chosen.emit(ctx, op, sink)
+        choice = chosen[op]
+        ctx.numbers = choice.numbers
+        choice.implementation.emit(ctx, op, sink)
 
     for buffer in ctx.results:
         clear_halo(ctx, buffer)
-    anchor = anchor_of(group)
-    complex_ops = complex_operators(group)
-    repeated = _often_wanted(group)
+    anchor = next((choice.op for choice in choices if choice.is_anchor), None)
+    repeated = _often_wanted(group, chosen.keys())
     for op in group.ops:
-        if op is not anchor and op in complex_ops:
+        if op is not anchor and op in chosen:
             buffers = _result_buffers(ctx, op, group)
             ctx.places = buffers
             places = dict(zip(_leaves(op.results[0]), buffers, strict=True))
@@ -279,10 +177,10 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
                 by_shape.setdefault(buffer.shape, {})[leaf] = buffer
         for results in by_shape.values():
             _emit_on_demand(ctx, group, results)
-        return tuple(used)
-    inner = _without_last_reshapes(group)
+        return
+    inner = without_last_reshapes(group)
     last, leaf = (inner.result, 0), (anchor.results[0], 0)
-    reshaped = (_reshaped(anchor.results[0], inner), 0)
+    after_reshapes = (reshaped(anchor.results[0], inner), 0)
     (buffer,) = ctx.results
     after = group.ops[group.ops.index(anchor) + 1 :]
     computing = [
@@ -295,16 +193,15 @@ def _emit_group(ctx: KernelContext, group: Group, options: KernelOptions) -> tup
     )
 
     def sink(position: Position, value: SSAValue) -> None:
-        if reshaped != leaf:
-            position = reshaped_position(ctx.b, position, leaf_shape(reshaped))
-        ctx.ev.bind(reshaped, position, value)
+        if after_reshapes != leaf:
+            position = reshaped_position(ctx.b, position, leaf_shape(after_reshapes))
+        ctx.ev.bind(after_reshapes, position, value)
         value = ctx.ev.get(last, position)
         if inner.result is not group.result:
             position = reshaped_position(ctx.b, position, buffer.shape)
         ctx.store(buffer, position, value)
 
     emit(anchor, sink)
-    return tuple(used)
 
 
 def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buffer]:
@@ -317,38 +214,16 @@ def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buf
     ]
 
 
-def keeps_indices(value: SSAValue, group: Group) -> bool:
-    """
-    Whether every use of a tensor on the way to the result is at the index of the result. False
-    where the result does not depend on it.
-    """
-    result = group.result
-    shape = leaf_shape((value, 0))
-    if leaf_shape((result, 0)) != shape:
-        return False
-    depends: set[SSAValue] = {value}
-    for op in group.ops:
-        used = [i for i, operand in enumerate(op.operands) if operand in depends]
-        if not used:
-            continue
-        same_place = all(
-            leaf_shape((op.operands[i], 0)) == shape and channel_shape(op, i) is None for i in used
-        )
-        if not isinstance(op, ELEMENTWISE) or not same_place:
-            return False
-        depends.add(op.results[0])
-    return result in depends
-
-
 def _leaves(value: SSAValue) -> list[Leaf]:
     return [(value, number) for number in range(len(leaf_types(value.type)))]
 
 
-def _often_wanted(group: Group) -> set[Leaf]:
+def _often_wanted(group: Group, complex_ops: AbstractSet[Operation]) -> set[Leaf]:
     """
     Tensors that would be computed at more than MAX_POSITIONS unrelated positions for each element
     of the result, because operators that move elements ask for them again and again. Computed
-    on demand, a chain of such operators would grow exponentially.
+    on demand, a chain of such operators would grow exponentially. `complex_ops` have their results
+    in memory anyway.
     """
     wanted: dict[Leaf, set[Hashable]] = {leaf: {leaf} for leaf in source_leaves(group.result)}
     often: set[Leaf] = set()
@@ -358,7 +233,6 @@ def _often_wanted(group: Group) -> set[Leaf]:
         if len(known) <= MAX_POSITIONS:
             known |= positions
 
-    complex_ops = complex_operators(group)
     for op in reversed(group.ops):
         if isinstance(op, PASSING_ON):
             continue

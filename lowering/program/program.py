@@ -48,7 +48,7 @@ from xrelay.dialects.core.values import (
     TupleOp,
     YieldOp,
 )
-from xrelay.dialects.shapes import leaf_types, static_tensor
+from xrelay.dialects.shapes import leaf_types
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format
@@ -56,7 +56,9 @@ from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.emit.packing import Packing
 from xrelay.lowering.program.control_flow import check_straight
 from xrelay.lowering.program.entry import COPY, Call, Step, declarations, write_entry
-from xrelay.lowering.program.kernel import Kernel, KernelOptions, build_kernel, group_inputs
+from xrelay.lowering.program.kernel import Kernel, build_kernel, group_inputs
+from xrelay.lowering.program.options import KernelOptions
+from xrelay.lowering.program.selection import Choice, Choices, select_strategies
 from xrelay.lowering.program.storage import (
     Storage,
     StoragePlan,
@@ -136,11 +138,28 @@ def lower_function(
     function: func.FuncOp, options: KernelOptions, *, profile: bool = False
 ) -> Program:
     """
-    Lowers a relay function with static shapes. `profile` makes the program take the time of its
+    Lowers a relay function with static shapes, whose operators are computed as it states; what it
+    does not state is chosen, and written into it. `profile` makes the program take the time of its
     steps.
 
     Raises DiagnosticException for what has no code: control flow, functions as values, data types,
     unknown dimensions, operators of other dialects, dtypes without kernels.
+    """
+    require_lowerable(function)
+    inputs, outputs = ports(function)
+    returned = _returned(function)
+    wanted: dict[Leaf, Storage] = {}
+    for i, leaf in enumerate(returned):
+        wanted.setdefault(origin(leaf), Storage("output", i))
+    choices = select_strategies(function, options)
+    plan = plan_storage(function.body.block, choices, wanted)
+    return _Lowering(function, options, profile, choices, plan, wanted).run(inputs, outputs)
+
+
+def require_lowerable(function: func.FuncOp) -> None:
+    """
+    Raises DiagnosticException for a function that is more than operators on tensors one after the
+    other.
     """
     blocks = function.body.blocks
     if len(blocks) != 1 or not isinstance(blocks[0].last_op, func.ReturnOp):
@@ -149,15 +168,6 @@ def lower_function(
             "ends in func.return"
         )
     check_straight(function)
-    inputs, outputs = ports(function)
-    for port in (*inputs, *outputs):
-        static_tensor(port.type)
-    returned = _returned(function)
-    wanted: dict[Leaf, Storage] = {}
-    for i, leaf in enumerate(returned):
-        wanted.setdefault(origin(leaf), Storage("output", i))
-    plan = plan_storage(function.body.block, options, wanted)
-    return _Lowering(function, options, profile, plan, wanted).run(inputs, outputs)
 
 
 @dataclass(eq=False)
@@ -165,6 +175,7 @@ class _Lowering:
     function: func.FuncOp
     options: KernelOptions
     profile: bool
+    choices: Choices
     plan: StoragePlan
     wanted: dict[Leaf, Storage]
     """Results that kernels write straight to an output."""
@@ -304,8 +315,10 @@ class _Lowering:
             *((constant.result, 0) for constant in group.constants),
         ]
         results = [(op.results[0], i) for i in range(len(leaf_types(op.results[0].type)))]
+        choices = self.choices.get(op, ())
         kernel = self.kernel(
             group,
+            choices,
             tuple(map(self.plan.format, sources)),
             tuple(map(self.plan.format, results)),
         )
@@ -317,7 +330,7 @@ class _Lowering:
                 reads.append(self.locate(leaf))
         step = Step(
             kernel.function.sym_name.data,
-            kernel.selections,
+            choices,
             sum(map(operation_count, group.ops)),
             sum(map(leaf_bytes, (*sources, *results))),
             op,
@@ -325,16 +338,23 @@ class _Lowering:
         self.calls.append(Call(kernel, tuple(reads), self.result_storage(op), step))
 
     def kernel(
-        self, group: Group, inputs: tuple[Format, ...], outputs: tuple[Format, ...]
+        self,
+        group: Group,
+        choices: tuple[Choice, ...],
+        inputs: tuple[Format, ...],
+        outputs: tuple[Format, ...],
     ) -> Kernel:
-        """The kernel of a group; groups of the same structure on the same formats share one."""
-        key = group.key(), inputs, outputs
+        """
+        The kernel of a group; groups of the same structure on the same formats share one, where they are
+        computed alike.
+        """
+        key = group.key(), tuple(choice.key for choice in choices), inputs, outputs
         known = self.kernels.get(key)
         if known is None:
             base = group.name()
             number = self.names[base] = self.names.get(base, -1) + 1
             name = base if number == 0 else f"{base}_{number}"
-            known = build_kernel(group, name, self.options, inputs, outputs)
+            known = build_kernel(group, name, self.options, choices, inputs, outputs)
             self.kernels[key] = known
         return known
 

@@ -25,15 +25,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import (
-    CompositeOp,
-    ConstantOp,
-    FusedOp,
-    RefCreateOp,
-    RefReadOp,
-    RefType,
-    RefWriteOp,
-)
+from xrelay.dialects.core.values import CompositeOp, FusedOp, RefType
 from xrelay.dialects.shapes import leaf_type, leaf_types
 from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.traits import ReshapeOnly
@@ -42,15 +34,9 @@ from xrelay.lowering.emit.evaluate import Leaf, leaf_shape
 from xrelay.lowering.emit.format import NO_HALO, NO_SPACING, Format, Spacing, row_major
 from xrelay.lowering.emit.group import group_of
 from xrelay.lowering.operators.core.values import source_leaf, source_leaves
-from xrelay.lowering.program.kernel import (
-    PASSING_ON,
-    KernelOptions,
-    complex_operators,
-    keeps_indices,
-    selection_of,
-)
-
-_NO_KERNELS = (ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
+from xrelay.lowering.program.anchors import keeps_indices
+from xrelay.lowering.program.operations import PASSING_ON, calls_kernel, program_ops
+from xrelay.lowering.program.selection import Choices
 
 
 @dataclass(frozen=True)
@@ -93,19 +79,20 @@ class StoragePlan:
         return known if known is not None else row_major(tensor_type_of(leaf).get_shape())
 
 
-def plan_storage(
-    block: Block, options: KernelOptions, outputs: Collection[Leaf] = ()
-) -> StoragePlan:
-    """The plan of a function, whose results `outputs` are written to memory of the caller."""
-    return _Planner(block, options, outputs).run()
+def plan_storage(block: Block, choices: Choices, outputs: Collection[Leaf] = ()) -> StoragePlan:
+    """
+    The plan of a function whose operators are computed as chosen, and whose results `outputs` are
+    written to memory of the caller.
+    """
+    return _Planner(block, choices, outputs).run()
 
 
 class _Planner:
     """The state of planning. Tensors are known by their origins."""
 
-    def __init__(self, block: Block, options: KernelOptions, outputs: Collection[Leaf]):
+    def __init__(self, block: Block, choices: Choices, outputs: Collection[Leaf]):
         self.program = list(program_ops(block))
-        self.options = options
+        self.choices = choices
         self.outputs = frozenset(outputs)
         self.wanted: dict[Leaf, Spacing] = {}
         """What the readers of a tensor want."""
@@ -137,24 +124,24 @@ class _Planner:
             return
         for leaf in _operand_leaves(op):
             source = origin(leaf)
-            if not _calls_kernel(op) or leaf_shape(leaf) != leaf_shape(source):
+            if not calls_kernel(op) or leaf_shape(leaf) != leaf_shape(source):
                 self.shared.add(source)
-        if not _calls_kernel(op):
+        if not calls_kernel(op):
             return
         group = group_of(op)
         args = dict(zip(group.params, group.args, strict=True))
-        for inner in complex_operators(group):
-            if inner.operands and inner.operands[0] in args:
-                selection = selection_of(inner, group, self.options)
-                leaf = origin((args[inner.operands[0]], 0))
-                wanted = selection.chosen.spacing(selection.site)
+        for choice in self.choices.get(op, ()):
+            operands = choice.op.operands
+            if operands and operands[0] in args:
+                leaf = origin((args[operands[0]], 0))
+                wanted = choice.implementation.spacing(choice.site)
                 self.wanted[leaf] = self.wanted.get(leaf, NO_SPACING) | wanted
 
     def spacing(self, leaf: Leaf) -> Spacing:
         """The spaces in a tensor."""
         if leaf in self.given:
             return self.given[leaf]
-        if leaf in self.shared or leaf in self.outputs or not _calls_kernel(leaf[0].owner):
+        if leaf in self.shared or leaf in self.outputs or not calls_kernel(leaf[0].owner):
             return NO_SPACING
         return self.wanted.get(leaf, NO_SPACING)
 
@@ -195,7 +182,7 @@ class _Planner:
 
     def fits(self, source: Leaf, field: Leaf, spacing: Spacing) -> bool:
         """Whether a tensor can be computed with the spacing of a concatenation, into its part."""
-        if not _calls_kernel(source[0].owner) or source in self.outputs or source in self.parts:
+        if not calls_kernel(source[0].owner) or source in self.outputs or source in self.parts:
             return False
         if self.spacing(source) | spacing != spacing:
             return False
@@ -214,7 +201,7 @@ class _Planner:
                 last[self.home(leaf)] = number
         for number, op in enumerate(self.program):
             result = next(_result_leaves(op), None)
-            if result is None or not _calls_kernel(op) or origin(result) != result:
+            if result is None or not calls_kernel(op) or origin(result) != result:
                 continue
             if op in self.joined or result in self.parts or result in self.outputs:
                 continue
@@ -230,7 +217,7 @@ class _Planner:
         """The first operand that a result can replace."""
         group = group_of(op)
         # Loops of an operator's own may hand elements over twice; else each is computed once.
-        if complex_operators(group) or len(leaf_types(group.result.type)) != 1:
+        if self.choices.get(op) or len(leaf_types(group.result.type)) != 1:
             return None
         homes = [self.home(origin(leaf)) for arg in group.args for leaf in _leaves(arg)]
         for param, arg in zip(group.params, group.args, strict=True):
@@ -238,7 +225,7 @@ class _Planner:
                 continue
             source = origin((arg, 0))
             home = self.home(source)
-            owned = _calls_kernel(source[0].owner) and not self.outputs & {source, home}
+            owned = calls_kernel(source[0].owner) and not self.outputs & {source, home}
             alike = plan.format((arg, 0)) == plan.format(result) and (
                 tensor_type_of((arg, 0)).element_type == tensor_type_of(result).element_type
             )
@@ -259,7 +246,7 @@ class _Planner:
 
 def _concatenation(op: Operation) -> tuple[int, list[Leaf]] | None:
     """The axis and the fields of a kernel that only concatenates, as the program sees them."""
-    if not _calls_kernel(op):
+    if not calls_kernel(op):
         return None
     group = group_of(op)
     joining = [inner for inner in group.ops if not isinstance(inner, PASSING_ON)]
@@ -346,20 +333,6 @@ def tensor_type_of(leaf: Leaf) -> TensorType[Attribute]:
 
 def _element_bytes(leaf: Leaf) -> int:
     return element(tensor_type_of(leaf).element_type).bytes
-
-
-def program_ops(block: Block) -> Iterator[Operation]:
-    """The operations that are lowered, those of composites in their place."""
-    for op in block.ops:
-        if isinstance(op, CompositeOp):
-            yield from program_ops(op.block)
-        else:
-            yield op
-
-
-def _calls_kernel(op: Operation | Block) -> bool:
-    """Whether an operation can become a kernel call: not a name or a constant, no use of cells."""
-    return isinstance(op, FusedOp | RelayOp) and not isinstance(op, (*PASSING_ON, *_NO_KERNELS))
 
 
 def _operand_leaves(op: Operation) -> Iterator[Leaf]:

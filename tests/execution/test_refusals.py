@@ -27,7 +27,7 @@ from xrelay.dialects.core.values import RefCreateOp
 from xrelay.dialects.tensor.unary import AbsOp, CastOp, CopyOp
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.lowering.emit.target import GENERIC, named_target
-from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import lower_function
 
 

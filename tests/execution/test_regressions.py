@@ -14,7 +14,7 @@ from xrelay.compiler import context, parse_program, run_passes
 from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv3DOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool1DOp, MaxPool2DOp
 from xrelay.lowering.emit.target import TARGETS
-from xrelay.lowering.program.kernel import KernelOptions
+from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import lower_function
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 

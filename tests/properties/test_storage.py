@@ -34,8 +34,10 @@ from xrelay.lowering.emit.context import BARRIER
 from xrelay.lowering.emit.format import NO_HALO, Format
 from xrelay.lowering.emit.group import Group, group_of
 from xrelay.lowering.program import program as lowering
-from xrelay.lowering.program.kernel import Kernel, KernelOptions
+from xrelay.lowering.program.kernel import Kernel
+from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import Program, lower_function
+from xrelay.lowering.program.selection import Choice
 from xrelay.options import CompileOptions
 from xrelay.transforms.fuse_ops import FuseOpsPass
 
@@ -66,13 +68,14 @@ def stub_kernel(
     group: Group,
     name: str,
     options: KernelOptions,
+    choices: Sequence[Choice],
     inputs: Sequence[Format],
     outputs: Sequence[Format],
 ) -> StubKernel:
     """In the place of `build_kernel`: a function without code, with any scratch memory."""
     function = func.FuncOp(name, FunctionType.from_lists([], []), Region(), "private")
     scratch = Random(name).choice((0, 0, 1, 64, 100, 640))
-    return StubKernel(function, scratch, {}, (), tuple(inputs), tuple(outputs))
+    return StubKernel(function, scratch, {}, tuple(inputs), tuple(outputs))
 
 
 @dataclass

@@ -8,7 +8,6 @@ from xdsl.ir import Operation
 
 from xrelay.collector import collector_paused
 from xrelay.compiler import preparation, read_model, run_passes
-from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.options import Progress
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
@@ -21,7 +20,6 @@ from xrelay.tools.view.layout import require_igraph
 from xrelay.tools.view.page import draw, page, works_of
 from xrelay.tools.view.picture import operator_view, standalone, unit_view
 from xrelay.tools.view.steps import Work, read_times, steps_of, work_by_operation
-from xrelay.transforms.fuse_ops import FuseOpsPass
 
 SUFFIXES = (".html", ".svg", ".dot")
 
@@ -64,9 +62,7 @@ def read_graphs(
         module, _ = read_model(args.model, arguments.shapes(args.shape), compile_options.limits)
     with failing_with(FAILED):
         if not args.no_simplify:
-            target, threads = compile_options.target, compile_options.threads
-            passes = (*preparation(target), FuseCompositesPass(target, threads))
-            run_passes(module, passes, progress, compile_options.limits)
+            run_passes(module, preparation(compile_options), progress, compile_options.limits)
         progress("plan fusion")
         drawn = graphs(module, options)
         if not drawn:
@@ -75,7 +71,7 @@ def read_graphs(
             )
         if not args.strategies and args.profile is None:
             return drawn, {}
-        steps = steps_of(module, FuseOpsPass.of(options), compile_options, progress)
+        steps = steps_of(module, options, compile_options, progress)
     with failing_with(BAD_INPUT):
         times = None if args.profile is None else read_times(Path(args.profile), steps)
     return drawn, work_by_operation(steps, times)

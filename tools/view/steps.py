@@ -9,14 +9,13 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
-from xrelay.compiler import kernel_options, run_passes
-from xrelay.lowering.program.program import Step, lower_function
+from xrelay.analysis.fusion.plan import FusionOptions
+from xrelay.compiler import generate, generation, run_passes
+from xrelay.lowering.program.entry import Step
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.reading import read_source
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
-from xrelay.transforms.fuse_ops import FuseOpsPass
 
 
 @dataclass(frozen=True)
@@ -32,16 +31,15 @@ class Work:
 
 
 def steps_of(
-    module: ModuleOp, fusion: FuseOpsPass, options: CompileOptions, progress: Progress
+    module: ModuleOp, fusion: FusionOptions, options: CompileOptions, progress: Progress
 ) -> Sequence[Step]:
     """
     The steps of the program that a module becomes, which is fused in place.
 
     Raises DiagnosticException for what has no code.
     """
-    run_passes(module, [fusion], progress, options.limits)
-    progress("generate kernels")
-    return lower_function(entry_function(module), kernel_options(options)).steps
+    run_passes(module, generation(options, fusion), progress, options.limits)
+    return generate(module, options, progress).steps
 
 
 def work_by_operation(

@@ -12,8 +12,9 @@ from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import at
-from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.loops.panel_writer import PanelWriter
 from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
@@ -420,7 +421,13 @@ class _Code:
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     parts = parts_of(op)
     assert isinstance(parts, Attention)
-    _Code(ctx, parts, cut_of(parts, ctx.target, ctx.team.size), sink).emit()
+    _Code(ctx, parts, cut_of(parts, ctx.target, ctx.team.size, ctx.parameters), sink).emit()
+
+
+def _parameters(site: Site, parameters: Parameters) -> None:
+    parts = parts_of(site.op)
+    assert isinstance(parts, Attention)
+    cut_of(parts, site.target, site.threads, parameters)
 
 
 def _lowest_finite(kind: Element) -> float:
@@ -430,7 +437,9 @@ def _lowest_finite(kind: Element) -> float:
 
 
 ATTENTION: Strategy = (
-    Implementation("blocks of rows", _emit, refusal=refusal, cost=kernel_seconds),
+    Implementation(
+        "blocks of rows", _emit, refusal=refusal, cost=kernel_seconds, parameters=_parameters
+    ),
 )
 
 STRATEGIES: dict[type[Operation], Strategy] = {CompositeOp: ATTENTION}

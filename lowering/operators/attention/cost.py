@@ -4,6 +4,7 @@ from math import prod
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.dialects.nn.dense import MatrixProductOp
 from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.lowering.emit.evaluate import shape_of
@@ -19,6 +20,8 @@ MOVE_CYCLES = 4
 """To read and write a vector near the core."""
 KERNEL_MOVE_CYCLES = 10
 """To read and write a vector in a kernel that moves elements."""
+SLOW_LOOPS = 4
+"""How many times longer a product takes for which there is no estimate than it could."""
 STEP_SECONDS = 1e-6
 """To start a kernel and wait for the other threads."""
 
@@ -107,5 +110,4 @@ def _product_seconds(op: MatrixProductOp, site: Site) -> float:
     best = select(PRODUCT, Site(op, site.target, site.threads)).candidates[0]
     if best.cost is not None:
         return best.cost
-    depth = shape_of(op.tensor_a)[-2 if op.transpose_a.value.data else -1]
-    return 8 * prod(shape_of(op.result)) * depth / site.target.flops
+    return SLOW_LOOPS * operation_count(op) / site.target.flops

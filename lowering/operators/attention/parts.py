@@ -41,11 +41,12 @@ from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.matrix_panels import Product
-from xrelay.lowering.loops.tiling import Tiling, choose_tiling, most_vectors
+from xrelay.lowering.loops.tiling import Tiling, choose_tiling, most_vectors, tile_parameters
 from xrelay.lowering.operators.tensor.reshape import reshaped_coords
 
 NAME = "attention"
@@ -251,8 +252,11 @@ class Cut:
         return blocks(self.row_blocks, self.groups)
 
 
-def cut_of(parts: Attention, target: Target, threads: int) -> Cut:
-    """How attention is cut for a target and a number of threads."""
+def cut_of(
+    parts: Attention, target: Target, threads: int, parameters: Parameters | None = None
+) -> Cut:
+    """How attention is cut for a target and a number of threads, as parameters state it."""
+    parameters = Parameters() if parameters is None else parameters
     first, second, kind = parts.first, parts.second, parts.kind
     lanes = target.lanes(kind.bytes)
     keys, key_blocks = first.columns, 1
@@ -261,6 +265,13 @@ def cut_of(parts: Attention, target: Target, threads: int) -> Cut:
         key_blocks = blocks(keys * row_bytes, target.l2_bytes // 2)
         keys = blocks(blocks(keys, key_blocks), lanes) * lanes
         key_blocks = blocks(first.columns, keys)
+    most = 1 if parts.changed_weights else blocks(first.columns, lanes)
+    stated = parameters.number("key_blocks", key_blocks, range(1, most + 1))
+    if stated != key_blocks:
+        keys = (
+            first.columns if stated == 1 else blocks(blocks(first.columns, stated), lanes) * lanes
+        )
+        key_blocks = blocks(first.columns, keys)
     # Each group packs the keys again: as few as give all threads the same number of tasks.
     wanted = 1
     while first.batch * wanted % threads and first.batch * wanted < ENOUGH_ROUNDS * threads:
@@ -268,13 +279,17 @@ def cut_of(parts: Attention, target: Target, threads: int) -> Cut:
     groups = min(wanted, first.rows)
     row_blocks = blocks(blocks(first.rows, MOST_BLOCK_ROWS), groups) * groups
     rows = blocks(first.rows, row_blocks)
+    rows = parameters.number("rows", rows, range(1, first.rows + 1))
     row_blocks = blocks(first.rows, rows)
-    groups = blocks(row_blocks, blocks(row_blocks, groups))
+    groups = blocks(row_blocks, blocks(row_blocks, min(groups, row_blocks)))
+    groups = parameters.number("groups", groups, range(1, row_blocks + 1))
 
-    def tiling(columns: int, depth: int) -> Tiling:
+    def tiling(columns: int, depth: int, name: str) -> Tiling:
         vectors = blocks(columns, lanes)
         widest = most_vectors(target, rows, depth * vectors * target.vector_bytes)
-        return choose_tiling(target, 1, rows, vectors, depth, widest)
+        usual = choose_tiling(target, 1, rows, vectors, depth, widest)
+        names = ("", f"{name}_rows", f"{name}_vectors")
+        return tile_parameters(parameters, usual, 1, rows, vectors, names)
 
     return Cut(
         rows,
@@ -282,6 +297,6 @@ def cut_of(parts: Attention, target: Target, threads: int) -> Cut:
         groups,
         keys,
         key_blocks,
-        tiling(keys, first.depth),
-        tiling(second.columns, keys),
+        tiling(keys, first.depth, "score"),
+        tiling(second.columns, keys, "output"),
     )

@@ -24,14 +24,26 @@ from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
+from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
-from xrelay.lowering.loops.tiling import Tiling, choose_tiling, depth_parts, most_vectors
+from xrelay.lowering.loops.tiling import (
+    Tiling,
+    choose_tiling,
+    depth_parts,
+    most_vectors,
+    tile_parameters,
+)
 from xrelay.lowering.operators.conv.geometry import Convolution, packing_refusal, wanted_halo
+
+IMAGE = ("rows", "columns", "vectors")
+FLAT = ("", "flat_columns", "flat_vectors")
+"""The parameters of a tile of an image, and of one long row: a pointwise convolution takes what the
+tensors allow when they have their places, and either may have gaps between its rows."""
 
 
 def _depth_parts(conv: Convolution, target: Target) -> int:
@@ -46,6 +58,31 @@ def _tiling(conv: Convolution, target: Target, *, flat: bool) -> Tiling:
     weight_bytes = conv.steps * conv.out_blocks * target.vector_bytes
     widest = most_vectors(target, prod(conv.positions), weight_bytes)
     return choose_tiling(target, height, width, conv.out_blocks, depth, widest)
+
+
+def _tile(conv: Convolution, target: Target, parameters: Parameters, *, flat: bool) -> Tiling:
+    """The tile that parameters state, of an image or of one that is seen as one long row."""
+    height, width = (1, prod(conv.positions)) if flat else conv.positions
+    names = FLAT if flat else IMAGE
+    usual = _tiling(conv, target, flat=flat)
+    return tile_parameters(parameters, usual, height, width, conv.out_blocks, names)
+
+
+def _parts(conv: Convolution, target: Target, parameters: Parameters) -> int:
+    """Into how many parts the depth is cut, which must be whole blocks."""
+    whole, rest = divmod(conv.depth, conv.data_lanes or max(1, conv.depth))
+    return parameters.number(
+        "depth_parts", _depth_parts(conv, target), Divisors(1 if rest else whole)
+    )
+
+
+def _parameters(site: Site, parameters: Parameters) -> None:
+    conv = Convolution.of(site.op)
+    if conv.is_empty:
+        return
+    _parts(conv, site.target, parameters)
+    for flat in (False, True) if conv.is_pointwise else (False,):
+        _tile(conv, site.target, parameters, flat=flat)
 
 
 def _refusal(site: Site) -> str | None:
@@ -160,12 +197,12 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     formats = [image.format, *(result.format for result in ctx.results)]
     inner = 3 if conv.data_lanes else 2
     flat = conv.is_pointwise and all(each.dense_axes >= inner for each in formats)
-    tiling = _tiling(conv, ctx.target, flat=flat)
+    tiling = _tile(conv, ctx.target, ctx.parameters, flat=flat)
     panel = tiling.vectors * lanes
     packing = ConvolutionPanels(panel, conv.data_lanes or 1, conv.groups)
     weight_shape = shape_of(op.weight)
     weights = ctx.packed(op.weight, packing)
-    parts = _depth_parts(conv, ctx.target)
+    parts = _parts(conv, ctx.target, ctx.parameters)
     direct = _Direct(ctx, conv, image, weights, panel, parts)
     out_shape = shape_of(op.result)
     panels = blocks(conv.out_blocks, tiling.vectors)
@@ -227,4 +264,4 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     emit_tiles(ctx, grid, conv.kind, lanes, tile, place_of, sink)
 
 
-DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, wanted_halo)
+DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, wanted_halo, _parameters)

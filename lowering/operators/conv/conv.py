@@ -21,8 +21,10 @@ from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
+from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.axis_order import FIRST_TO_LAST, AxisOrder, in_order, sink_in_order
 from xrelay.lowering.loops.windows import Window, fold_taps, prepare_image, row_tiles
 from xrelay.lowering.math.arithmetic import multiply_add
@@ -31,6 +33,9 @@ from xrelay.lowering.operators.conv.blocked import DIRECT_BLOCKED
 from xrelay.lowering.operators.conv.depthwise import DEPTHWISE
 from xrelay.lowering.operators.conv.geometry import Convolution
 from xrelay.lowering.operators.conv.winograd import WINOGRAD
+
+MOST_CHANNELS = 32
+"""More at once than the largest register file has registers help nobody."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     *lines, columns = (1, prod(positions)) if image.is_pointwise else positions
     lanes = ctx.target.lanes(kind.bytes)
     vectors = 2 if columns > lanes else 1
-    block = 8 if ctx.target.vector_registers >= 32 else 4
+    block = _channels_at_once(ctx.target, ctx.parameters)
 
     def tile(place: tuple[Index, ...], start: Index, widths: Sequence[int], channels: int) -> None:
         """`channels` output channels from the second index on, at `widths` elements of a row."""
@@ -141,6 +146,16 @@ def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             ctx.tasks((images, groups, count, *lines), place)
 
 
+def _channels_at_once(target: Target, parameters: Parameters) -> int:
+    """How many output channels are computed together."""
+    usual = 8 if target.vector_registers >= 32 else 4
+    return parameters.number("channels", usual, range(1, MOST_CHANNELS + 1))
+
+
+def _parameters(site: Site, parameters: Parameters) -> None:
+    _channels_at_once(site.target, parameters)
+
+
 def _blocks_refusal(site: Site) -> str | None:
     conv = Convolution.of(site.op)
     return unless(conv.data_lanes is None and conv.out_lanes is None, "images in blocks")
@@ -163,17 +178,19 @@ def _of_plain(implementation: Implementation) -> Implementation:
     return replace(implementation, refusal=refusal)
 
 
+DIRECT = Implementation("direct", _direct, parameters=_parameters)
+
 STRATEGIES: dict[type[Operation], Strategy] = {
     Conv2DOp: tuple(
         map(
             _of_plain,
             (
-                Implementation("direct", _direct, refusal=_blocks_refusal),
+                replace(DIRECT, refusal=_blocks_refusal),
                 DIRECT_BLOCKED,
                 DEPTHWISE,
                 *WINOGRAD,
             ),
         )
     ),
-    Conv3DOp: (Implementation("direct", _direct, refusal=_volume_refusal),),
+    Conv3DOp: (replace(DIRECT, refusal=_volume_refusal),),
 }

@@ -19,12 +19,19 @@ from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.packing import DepthwiseBlocks, blocks
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
-from xrelay.lowering.loops.tiling import LOAD_CYCLES, MULTIPLY_ADDS_PER_CYCLE, TILE_CYCLES, Tiling
+from xrelay.lowering.loops.tiling import (
+    LOAD_CYCLES,
+    MULTIPLY_ADDS_PER_CYCLE,
+    TILE_CYCLES,
+    Tiling,
+    tile_parameters,
+)
 from xrelay.lowering.math.arithmetic import multiply_add
 from xrelay.lowering.operators.conv.geometry import (
     Convolution,
@@ -59,6 +66,19 @@ def _tiling(conv: Convolution, target: Target) -> Tiling:
     return best
 
 
+def _tile(conv: Convolution, target: Target, parameters: Parameters) -> Tiling:
+    """The tile that parameters state."""
+    return tile_parameters(
+        parameters, _tiling(conv, target), 1, conv.positions[1], 1, ("", "columns", "")
+    )
+
+
+def _parameters(site: Site, parameters: Parameters) -> None:
+    conv = Convolution.of(site.op)
+    if not conv.is_empty:
+        _tile(conv, site.target, parameters)
+
+
 def _cost(site: Site) -> float:
     conv = Convolution.of(site.op)
     lanes = conv.out_lanes
@@ -76,7 +96,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert lanes is not None
     image = with_zeros(ctx, op.data, conv.halo, kind)
     weights = ctx.packed(op.weight, DepthwiseBlocks(lanes))
-    tiling = _tiling(conv, ctx.target)
+    tiling = _tile(conv, ctx.target, ctx.parameters)
     strides = image.format.strides
     top, left, _, _ = conv.pads
     rows, columns = conv.taps
@@ -121,4 +141,4 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     emit_tiles(ctx, grid, kind, lanes, tile, place_of, sink)
 
 
-DEPTHWISE = Implementation("depthwise", _emit, 30, _refusal, _cost, wanted_halo)
+DEPTHWISE = Implementation("depthwise", _emit, 30, _refusal, _cost, wanted_halo, _parameters)

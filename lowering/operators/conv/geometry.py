@@ -95,11 +95,6 @@ class Convolution:
         return self.depth * prod(self.taps)
 
     @property
-    def flops(self) -> int:
-        """Operations in all, a multiply-add counted as two."""
-        return 2 * self.images * self.out_channels * prod(self.positions) * self.steps
-
-    @property
     def out_blocks(self) -> int:
         """Vectors of output channels of a group, when the result is blocked."""
         assert self.out_lanes is not None

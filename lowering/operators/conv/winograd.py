@@ -28,6 +28,7 @@ from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import Halo, Spacing, row_major
 from xrelay.lowering.emit.packing import WinogradPanels, blocks
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
@@ -46,6 +47,7 @@ from xrelay.lowering.loops.tiling import (
     choose_tiling,
     most_vectors,
     panel_parts,
+    tile_parameters,
 )
 from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.operators.conv.geometry import Convolution, blocks_refusal, packing_refusal
@@ -58,6 +60,9 @@ TASKS_PER_THREAD = 2
 """So many tasks let the threads end at nearly the same time, also when one core is slower."""
 
 
+NO_TILING = Tiling(1, 1, 1)
+
+
 @dataclass(frozen=True)
 class _Plan:
     """How a convolution is computed with tiles of m x m results."""
@@ -66,7 +71,26 @@ class _Plan:
     outputs: int
     """m"""
     target: Target
-    threads: int
+    tiles_at_once: int = 1
+    """In blocks of so many tiles."""
+    shares: int = 1
+    """Into how many tasks the output channels of a block of tiles are cut."""
+    tiling: Tiling = NO_TILING
+    """How the products are cut."""
+
+    @staticmethod
+    def of(
+        conv: Convolution, outputs: int, target: Target, threads: int, parameters: Parameters
+    ) -> "_Plan":
+        """As parameters state it."""
+        plan, vectors = _Plan(conv, outputs, target), conv.out_blocks
+        tiles = parameters.number("tiles", plan.usual_tiles(threads), range(1, prod(plan.grid) + 1))
+        plan = replace(plan, tiles_at_once=tiles)
+        usual = plan.usual_shares(threads) if threads > 1 else 1
+        plan = replace(plan, shares=parameters.number("shares", usual, range(1, vectors + 1)))
+        names = ("", "positions", "vectors")
+        tiling = tile_parameters(parameters, plan.usual_tiling, 1, tiles, vectors, names)
+        return replace(plan, tiling=tiling)
 
     @property
     def lanes(self) -> int:
@@ -96,36 +120,29 @@ class _Plan:
     def in_blocks(self) -> int:
         return blocks(self.conv.depth, self.lanes)
 
-    @property
-    def tiles_at_once(self) -> int:
+    def usual_tiles(self, threads: int) -> int:
         """So many that their components stay in the second-level cache, in equal blocks."""
         tiles = prod(self.grid)
         of_tile = self.components * (self.in_blocks + 4) * self.target.vector_bytes
         most = max(1, self.target.l2_bytes // of_tile)
         count = blocks(tiles, most)
-        if count > 1 and self.threads > 1:
+        if count > 1 and threads > 1:
             # As many blocks for every thread.
-            count = blocks(count, self.threads) * self.threads
+            count = blocks(count, threads) * threads
         return blocks(tiles, count)
 
     @property
     def tile_blocks(self) -> int:
         return blocks(prod(self.grid), self.tiles_at_once)
 
-    @property
-    def shares(self) -> int:
-        """
-        Into how many tasks the output channels of a block of tiles are cut: one where there are
-        blocks enough for all threads.
-        """
-        if self.threads == 1:
-            return 1
-        wanted = blocks(TASKS_PER_THREAD * self.threads, self.tile_blocks * self.conv.images)
+    def usual_shares(self, threads: int) -> int:
+        """One share where there are blocks enough for all threads."""
+        wanted = blocks(TASKS_PER_THREAD * threads, self.tile_blocks * self.conv.images)
         return min(wanted, self.conv.out_blocks)
 
     @property
-    def tiling(self) -> Tiling:
-        """How the products are cut."""
+    def usual_tiling(self) -> Tiling:
+        """The cheapest."""
         tiles, vectors = self.tiles_at_once, self.conv.out_blocks
         widest = most_vectors(self.target, tiles, self.weight_bytes)
         if self.shares > 1:
@@ -336,7 +353,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
     conv, b = Convolution.of(op), ctx.b
     if conv.is_empty:
         return
-    plan = _Plan(conv, outputs, ctx.target, ctx.team.size)
+    plan = _Plan.of(conv, outputs, ctx.target, ctx.team.size, ctx.parameters)
     tiling, lanes, tiles = plan.tiling, plan.lanes, plan.tiles_at_once
     kind, panels = conv.kind, blocks(conv.out_blocks, tiling.vectors)
     shares = min(panels, plan.shares)
@@ -401,17 +418,24 @@ def _implementation(outputs: int) -> Implementation:
             or unless(not conv.is_empty, "no elements")
         )
 
-    def plan(site: Site) -> _Plan:
-        return _Plan(Convolution.of(site.op), outputs, site.target, site.threads)
+    def parameters(site: Site, parameters: Parameters) -> None:
+        _Plan.of(Convolution.of(site.op), outputs, site.target, site.threads, parameters)
+
+    def cost(site: Site) -> float:
+        # The choice must not depend on the threads, or the bits of results would.
+        return _Plan.of(Convolution.of(site.op), outputs, site.target, 1, Parameters()).seconds
+
+    def spacing(site: Site) -> Spacing:
+        return Spacing(_Plan(Convolution.of(site.op), outputs, site.target).halo)
 
     return Implementation(
         f"winograd-{outputs}",
         emit,
         20,
         refusal,
-        # The choice must not depend on the threads, or the bits of results would.
-        lambda site: replace(plan(site), threads=1).seconds,
-        lambda site: Spacing(plan(site).halo),
+        cost,
+        spacing,
+        parameters,
     )
 
 

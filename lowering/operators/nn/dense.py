@@ -8,6 +8,7 @@ and elements of A are repeated in all lanes.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -20,6 +21,7 @@ from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
@@ -27,6 +29,7 @@ from xrelay.lowering.loops.matrix_panels import PANELS, Product
 from xrelay.lowering.loops.reductions import across_lanes
 from xrelay.lowering.loops.tiling import (
     FAR_LOAD_CYCLES,
+    MOST_ALONG,
     MOST_VECTORS,
     STORE_CYCLES,
     TILE_CYCLES,
@@ -138,15 +141,19 @@ def _each_matrix(ctx: KernelContext, op: Operation, sink: Sink, *, by_columns: b
         prod(shape_of(operand)[-2:]) if batch > 1 and prod(shape_of(operand)[:-2]) > 1 else 0
         for operand in op.operands
     ]
-    block = min(matrices.rows, _most_rows(ctx.target, by_columns=by_columns))
+    lanes = ctx.target.lanes(matrices.kind.bytes)
+    block, across = _tile(
+        ctx.target, matrices.rows, matrices.columns, lanes, ctx.parameters, by_columns=by_columns
+    )
     whole, left = divmod(matrices.rows, block)
     for first, count, rows in ((0, whole, block), (whole * block, 1, left)):
         if rows:
             code = _tile_of_dots if by_columns else _tile_of_updates
-            lanes = ctx.target.lanes(matrices.kind.bytes)
-            width = _columns_at_once(
-                ctx.target, rows, matrices.columns, lanes, by_columns=by_columns
-            )
+            width = across
+            if rows < block:
+                width = _columns_at_once(
+                    ctx.target, rows, matrices.columns, lanes, by_columns=by_columns
+                )
 
             def tile(
                 at: tuple[Index, ...],
@@ -179,8 +186,35 @@ def _columns_at_once(
     many = target.vector_registers >= 32
     if by_columns:
         return min(columns, 8 if many and rows == 1 else 4)
-    vectors = min(MOST_VECTORS, (16 if many else 8) // rows)
+    vectors = max(1, min(MOST_VECTORS, (16 if many else 8) // rows))
     return lanes * min(vectors, blocks(columns, lanes))
+
+
+def _tile(
+    target: Target,
+    rows: int,
+    columns: int,
+    lanes: int,
+    parameters: Parameters,
+    *,
+    by_columns: bool,
+) -> tuple[int, int]:
+    """How many rows and columns of a result of `rows` x `columns` parameters state to compute at once."""
+    most = range(1, min(rows, MOST_ALONG) + 1)
+    block = min(rows, _most_rows(target, by_columns=by_columns))
+    block = parameters.number("rows", block, most)
+    width = _columns_at_once(target, block, columns, lanes, by_columns=by_columns)
+    if by_columns:
+        return block, parameters.number("columns", width, range(1, min(columns, MOST_ALONG) + 1))
+    most = range(1, min(blocks(columns, lanes), MOST_VECTORS) + 1)
+    return block, lanes * parameters.number("vectors", width // lanes, most)
+
+
+def _parameters(site: Site, parameters: Parameters, *, by_columns: bool) -> None:
+    product, target = Product.of(site.op), site.target
+    if 0 not in shape_of(site.op.results[0]):
+        lanes = target.lanes(wide(product.kind).bytes)
+        _tile(target, product.rows, product.columns, lanes, parameters, by_columns=by_columns)
 
 
 def _tile_of_dots(
@@ -317,8 +351,22 @@ def _cost_by_rows(site: Site) -> float:
 
 PRODUCT: Strategy = (
     PANELS,
-    Implementation("dot-products", _emit_by_columns, 20, _refusal_by_columns, _cost_by_columns),
-    Implementation("row-updates", _emit_by_rows, 20, _refusal_by_rows, _cost_by_rows),
+    Implementation(
+        "dot-products",
+        _emit_by_columns,
+        20,
+        _refusal_by_columns,
+        _cost_by_columns,
+        parameters=partial(_parameters, by_columns=True),
+    ),
+    Implementation(
+        "row-updates",
+        _emit_by_rows,
+        20,
+        _refusal_by_rows,
+        _cost_by_rows,
+        parameters=partial(_parameters, by_columns=False),
+    ),
 )
 
 STRATEGIES: dict[type[Operation], Strategy] = {

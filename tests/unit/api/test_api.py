@@ -184,7 +184,7 @@ def test_shapes_are_for_models_that_leave_them_open(folder: Path) -> None:
 def test_progress_names_the_stages(folder: Path) -> None:
     stages: list[str] = []
     xrelay.compile(folder / "conv.onnx", progress=stages.append)
-    passes = [each.name for each in relay_passes(CompileOptions().target)]
+    passes = [each.name for each in relay_passes(CompileOptions())]
     assert len(passes) > 2
     generation = ["generate kernels", "convert to LLVM", "generate machine code"]
     assert stages == ["read the model", *passes, *generation]
@@ -575,7 +575,7 @@ def test_modules_survive_the_pipeline(folder: Path) -> None:
     from xrelay.compiler import context, relay_passes
 
     module, _ = read_model(folder / "conv.onnx")
-    for each in relay_passes("native"):
+    for each in relay_passes(CompileOptions()):
         each.apply(context(), module)
         module.verify()
     assert isinstance(module, ModuleOp)

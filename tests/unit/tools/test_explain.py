@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from xdsl.ir import Operation
 
-from xrelay.analysis.facts.ports import entry_function
-from xrelay.compiler import kernel_options, read_model, relay_passes, run_passes
+from xrelay.compiler import lower, read_model
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.lowering.program.program import Program, lower_function
+from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions
 from xrelay.tools.explain_memory import Usage, kind, picture
 from xrelay.tools.explain_strategies import kernel_uses, why_not
@@ -46,8 +45,7 @@ def model(folder: Path) -> Path:
 def program_of(path: Path, **options: Any) -> Program:
     chosen = CompileOptions(**{"target": "x86-64-v4", **options})
     module, _ = read_model(path)
-    run_passes(module, relay_passes(chosen.target))
-    return lower_function(entry_function(module), kernel_options(chosen))
+    return lower(module, chosen)
 
 
 # -- strategies ---------------------------------------------------------------------------------------

@@ -1,0 +1,31 @@
+"""What holds for all kernels of a program."""
+
+from dataclasses import dataclass
+
+from xrelay.lowering.emit.target import Target, named_target
+from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
+from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """For which machine code is generated, and what the choice of implementations depends on."""
+
+    target: Target
+    threads: int = 1
+    excluded: frozenset[str] = frozenset()
+    """Names of implementations that must not be used."""
+    records: TuningRecords = NO_RECORDS
+    """What was measured, which decides before priorities and estimates."""
+
+    @staticmethod
+    def of(
+        target: str, threads: int, *, winograd: bool = True, records: TuningRecords = NO_RECORDS
+    ) -> "KernelOptions":
+        """
+        For the target of a name; without `winograd` no convolution uses Winograd's algorithm.
+
+        Raises DiagnosticException for an unknown name.
+        """
+        excluded = frozenset[str]() if winograd else WINOGRAD_NAMES
+        return KernelOptions(named_target(target), threads, excluded, records)
