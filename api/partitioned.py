@@ -47,6 +47,7 @@ from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.merge_composite import MergeCompositePass
@@ -54,7 +55,6 @@ from xrelay.transforms.outline_default_regions import outline_default_regions
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.promote_references import PromoteReferencesPass, references
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
-from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 
 if TYPE_CHECKING:
     from onnx import ModelProto

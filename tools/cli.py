@@ -476,7 +476,7 @@ def run(args: argparse.Namespace) -> int:
 
             return show_operators(args)
         case _:
-            from xrelay.tools.explain import explain_model
+            from xrelay.tools.explain.command import explain_model
 
             return explain_model(args)
 

@@ -26,7 +26,7 @@ from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model
 from xrelay.tools.errors import FAILED, failing_with, run_command
-from xrelay.tools.explain import plans
+from xrelay.tools.explain.command import plans
 from xrelay.tools.interruption import until_interrupted
 from xrelay.tools.light_models import light_model
 from xrelay.tools.progress import stage_progress

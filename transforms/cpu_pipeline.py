@@ -10,25 +10,25 @@ from dataclasses import dataclass
 
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
-from xrelay.transforms.canonicalize_matmul import CanonicalizeMatmulPass
-from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
+from xrelay.transforms.canonical.canonicalize_matmul import CanonicalizeMatmulPass
+from xrelay.transforms.combine.combine_parallel_dense import CombineParallelDensePass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.inline import InlinePass
-from xrelay.transforms.legalize import LegalizePass
-from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
-from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
-from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
+from xrelay.transforms.legalize.legalize import LegalizePass
+from xrelay.transforms.legalize.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize.legalize_layouts import LegalizeLayoutsPass
+from xrelay.transforms.legalize.legalize_quantized_products import LegalizeQuantizedProductsPass
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 from xrelay.transforms.sink_reshape import SinkReshapePass
-from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 
 
 def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:

@@ -16,13 +16,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, compile_code, lower, read_model, run_passes
 from xrelay.dialects.core.values import FusedOp
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.emit.parameters import ParameterError
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.options import KernelOptions
-from xrelay.lowering.program.program import entry_function
 from xrelay.lowering.program.selection import Choice, select_strategies, write_strategies
 from xrelay.options import CompileOptions
 from xrelay.runtime.model import Model

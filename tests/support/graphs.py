@@ -25,10 +25,10 @@ from xrelay.runtime.code import ModelCode
 from xrelay.runtime.model import Model
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
-from xrelay.transforms.legalize import LegalizePass
-from xrelay.transforms.legalize_convolutions import LegalizeConvolutionsPass
-from xrelay.transforms.legalize_layouts import LegalizeLayoutsPass
-from xrelay.transforms.legalize_quantized_products import LegalizeQuantizedProductsPass
+from xrelay.transforms.legalize.legalize import LegalizePass
+from xrelay.transforms.legalize.legalize_convolutions import LegalizeConvolutionsPass
+from xrelay.transforms.legalize.legalize_layouts import LegalizeLayoutsPass
+from xrelay.transforms.legalize.legalize_quantized_products import LegalizeQuantizedProductsPass
 
 LEGALIZATION = (
     DynamicToStaticPass(),

@@ -22,9 +22,9 @@ from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
 from xrelay.transforms.canonical.fast_math import FastMathPass
 from xrelay.transforms.canonical.flatten_atrous_conv import FlattenAtrousConvPass
 from xrelay.transforms.canonical.split_args import SplitArgsPass
-from xrelay.transforms.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
-from xrelay.transforms.combine_parallel_conv2d import CombineParallelConv2DPass
-from xrelay.transforms.combine_parallel_dense import CombineParallelDensePass
+from xrelay.transforms.combine.combine_parallel_batch_matmul import CombineParallelBatchMatmulPass
+from xrelay.transforms.combine.combine_parallel_conv2d import CombineParallelConv2DPass
+from xrelay.transforms.combine.combine_parallel_dense import CombineParallelDensePass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.defuse_ops import DefuseOpsPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
@@ -35,6 +35,7 @@ from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.functional.eta_expand import EtaExpandPass
 from xrelay.transforms.functional.to_a_normal_form import ToANormalFormPass
 from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlockNormalFormPass
+from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
@@ -44,7 +45,6 @@ from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
-from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 
 EXCEPTIONS = DATA.parent / "exceptions.toml"
 KNOWN = DATA.parent / "known.txt"

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation
 
 from xrelay.analysis.fusion.plan import Attempt, FusionNode, FusionPlan, Join, Refusal
-from xrelay.tools.explain_strategies import why_not
+from xrelay.tools.explain.strategies import why_not
 from xrelay.tools.view.graph import Edge, Graph, Node, Unit
 from xrelay.tools.view.picture import KINDS, View, asset, clean, operator_view, unit_view, variables
 from xrelay.tools.view.steps import Work

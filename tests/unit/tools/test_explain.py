@@ -13,8 +13,8 @@ from xrelay.compiler import lower, read_model
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.program.program import Program
 from xrelay.options import CompileOptions
-from xrelay.tools.explain_memory import Usage, kind, picture
-from xrelay.tools.explain_strategies import kernel_uses, why_not
+from xrelay.tools.explain.memory import Usage, kind, picture
+from xrelay.tools.explain.strategies import kernel_uses, why_not
 
 Command = Callable[..., Any]
 

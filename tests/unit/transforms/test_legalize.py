@@ -8,8 +8,8 @@ from pass_guards import results_of
 from xdsl.context import Context
 
 from xrelay.lowering.program.registry import REWRITTEN, RULES, STRATEGIES
-from xrelay.transforms.legalize import PARTIAL_RULES
-from xrelay.transforms.legalize import RULES as LEGAL
+from xrelay.transforms.legalize.legalize import PARTIAL_RULES
+from xrelay.transforms.legalize.legalize import RULES as LEGAL
 
 
 def test_registry_names_what_the_pass_replaces():

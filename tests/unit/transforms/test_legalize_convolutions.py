@@ -7,7 +7,7 @@ from graphs import Graph
 from xrelay.compiler import run_passes
 from xrelay.dialects.conv.conv import Conv2DTransposeOp
 from xrelay.interpreters.relay import interpret
-from xrelay.transforms.legalize_convolutions import LEGALIZED, LegalizeConvolutionsPass
+from xrelay.transforms.legalize.legalize_convolutions import LEGALIZED, LegalizeConvolutionsPass
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -10,8 +10,8 @@ from xdsl.utils.exceptions import InterpretationError
 from xrelay.compiler import context
 from xrelay.frontends.relay_text import print_relay_text, read_relay_text
 from xrelay.interpreters.relay import interpret
+from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.infer_type import InferTypePass
-from xrelay.transforms.to_graph_normal_form import ToGraphNormalFormPass
 
 LIST = """
 type List[A] { Cons(A, List[A]), Nil }

@@ -29,9 +29,9 @@ from xrelay.lowering.program.program import Program
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
-from xrelay.tools.explain_fusion import explain_decisions, label, numbered
-from xrelay.tools.explain_memory import check_chart, draw_memory, memory_json, print_memory
-from xrelay.tools.explain_strategies import print_strategies, strategies_json
+from xrelay.tools.explain.fusion import explain_decisions, label, numbered
+from xrelay.tools.explain.memory import check_chart, draw_memory, memory_json, print_memory
+from xrelay.tools.explain.strategies import print_strategies, strategies_json
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import shown_names, table_console
 

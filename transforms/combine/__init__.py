@@ -1,0 +1,3 @@
+"""
+Passes that make one operator of several on the same data. They import what the other passes import.
+"""
