@@ -26,6 +26,7 @@ from xrelay.dialects.nn.norm import LogSoftmaxOp, SoftmaxOp
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import PowerOp
 from xrelay.dialects.tensor.bits import ReinterpretOp
+from xrelay.dialects.tensor.reduce import ProdOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.relay import register_relay
 
@@ -66,6 +67,16 @@ class Noise:
         small = np.abs(array) < 2 * np.finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
+    def split(self, factors: Array) -> tuple[tuple[Array], tuple[Array]]:
+        """
+        Factors in two parts, with ones in the place of the others: some large ones, whose product may be
+        infinite, and the rest, whose product may be zero.
+        """
+        large = (np.abs(factors) > 1) & (self.rng.random(factors.shape) < self.rng.random())
+        return (np.where(large, factors, 1).astype(factors.dtype),), (
+            np.where(large, 1, factors).astype(factors.dtype),
+        )
+
     def signed_nan(self, array: Array) -> Array:
         """An array in which half of the NaNs have the other sign: docs/numerics.md leaves it open."""
         flipped = np.isnan(array) & (self.rng.random(array.shape) < 0.5)
@@ -90,7 +101,12 @@ def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tu
             if isinstance(op, func.ReturnOp):
                 return operands
             noisy = noisy_operands(op, operands, noise)
-            results = interpreter.run_op(op, noisy)
+            if isinstance(op, ProdOp):
+                noisy, others = noise.split(*noisy)
+                (one,), (other,) = (interpreter.run_op(op, each) for each in (noisy, others))
+                results = (np.asarray(one * other),)
+            else:
+                results = interpreter.run_op(op, noisy)
             if not is_exact(op):
                 # docs/numerics.md: the logarithm of a sum that is nearly 1 has the errors of the sum.
                 least = 1.0 if isinstance(op, LogSoftmaxOp) else 0.0
