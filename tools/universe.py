@@ -89,7 +89,8 @@ def _relay_text() -> type[Target]:
 def _loaded(package: str, name: str) -> type[ModulePass]:
     """The class of a pass."""
     module = import_module(f"{package}.{name.replace('-', '_')}")
-    return next(each for each in vars(module).values() if getattr(each, "name", None) == name)
+    class_name = f"{name.replace('-', '')}pass"
+    return next(each for key, each in vars(module).items() if key.lower() == class_name)
 
 
 def _passes() -> dict[str, Callable[[], type[ModulePass]]]:

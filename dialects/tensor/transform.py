@@ -180,8 +180,8 @@ class StridedSliceOp(TransformOp):
     begin: Integers = prop()
     end: Integers = prop()
     strides: OptionalIntegers = prop(default=None, kw_only=False)
-    axes: OptionalIntegers = prop(default=None)
     slice_mode: Text = prop(default=SLICE_TO_END)
+    axes: OptionalIntegers = prop(default=None)
     traits = traits_def(HasPatternKind(OpPatternKind.INJECTIVE))
 
     @property

@@ -147,11 +147,10 @@ def lower_function(
     """
     require_lowerable(function)
     inputs, outputs = ports(function)
-    returned = _returned(function)
+    choices = select_strategies(function, options)  # Operators by themselves become regions.
     wanted: dict[Leaf, Storage] = {}
-    for i, leaf in enumerate(returned):
+    for i, leaf in enumerate(_returned(function)):
         wanted.setdefault(origin(leaf), Storage("output", i))
-    choices = select_strategies(function, options)
     plan = plan_storage(function.body.block, choices, wanted)
     return _Lowering(function, options, profile, choices, plan, wanted).run(inputs, outputs)
 

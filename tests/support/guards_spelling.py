@@ -49,11 +49,11 @@ Pairs = Sequence[tuple[int, int]]
 
 
 def split(blocks: Sequence[int], pads: Pairs, **options: float):
-    return unary(SpaceToBatchNDOp, blocks, pads, **options)
+    return unary(SpaceToBatchNDOp, blocks, paddings=pads, **options)
 
 
 def join(blocks: Sequence[int], crops: Pairs):
-    return unary(BatchToSpaceNDOp, blocks, crops)
+    return unary(BatchToSpaceNDOp, blocks, crops=crops)
 
 
 TWO, UNCUT = (2, 2), ((0, 0), (0, 0))
