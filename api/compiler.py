@@ -23,12 +23,7 @@ from xdsl.utils.hints import isa
 from xrelay import deep
 from xrelay.analysis.facts.dominance import check_dominance
 from xrelay.analysis.facts.ports import Port, entry_function
-from xrelay.analysis.facts.program_size import (
-    check_leaves,
-    expanded_size,
-    program_size,
-    types_of,
-)
+from xrelay.analysis.facts.program_size import check_leaves, expanded_size, program_size, types_of
 from xrelay.analysis.facts.verification import verify_program
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.plan import FusionOptions

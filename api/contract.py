@@ -28,13 +28,7 @@ from xrelay.backends.base import Array, Backend, BackendError, CompiledRegion, R
 from xrelay.backends.contract_cases import ContractCase, operator_cases, structure_cases
 from xrelay.backends.pattern_examples import NoExample, pattern_examples
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.backends.regions import (
-    arrays_in,
-    compile_region,
-    nested,
-    region_outputs,
-    region_text,
-)
+from xrelay.backends.regions import arrays_in, compile_region, nested, region_outputs, region_text
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites

@@ -17,12 +17,7 @@ from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT, No
 from xrelay.backends.base import Backend
-from xrelay.backends.regions import (
-    operator_name,
-    region_inputs,
-    region_operators,
-    region_outputs,
-)
+from xrelay.backends.regions import operator_name, region_inputs, region_operators, region_outputs
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, FusedOp, TupleGetItemOp, TupleOp
 from xrelay.partitioned import compiler_of

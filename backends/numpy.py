@@ -6,15 +6,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from xrelay.backends.base import (
-    Array,
-    Backend,
-    CompiledRegion,
-    No,
-    RegionOptions,
-    Support,
-    Yes,
-)
+from xrelay.backends.base import Array, Backend, CompiledRegion, No, RegionOptions, Support, Yes
 from xrelay.backends.regions import arrays_in, nested
 from xrelay.dialects.base import RelayOp
 from xrelay.interpreters.relay import interpret, interpreted_operators

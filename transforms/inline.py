@@ -36,11 +36,7 @@ from xrelay.analysis.facts.pattern_walker import PatternWalker
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, type_params_of
-from xrelay.transforms.rules.inlining import (
-    closure_of,
-    compiler_of,
-    inline_call,
-)
+from xrelay.transforms.rules.inlining import closure_of, compiler_of, inline_call
 
 
 @dataclass(frozen=True)

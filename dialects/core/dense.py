@@ -2,13 +2,7 @@
 
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import (
-    AnyDenseElement,
-    AnyFloat,
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
-    i1,
-)
+from xdsl.dialects.builtin import AnyDenseElement, AnyFloat, BytesAttr, DenseIntOrFPElementsAttr, i1
 
 Dense: TypeAlias = DenseIntOrFPElementsAttr[AnyDenseElement]
 

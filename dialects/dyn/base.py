@@ -11,18 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.constants import constant_numbers
-from xrelay.dialects.shapes import (
-    integer_tensor,
-    integer_vector,
-)
+from xrelay.dialects.shapes import integer_tensor, integer_vector
 
 Number = int | float
 UNKNOWN = DYNAMIC_INDEX

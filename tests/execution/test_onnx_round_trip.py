@@ -13,12 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from xrelay.frontends.onnx import (
-    OnnxImportError,
-    export_model,
-    import_model,
-    reason_not_exported,
-)
+from xrelay.frontends.onnx import OnnxImportError, export_model, import_model, reason_not_exported
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 
 with warnings.catch_warnings():

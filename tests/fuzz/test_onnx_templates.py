@@ -16,13 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from tests.fuzz import onnx_graphs
 from tests.fuzz.fuzzer import Difference, Reductions
-from tests.fuzz.onnx_graphs import (
-    OnnxGraphFuzzer,
-    data_of,
-    model_of,
-    operator_sets,
-    random_model,
-)
+from tests.fuzz.onnx_graphs import OnnxGraphFuzzer, data_of, model_of, operator_sets, random_model
 from tests.fuzz.onnx_growth import Growth
 from tests.fuzz.onnx_templates import TEMPLATES
 from tests.fuzz.onnx_values import Array

@@ -6,16 +6,9 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.nn.dense import DenseOp, MatmulOp
-from xrelay.dialects.nn.norm import (
-    BiasAddOp,
-)
+from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
-from xrelay.dialects.pool.pool import (
-    AvgPool2DOp,
-    GlobalAvgPool2DOp,
-    GlobalMaxPool2DOp,
-    MaxPool2DOp,
-)
+from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp

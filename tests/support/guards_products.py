@@ -7,26 +7,11 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.nn.norm import (
-    BatchNormOp,
-    DropoutOp,
-    GroupNormOp,
-    InstanceNormOp,
-    LayerNormOp,
-)
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    DivideOp,
-    MultiplyOp,
-    SubtractOp,
-)
+from xrelay.dialects.nn.norm import BatchNormOp, DropoutOp, GroupNormOp, InstanceNormOp, LayerNormOp
+from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
-from xrelay.dialects.tensor.unary import (
-    LeakyReluOp,
-    ReluOp,
-    TanhOp,
-)
+from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp, TanhOp
 
 # -- combine-parallel-*
 

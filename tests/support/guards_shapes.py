@@ -11,12 +11,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import DenseOp
-from xrelay.dialects.nn.norm import (
-    LayerNormOp,
-    LogSoftmaxOp,
-    RmsNormOp,
-    SoftmaxOp,
-)
+from xrelay.dialects.nn.norm import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.tensor.binary import (

@@ -29,12 +29,7 @@ from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import (
-    Emitter,
-    apply_rule,
-    has_static_type,
-    shape_of,
-)
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
 
 def _channel_axis(shape: Sequence[int], whole: Sequence[int]) -> int | None:

@@ -14,11 +14,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 from onnx import GraphProto, ModelProto, OperatorSetIdProto, TensorProto, ValueInfoProto
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ModuleOp,
-    TupleType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException

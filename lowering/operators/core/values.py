@@ -8,14 +8,7 @@ from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.annotation import ANNOTATION_OPS
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import field_of_leaf, field_places, leaf_count
-from xrelay.lowering.emit.evaluate import (
-    Demand,
-    Evaluator,
-    Leaf,
-    Rule,
-    RuleFunction,
-    element_of,
-)
+from xrelay.lowering.emit.evaluate import Demand, Evaluator, Leaf, Rule, RuleFunction, element_of
 from xrelay.lowering.emit.position import Position
 
 

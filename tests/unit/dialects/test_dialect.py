@@ -37,12 +37,7 @@ from xrelay.dialects.core.functional import ClosureOp, GlobalVarOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.traits import (
-    HasPatternKind,
-    NonComputational,
-    ReshapeOnly,
-    ShapeDataDependent,
-)
+from xrelay.dialects.traits import HasPatternKind, NonComputational, ReshapeOnly, ShapeDataDependent
 from xrelay.interpreters.relay import RELAY_FUNCTIONS, register_relay
 
 OPS: list[type[IRDLOperation]] = [op for op in Relay.operations if issubclass(op, IRDLOperation)]

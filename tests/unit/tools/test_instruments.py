@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ModuleOp,
-    TensorType,
-    TupleType,
-    f32,
-    i8,
-    i32,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, TupleType, f32, i8, i32
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (

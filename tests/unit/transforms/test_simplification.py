@@ -13,13 +13,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.norm import BatchNormOp, DropoutOp
-from xrelay.dialects.tensor.binary import (
-    AddOp,
-    BroadcastBinaryOp,
-    DivideOp,
-    MultiplyOp,
-    SubtractOp,
-)
+from xrelay.dialects.tensor.binary import AddOp, BroadcastBinaryOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp
 from xrelay.dialects.tensor.unary import ExpOp
 from xrelay.interpreters.arrays import BFLOAT16, type_of

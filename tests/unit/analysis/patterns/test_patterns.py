@@ -5,14 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    FunctionType,
-    IndexType,
-    IntegerType,
-    ModuleOp,
-    TensorType,
-    f32,
-)
+from xdsl.dialects.builtin import FunctionType, IndexType, IntegerType, ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
