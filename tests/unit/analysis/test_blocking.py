@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graphs import Graph
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.analysis.facts.blocking import (
@@ -26,7 +27,7 @@ from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.reduce import MeanOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, StridedSliceOp, WhereOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, SplitOp, StridedSliceOp, WhereOp
 from xrelay.dialects.tensor.unary import ReluOp
 
 LANES = 4
@@ -74,6 +75,7 @@ TAKEN: dict[str, tuple[tuple[int, ...], Make]] = {
     "of other numbers of channels": ((1, 7, 6, 6), conv(5, 7, 3, 3)),
     "depthwise": ((1, 6, 6, 6), conv(6, 1, 3, 3, groups=6)),
     "groups of whole blocks": ((1, 8, 6, 6), conv(16, 4, 3, 3, groups=2)),
+    "groups of several blocks": ((1, 16, 6, 6), conv(16, 8, 3, 3, groups=2)),
     "relu": ((1, 3, 6, 6), relu),
     "pooling": ((1, 8, 6, 6), lambda g, x: MaxPool2DOp(x, (2, 2))),
     "pooling of all": ((1, 8, 6, 6), lambda g, x: GlobalAvgPool2DOp(x)),
@@ -93,9 +95,20 @@ LEFT: dict[str, tuple[tuple[int, ...], Make]] = {
     "a computed weight": ((1, 8, 6, 6), conv(8, 8, 3, 3, constant=False)),
     "channels last": ((1, 6, 6, 8), conv(3, 3, 8, 8, **NHWC)),
     "channels come last": ((1, 8, 6, 6), conv(8, 8, 3, 3, data_layout="NCHW", out_layout="NHWC")),
+    "another weight": ((1, 8, 6, 6), conv(3, 3, 8, 8, kernel_layout="HWIO")),
+    "blocks come in": (
+        (1, 2, 6, 6, 4),
+        conv(8, 8, 3, 3, data_layout="NCHW4c", out_layout="NCHW"),
+    ),
+    "weights of another type": (
+        (1, 8, 6, 6),
+        lambda g, x: Conv2DOp(x, known(g, 8, 8, 3, 3, dtype="float16"), out_dtype=f32),
+    ),
     "no images": ((0, 8, 6, 6), conv(8, 8, 3, 3)),
     "groups of parts of inputs": ((1, 12, 6, 6), conv(8, 6, 3, 3, groups=2)),
     "groups of parts of outputs": ((1, 8, 6, 6), conv(12, 4, 3, 3, groups=2)),
+    "groups of less than a block": ((1, 4, 6, 6), conv(8, 2, 3, 3, groups=2)),
+    "one output of two channels": ((1, 8, 6, 6), conv(4, 2, 3, 3, groups=4)),
     "two outputs of each channel": ((1, 4, 6, 6), conv(8, 1, 3, 3, groups=4)),
     "pooling, channels last": ((1, 6, 6, 8), lambda g, x: MaxPool2DOp(x, (2, 2), layout="NHWC")),
     "bias of rows": ((1, 6, 6, 6), lambda g, x: BiasAddOp(x, known(g, 6), axis=2)),
@@ -107,6 +120,7 @@ LEFT: dict[str, tuple[tuple[int, ...], Make]] = {
     "a mean without axes": ((1, 8, 6, 6), lambda g, x: MeanOp(x, (2, 3))),
     "a part and a block": ((1, 6, 6, 6), joined(1, 8)),
     "a part between": ((1, 8, 6, 6), joined(1, 3, 4)),
+    "halves": ((1, 8, 6, 6), lambda g, x: ConcatenateOp(g.op(SplitOp(x, 2, axis=1)), axis=1)),
     "rows one after the other": ((1, 8, 6, 6), joined(2, 8)),
     "another rank": ((8, 6, 6), relu),
     "another operator": ((1, 8, 6, 6), lambda g, x: SoftmaxOp(x)),
