@@ -114,7 +114,7 @@ def programs_for(name: str, count: int) -> list[Program]:
     theme = "images" if name in IMAGES else "matrices" if name in MATRICES else None
     own = [each for each in programs() if each.theme == theme]
     others = [each for each in programs() if each.theme != theme]
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(11)
     orders = [[stock[i] for i in rng.permutation(len(stock))] for stock in (own or others, others)]
     return [
         orders[number % 3 // 2][number % len(orders[number % 3 // 2])] for number in range(count)
