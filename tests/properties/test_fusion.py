@@ -223,6 +223,13 @@ THIN: dict[str, tuple[Sequence[Step], Sequence[int]]] = {
         [0],
     ),
     "a scaled product": ([("dense", 0, 1, 0), ("scaled", 0, 0, 1), ("scaled", 0, 0, 0)], [0]),
+    "before a product": ([("unary", 0, 0, 0), ("dense", 0, 1, 0)], [0]),
+    "before a softmax": ([("unary", 0, 0, 0), ("scaled", 0, 0, 0), ("softmax", 0, 0, 1)], [0]),
+    "moved before a softmax": ([("transpose", 0, 0, 0), ("softmax", 0, 0, 1)], [0]),
+    "on two ways to a product": (
+        [("unary", 0, 0, 0), ("unary", 0, 0, 1), ("unary", 1, 0, 2), ("dense", 0, 1, 0)],
+        [0],
+    ),
     "two products that meet": ([("dense", 0, 1, 0), ("dense", 1, 2, 0), ("binary", 0, 2, 0)], [0]),
     "moved, then joined": (
         [

@@ -104,6 +104,18 @@ def test_fields_without_the_zeros_of_the_whole(how: str, taps: int):
     assert sum(map(len, plan.joined.values())) == (taps == 1 and copies)
 
 
+def test_an_output_in_another_shape_is_copied():
+    g = Graph()
+    flat = g.op(SoftmaxOp(g.input(g.small("float32", 8))))
+    g.returns(flat)
+    other = g.op(SoftmaxOp(g.input(g.small("float32", 2, 4))))
+    field = g.op(ReshapeOp(flat, [2, 4]))
+    g.show(SoftmaxOp(joined(g, [other, field], 0)))
+    plan = planned(g)
+    assert list(plan.parts) == [(other, 0)]
+    assert list(plan.joined.values()) == [(((field, 0), 32),)]
+
+
 def test_a_field_with_zeros_of_its_own():
     """It fits where the whole has as many at least."""
     for own, whole_taps, fits in ((3, 3, True), (3, 5, True), (5, 3, False), (3, 1, False)):
