@@ -230,6 +230,10 @@ THIN: dict[str, tuple[Sequence[Step], Sequence[int]]] = {
         [("unary", 0, 0, 0), ("unary", 0, 0, 1), ("unary", 1, 0, 2), ("dense", 0, 1, 0)],
         [0],
     ),
+    "moved, beside a product": (
+        [("transpose", 0, 0, 0), ("dense", 1, 2, 0), ("binary", 0, 1, 0)],
+        [0],
+    ),
     "two products that meet": ([("dense", 0, 1, 0), ("dense", 1, 2, 0), ("binary", 0, 2, 0)], [0]),
     "moved, then joined": (
         [
