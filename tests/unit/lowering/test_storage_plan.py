@@ -158,6 +158,20 @@ def test_results_in_the_place_of_operands_of_two_shapes():
     assert planned(g).in_place == {}
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_tuple_reads_nothing(later: bool):
+    """What is packed before or afterwards may be replaced by who reads it last."""
+    g = Graph()
+    one, two = (g.op(SoftmaxOp(g.input(g.small("float32", 4)))) for _ in range(2))
+    if not later:
+        g.op(TupleOp([one, two]))
+    value = g.op(NegativeOp(one))
+    if later:
+        g.op(TupleOp([one, two]))
+    g.show(SoftmaxOp(g.op(AddOp(two, g.op(SoftmaxOp(value))))))
+    assert planned(g).in_place[value, 0] == (one, 0)
+
+
 def test_parts_of_an_output_stay():
     g = Graph()
     one, two = (g.op(SoftmaxOp(g.input(g.small("float32", 2, 4)))) for _ in range(2))

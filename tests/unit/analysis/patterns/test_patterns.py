@@ -256,6 +256,25 @@ def test_what_is_no_other_form_of_a_quotient(program: str):
     assert match(wildcard()(*anything), value) is not None
 
 
+def test_only_quotients_of_products_have_other_forms():
+    """Two operators of the program against two of the pattern, the first as either operand of the second."""
+    pairs = list(permutations(("add", "multiply", "divide"), 2))
+    quotient, product_ = ("multiply", "divide"), ("divide", "multiply")
+    for (inner, outer), place in product(pairs, (0, 1)):
+        operands = "%x, %q" if place else "%q, %x"
+        lines = f"%q = relay.{inner} %y, %z : {BINARY}\n%r = relay.{outer} {operands} : {BINARY}"
+        value = value_of(lines, "r")
+        for (low, high), wanted in product(pairs, (0, 1)):
+            parts = [is_op(low)(wildcard(), wildcard()), wildcard()]
+            found = match(is_op(high)(*(parts[::-1] if wanted else parts)), value)
+            expected = (low, high) == (inner, outer) and (outer != "divide" or wanted == place)
+            if ((inner, outer), (low, high)) == (product_, quotient):
+                expected = wanted == 0
+            elif ((inner, outer), (low, high)) == (quotient, product_):
+                expected = place == 0
+            assert (found is not None) == expected, (inner, outer, place, low, high, wanted)
+
+
 @pytest.mark.parametrize("element_type", [IndexType(), IntegerType(4)])
 def test_element_types_that_relay_lacks(element_type: Attribute):
     (value,) = Block(arg_types=[TensorType(element_type, [4])]).args
