@@ -231,7 +231,7 @@ THIN: dict[str, tuple[Sequence[Step], Sequence[int]]] = {
         [0],
     ),
     "moved, beside a product": (
-        [("transpose", 0, 0, 0), ("dense", 1, 2, 0), ("binary", 0, 1, 0)],
+        [("transpose", 0, 0, 0), ("dense", 1, 2, 0), ("binary", 0, 2, 0)],
         [0],
     ),
     "two products that meet": ([("dense", 0, 1, 0), ("dense", 1, 2, 0), ("binary", 0, 2, 0)], [0]),

@@ -234,15 +234,22 @@ def counted(module: ModuleOp) -> Counter[str]:
     return Counter(map(short_name, module.walk()))
 
 
+def returned(module: ModuleOp) -> Counter[str]:
+    """How many results of the main function operations of each name give."""
+    end = main_function(module).get_return_op()
+    assert end is not None
+    return Counter(short_name(value.owner) for value in end.operands)
+
+
 def asked(module: ModuleOp) -> Counter[str]:
-    """The same of those operations of the main function that constants do not decide."""
+    """The same of those operations of the main function that need one of its parameters."""
     block = main_function(module).body.block
     values = set[SSAValue](block.args)
-    found = [
-        op
-        for op in block.ops
-        if not values.isdisjoint(op.operands) and not values.update(op.results)
-    ]
+    found: list[Operation] = []
+    for op in block.ops:
+        if not values.isdisjoint(op.operands):
+            values.update(op.results)
+            found.append(op)
     return Counter(map(short_name, found))
 
 
@@ -252,10 +259,7 @@ def missing_changes(expects: str, before: ModuleOp, after: ModuleOp) -> list[str
     seen = {f"-{name}" for name in old - new} | {f"+{name}" for name in new - old}
     seen |= {f"~{name}" for name in old if old[name] == new[name]}
     seen |= {f"<{name}" for name in asked(before) - asked(after)}
-    ends = (main_function(module).get_return_op() for module in (before, after))
-    given = [Counter(short_name(v.owner) for v in end.operands) for end in ends if end is not None]
-    if len(given) == 2:
-        seen |= {f"={name}" for name in given[1] - given[0]}
+    seen |= {f"={name}" for name in returned(after) - returned(before)}
     return [choice for choice in expects.split() if not seen & set(choice.split("|"))]
 
 
