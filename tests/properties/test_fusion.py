@@ -3,7 +3,7 @@ Fusion of random programs: Relay's rules as an oracle that follows them to the l
 numbers), and what holds for groups by any rules.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from isomorphism import difference
 from properties import examples
-from random_graphs import FUSIBLE, RandomProgram, programs
+from random_graphs import FUSIBLE, RandomProgram, Step, programs
 from xdsl.dialects.builtin import TensorType, TupleType, f32, f64, i1, i32, i64
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator
@@ -209,6 +209,109 @@ def test_groups_are_those_of_relay(program: RandomProgram, depth: int, level: in
         group.root: (set(group.members), group.anchor, int(group.kind)) for group in found.groups
     }
     assert groups == Oracle(program.block, depth, level).groups()
+
+
+THIN: dict[str, tuple[Sequence[Step], Sequence[int]]] = {
+    "a chain": ([("unary", 0, 0, i) for i in range(5)], [0]),
+    "a diamond": ([("unary", 0, 0, 0), ("unary", 0, 0, 1), ("binary", 0, 1, 0)], [0]),
+    "a wide diamond": (
+        [("unary", 0, 0, 0), *(("unary", i, 0, 1) for i in range(4)), *[("binary", 0, 1, 0)] * 4],
+        [0],
+    ),
+    "a diamond behind a product": (
+        [("dense", 0, 1, 0), ("unary", 0, 0, 1), ("unary", 1, 0, 2), ("binary", 0, 1, 0)],
+        [0],
+    ),
+    "a scaled product": ([("dense", 0, 1, 0), ("scaled", 0, 0, 1), ("scaled", 0, 0, 0)], [0]),
+    "before a product": ([("unary", 0, 0, 0), ("dense", 0, 1, 0)], [0]),
+    "before a softmax": ([("unary", 0, 0, 0), ("scaled", 0, 0, 0), ("softmax", 0, 0, 1)], [0]),
+    "moved before a softmax": ([("transpose", 0, 0, 0), ("softmax", 0, 0, 1)], [0]),
+    "on two ways to a product": (
+        [("unary", 0, 0, 0), ("unary", 0, 0, 1), ("unary", 1, 0, 2), ("dense", 0, 1, 0)],
+        [0],
+    ),
+    "moved, beside a product": (
+        [("transpose", 0, 0, 0), ("dense", 1, 2, 0), ("binary", 0, 2, 0)],
+        [0],
+    ),
+    "two products that meet": ([("dense", 0, 1, 0), ("dense", 1, 2, 0), ("binary", 0, 2, 0)], [0]),
+    "moved, then joined": (
+        [
+            ("transpose", 0, 0, 0),
+            ("transpose", 1, 0, 0),
+            ("concatenate", 0, 1, 0),
+            ("unary", 0, 0, 0),
+        ],
+        [0],
+    ),
+    "joined twice": (
+        [
+            *(("unary", 0, 0, 0), ("unary", 1, 0, 1), ("concatenate", 0, 1, 0)),
+            *(("unary", 0, 0, 0), ("concatenate", 0, 1, 0), ("flatten", 0, 0, 0)),
+        ],
+        [0],
+    ),
+    "joined with itself on two ways": (
+        [
+            *(("unary", 0, 0, 0), ("concatenate", 0, 0, 0), ("concatenate", 1, 1, 0)),
+            ("binary", 0, 1, 0),
+        ],
+        [0],
+    ),
+    "a pair and its fields": (
+        [
+            ("unary", 0, 0, 0),
+            ("tuple", 0, 1, 0),
+            ("field", 0, 0, 0),
+            ("field", 0, 0, 1),
+            ("binary", 0, 1, 0),
+        ],
+        [0],
+    ),
+    "a pair of which one field is used": (
+        [
+            ("unary", 0, 0, 0),
+            ("transpose", 0, 0, 0),
+            ("tuple", 0, 1, 0),
+            ("field", 0, 0, 0),
+            ("unary", 0, 0, 1),
+        ],
+        [0],
+    ),
+    "a pair in a pair": (
+        [
+            ("unary", 0, 0, 0),
+            ("tuple", 0, 1, 0),
+            ("tuple", 0, 1, 3),
+            ("field", 0, 0, 1),
+            ("unary", 0, 0, 1),
+        ],
+        [0],
+    ),
+    "reduced, then shared": (
+        [("unary", 0, 0, 0), ("reduce", 0, 0, 3), ("unary", 0, 0, 1), ("binary", 0, 2, 0)],
+        [0, 1],
+    ),
+    "joined and reduced": (
+        [("unary", 0, 0, 0), ("concatenate", 0, 1, 0), ("reduce", 0, 1, 3), ("unary", 0, 0, 0)],
+        [0],
+    ),
+}
+"""Steps and results of programs in which one node more or less decides."""
+
+
+@pytest.mark.parametrize("name", THIN)
+def test_groups_of_all_sizes_are_those_of_relay(name: str) -> None:
+    """Where a group has just as many nodes as it may, or one more."""
+    steps, results = THIN[name]
+    for depth in range(1, 12):
+        program = RandomProgram(steps, results)
+        found = plan_fusion(program.block, FusionOptions(2, depth))
+        groups = {
+            group.root: (set(group.members), group.anchor, int(group.kind))
+            for group in found.groups
+        }
+        assert groups == Oracle(program.block, depth, 2).groups(), depth
 
 
 # -- any rules ------------------------------------------------------------------------------------

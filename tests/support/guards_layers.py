@@ -18,9 +18,24 @@ FLOATS = ("float16", "float32", "float64")
 
 # -- fold-scale-axis. An infinite number by another factor is NaN where a scale is 0.
 
-BACKWARD = GuardTable('fold-scale-axis{directions="backward"}', units=256, special=False)
-FORWARD = GuardTable('fold-scale-axis{directions="forward"}', units=256, special=False)
-CONSTANT = GuardTable("fold-scale-axis{constant-weights=true}", units=256, special=False)
+BACKWARD = GuardTable(
+    'fold-scale-axis{directions="backward"}',
+    units=256,
+    special=False,
+    expects="<multiply|=nn.dense|=nn.bias_add",
+)
+FORWARD = GuardTable(
+    'fold-scale-axis{directions="forward"}',
+    units=256,
+    special=False,
+    expects="<multiply|=nn.dense|=nn.bias_add",
+)
+CONSTANT = GuardTable(
+    "fold-scale-axis{constant-weights=true}",
+    units=256,
+    special=False,
+    expects="<multiply|=nn.dense|=nn.bias_add",
+)
 
 
 def of(value: SSAValue):

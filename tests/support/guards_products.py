@@ -228,7 +228,9 @@ BATCHES.changes(
 
 # -- canonicalize-matmul
 
-MATMULS = GuardTable("canonicalize-matmul", units=64)
+MATMULS = GuardTable(
+    "canonicalize-matmul", units=64, expects="-nn.matmul|-nn.batch_matmul|=reshape|-transpose"
+)
 for dtype in (*FLOATS, "int32", "int8"):
     for kind, shape, weight in (
         (MatmulOp, (3, 4), (4, 5)),
@@ -283,7 +285,9 @@ for name, steps in {
     "heads with a factor": (HEADS, by(0.5, shape=()), MERGED, by(3, shape=(1,), left=True)),
     "heads with a reshape that keeps": (HEADS, unary(ReshapeOp, [2, 3, 4, 5]), MERGED),
 }.items():
-    MATMULS.changes(name, lambda g, steps=steps: keys(g, *steps))
+    MATMULS.changes(
+        name, lambda g, steps=steps: keys(g, *steps), expects="~transpose ~nn.batch_matmul"
+    )
 for name, steps in {
     "factors": (HEADS, by(1, 2, 3, 4, 5), MERGED),
     "a matrix as factor": (HEADS, by(1, shape=(1, 1)), MERGED),

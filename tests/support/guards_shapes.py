@@ -47,7 +47,7 @@ from xrelay.interpreters.arrays import element_type_of
 
 # -- sink-reshape
 
-SINK = GuardTable("sink-reshape", units=16)
+SINK = GuardTable("sink-reshape", units=16, expects="=reshape|-reshape")
 
 
 def reshape(*shape: int):

@@ -5,8 +5,9 @@ Programs of which one thing decides whether a pass changes them, and what has to
     SIMPLIFY.changes("a power of two", lambda g: g.show(DivideOp(g.x(2, 3), g.c(8.0))))
     SIMPLIFY.keeps("no power of two", lambda g: g.show(DivideOp(g.x(2, 3), g.c(3.0))))
 
-What a pass makes of a program is stated as operations of which there are fewer ("-divide") or more ("+multiply"),
-for a table or a program. Either way the program means what it meant before, and the pass changes nothing the second time.
+What a pass makes of a program is stated as operations of which there are fewer ("-divide"), more ("+multiply") or as many
+("~add"), or in another place (`Guard.expects`), for a table or a program. Either way the program means what
+it meant before, and the pass changes nothing the second time. Where a program has several functions, `program` makes it.
 """
 
 from collections import Counter
@@ -18,10 +19,14 @@ from zlib import crc32
 import numpy as np
 from graphs import Graph, difference
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TupleType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import Parser
 from xdsl.passes import ModulePass, PassPipeline
+from xdsl.traits import SymbolTable
 
+from xrelay.compiler import context
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.interpreters.arrays import BFLOAT16, Array, dtype_of
 from xrelay.interpreters.numerics import is_float
@@ -56,6 +61,35 @@ class GuardGraph(Graph):
 
 
 Build = Callable[[GuardGraph], Any]
+"""Fills a graph, or gives a module of its own."""
+
+
+def program(*functions: str) -> Build:
+    """The program of these functions, in MLIR."""
+    return lambda _: Parser(context(), "\n".join(functions)).parse_module()
+
+
+def function(
+    name: str, *lines: str, type_: str = "tensor<2xf32>", flags: str = "", result: str | None = None
+) -> str:
+    """
+    A function of %x, where one type stands for all values: "%a = add %x, %x", "%b = @callee %a", "return %b". What
+    states its types stays as it is.
+    """
+    header = f"func.func @{name}(%x: {type_}) -> {result or type_} attributes {{{flags}}} {{"
+    return "\n".join((header, *(_whole(line, type_, result or type_) for line in lines), "}"))
+
+
+def _whole(line: str, type_: str, result: str) -> str:
+    if ":" in line or line == "}":
+        return line
+    if line.startswith("return "):
+        return f"func.{line} : {result}"
+    target, _, call = line.partition(" = ")
+    word, _, rest = call.partition(" ")
+    operands = ", ".join([type_] * rest.count("%"))
+    called = f"func.call {word}({rest})" if word.startswith("@") else f"relay.{call}"
+    return f"{target} = {called} : ({operands}) -> {type_}"
 
 
 @dataclass(frozen=True)
@@ -74,8 +108,9 @@ class Guard:
     """Whether NaN, infinities and zeros of both signs are tried."""
     expects: str
     """
-    Operations of which a program that changes has fewer or more afterwards: "-nn.matmul|-nn.dense +reshape" says
-    fewer of one of the first two, and more of the last.
+    Operations of which a program that changes has fewer, more or as many afterwards, or returns more:
+    "-nn.matmul|-nn.dense +reshape ~add =add <multiply" says fewer of one of the first two, more of the next, as many of
+    the next, that main returns the results of more of them, and fewer of the last that need parameters of main.
     """
 
     def __str__(self) -> str:
@@ -152,9 +187,10 @@ def results_of(module: ModuleOp, inputs: Sequence[Any]) -> list[Array]:
 def problem_of(guard: Guard) -> str | None:
     """What does not hold of a program, None when all does."""
     graph = GuardGraph(crc32(guard.name.encode()))
-    guard.build(graph)
-    module = graph.module()
+    built = guard.build(graph)
+    module = built if isinstance(built, ModuleOp) else graph.module()
     before = module.clone()
+    parameters = main_function(module).body.block.arg_types
     (step,) = passes_of(guard.spec)
     step.apply(Context(), module)
     module.verify()
@@ -168,26 +204,62 @@ def problem_of(guard: Guard) -> str | None:
         return f"not {missing}\n{before}\n{module}"
     for kind in KINDS if guard.special else KINDS[:-1]:
         rng = np.random.default_rng(len(kind))
-        inputs = [values_of(type_, kind, rng) for type_ in graph.block.arg_types]
+        inputs = [values_of(type_, kind, rng) for type_ in parameters]
         pairs = zip(results_of(module, inputs), results_of(before, inputs), strict=True)
-        for output, (found, expected) in zip(graph.outputs, pairs, strict=True):
-            units = output.tolerance or guard.units
-            wrong = difference(_wide(found), _wide(expected), units)
+        for number, (found, expected) in enumerate(pairs):
+            stated = graph.outputs[number].tolerance if graph.outputs else 0
+            wrong = difference(_wide(found), _wide(expected), stated or guard.units)
             if wrong is not None:
-                return f"{output.label} on {kind}: {wrong}\n{before}\n{module}"
+                return f"result {number} on {kind}: {wrong}\n{before}\n{module}"
     once = module.clone()
     step.apply(Context(), module)
     same = module.is_structurally_equivalent(once)
     return None if same else f"changes again\n{once}\n{module}"
 
 
+def main_function(module: ModuleOp) -> func.FuncOp:
+    """The function that is interpreted."""
+    function = SymbolTable.lookup_symbol(module, "main")
+    assert isinstance(function, func.FuncOp)
+    return function
+
+
+def short_name(owner: object) -> str:
+    """The name of an operation, of Relay's without the dialect; empty for a block."""
+    return owner.name.removeprefix("relay.") if isinstance(owner, Operation) else ""
+
+
+def counted(module: ModuleOp) -> Counter[str]:
+    """How many operations of each name a module has."""
+    return Counter(map(short_name, module.walk()))
+
+
+def returned(module: ModuleOp) -> Counter[str]:
+    """How many results of the main function operations of each name give."""
+    end = main_function(module).get_return_op()
+    assert end is not None
+    return Counter(short_name(value.owner) for value in end.operands)
+
+
+def asked(module: ModuleOp) -> Counter[str]:
+    """The same of those operations of the main function that need one of its parameters."""
+    block = main_function(module).body.block
+    values = set[SSAValue](block.args)
+    found: list[Operation] = []
+    for op in block.ops:
+        if not values.isdisjoint(op.operands):
+            values.update(op.results)
+            found.append(op)
+    return Counter(map(short_name, found))
+
+
 def missing_changes(expects: str, before: ModuleOp, after: ModuleOp) -> list[str]:
     """What is expected of the numbers of operations (`Guard.expects`), and is not so."""
-    old, new = (
-        Counter(op.name.removeprefix("relay.") for op in module.walk())
-        for module in (before, after)
-    )
+    old, new = counted(before), counted(after)
     seen = {f"-{name}" for name in old - new} | {f"+{name}" for name in new - old}
+    seen |= {f"~{name}" for name in old if old[name] == new[name]}
+    seen |= {f"<{name}" for name in asked(before) - asked(after)}
+    seen |= {f"={name}" for name in returned(after) - returned(before)}
     return [choice for choice in expects.split() if not seen & set(choice.split("|"))]
 
 

@@ -410,12 +410,16 @@ def test_command_without_a_cache(cmd: Command, monkeypatch: pytest.MonkeyPatch) 
     cmd("cache").refused("XRELAY_CACHE_SIZE is 'some'")
 
 
-def test_types_are_those_of_onnx() -> None:
-    """The pattern that finds external data follows the wire format of TensorProto."""
+def test_places_of_external_data_are_those_of_onnx(tmp_path: Path) -> None:
+    """They are found by the wire format of TensorProto, where lengths from 128 on have two bytes."""
+    names = [letter * length for letter, length in (("a", 1), ("b", 127), ("c", 128), ("d", 300))]
     tensor = TensorProto()
-    entry = tensor.external_data.add()
-    entry.key, entry.value = "location", "w" * 300
-    assert cached._LOCATION.search(tensor.SerializeToString())
+    for name in names:
+        entry = tensor.external_data.add()
+        entry.key, entry.value = "location", name
+    path = tmp_path / "some.onnx"
+    path.write_bytes(tensor.SerializeToString())
+    assert list(cached._side_files(path)) == names
 
 
 def test_folder_that_others_write_to_is_not_used(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graphs import Graph
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -24,6 +25,7 @@ from xdsl.utils.exceptions import DiagnosticException
 import xrelay
 from xrelay.analysis.partition.compilers import No
 from xrelay.analysis.patterns.language import is_op, wildcard
+from xrelay.analysis.patterns.matching import match
 from xrelay.backends import c_source
 from xrelay.backends.base import (
     Array,
@@ -39,10 +41,12 @@ from xrelay.backends.base import (
 from xrelay.backends.discovery import backend_entries, find_backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.onnxruntime import OnnxRuntimeBackend
+from xrelay.backends.simulated import chain
 from xrelay.compiler import context
 from xrelay.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
 from xrelay.coverage import coverage
 from xrelay.dialects.tensor.binary import AddOp
+from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.dialects.tensor.unary import ExpOp, ReluOp
 from xrelay.interpreters.constants import constant_op
 from xrelay.partitioned import find_backends, partition
@@ -214,6 +218,21 @@ def test_contract_finds_what_two_threads_share() -> None:
 
     with pytest.raises(ContractBroken, match="result 0 when two threads run the region differs"):
         check_rectifier(share)
+
+
+def test_chains_of_simulated_backends() -> None:
+    """Each operator takes the one before first, and as many others as it takes."""
+    graph = Graph()
+    x, row = graph.input(np.ones((2, 3), np.float32)), graph.input(np.ones(3, np.float32))
+    total = graph.op(AddOp(graph.op(ExpOp(x)), row))
+    value = graph.op(WhereOp(graph.input(np.ones((2, 3), bool)), total, total))
+    value = graph.op(ReluOp(graph.op(WhereOp(value, x, row))))
+    graph.returns(value)
+    assert match(chain(("where", "where", "nn.relu")), value) is not None
+    assert match(chain(("add", "where", "where", "nn.relu")), value) is None
+    assert match(chain(("exp", "add")), total) is not None
+    assert match(chain(("add", "exp")), total) is None
+    assert match(chain(("add",)), total) is not None
 
 
 def check_rectifier(run: Callable[..., Any]) -> None:

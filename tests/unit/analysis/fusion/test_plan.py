@@ -566,11 +566,29 @@ def test_large_graphs(name: str, size: int):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_post_dominators(seed: int):
-    """The nearest node that all ways to the end pass, and the highest kind on these ways."""
     module, _ = random_program(seed, 40)
-    plan = plan_fusion(
-        next(op for op in module.walk() if isinstance(op, func.FuncOp)).body.block, FUSE
-    )
+    function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
+    check_post_dominators(plan_fusion(function.body.block, FUSE))
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 8, 13, 30])
+def test_post_dominators_of_long_ways(step: int):
+    """Values that are used again so many operators later, with all kinds on the way."""
+    graph = Graph(TensorType(f32, [4, 4]))
+    values = [graph.add(ExpOp(graph.inputs[0]))]
+    for number in range(1, 60):
+        value = graph.add((ExpOp, TransposeOp)[number % 7 == step % 7](values[-1]))
+        if number % step == 0:
+            other = values[max(0, number - 2 * step)] if number % 2 else values[0]
+            value = graph.add(AddOp(value, other))
+        if number % 17 == step:
+            value = graph.add(SoftmaxOp(value))
+        values.append(value)
+    check_post_dominators(graph.plan(values[-1]))
+
+
+def check_post_dominators(plan: FusionPlan) -> None:
+    """The nearest node that all ways to the end pass, and the highest kind on these ways."""
     nodes = list(plan.nodes.values())
     passed: dict[FusionNode, set[FusionNode]] = {}
     for node in reversed(nodes):

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from itertools import permutations, product
 
 import pytest
 from xdsl.dialects import func
@@ -193,6 +194,78 @@ def test_what_patterns_describe(lines: str, result: str, pattern: Pattern, holds
     value = value_of(lines, result, params)
     assert (match(pattern, value) is not None) == holds
     assert (why_not(pattern, value) is None) == holds
+
+
+QUOTIENTS = ("(a * b) / c", "a * (b / c)", "(b / c) * a")
+"""All the same number."""
+
+
+def quotient_lines(form: str) -> str:
+    """%r = one of QUOTIENTS, of %x, %y and %z."""
+    if form == QUOTIENTS[0]:
+        return f"%q = relay.multiply %x, %y : {BINARY}\n%r = relay.divide %q, %z : {BINARY}"
+    order = "%x, %q" if form == QUOTIENTS[1] else "%q, %x"
+    return f"%q = relay.divide %y, %z : {BINARY}\n%r = relay.multiply {order} : {BINARY}"
+
+
+def quotient_pattern(form: str, first: Pattern, second: Pattern, divisor: Pattern) -> Pattern:
+    if form == QUOTIENTS[0]:
+        return first * second / divisor
+    quotient = second / divisor
+    return first * quotient if form == QUOTIENTS[1] else quotient * first
+
+
+@pytest.mark.parametrize("program", QUOTIENTS)
+def test_a_product_over_a_divisor_in_all_forms(program: str):
+    """The factors in any order, the divisor apart; without another form, the quotient stays one."""
+    value = value_of(quotient_lines(program), "r")
+    for form, names in product(QUOTIENTS, permutations("xyz")):
+        x, y, z = (is_var(name) for name in names)
+        found = match(quotient_pattern(form, x, y, z), value)
+        turned = (form == QUOTIENTS[0]) != (program == QUOTIENTS[0])
+        whole = form == QUOTIENTS[0] == program
+        expected = names[2] == "z" if turned or whole else names == ("x", "y", "z")
+        assert (found is not None) == expected, (form, names)
+        if found is not None:
+            assert [found[each].name_hint for each in (x, y, z)] == list(names)
+            assert sorted(op.name for op in found.ops) == ["relay.divide", "relay.multiply"]
+
+
+@pytest.mark.parametrize("program", QUOTIENTS)
+def test_what_is_no_other_form_of_a_quotient(program: str):
+    value = value_of(quotient_lines(program), "r")
+    other = "divide" if value.owner.name == "relay.multiply" else "multiply"
+    anything = wildcard(), wildcard()
+    for pattern in (
+        is_op(other).any_call(),
+        is_op(other)(*anything),
+        is_op(other)(wildcard()),
+        is_op(other)(is_op(other)(*anything), wildcard()),
+        is_op(other)(wildcard(), is_op(other)(*anything)),
+        (is_op(other) | is_op("add"))(wildcard() / wildcard(), wildcard() * wildcard()),
+        is_op(other)(is_op("add")(*anything), wildcard()),
+    ):
+        assert match(pattern, value) is None
+    assert match(wildcard()(*anything), value) is not None
+
+
+def test_only_quotients_of_products_have_other_forms():
+    """Two operators of the program against two of the pattern, the first as either operand of the second."""
+    pairs = list(permutations(("add", "multiply", "divide"), 2))
+    quotient, product_ = ("multiply", "divide"), ("divide", "multiply")
+    for (inner, outer), place in product(pairs, (0, 1)):
+        operands = "%x, %q" if place else "%q, %x"
+        lines = f"%q = relay.{inner} %y, %z : {BINARY}\n%r = relay.{outer} {operands} : {BINARY}"
+        value = value_of(lines, "r")
+        for (low, high), wanted in product(pairs, (0, 1)):
+            parts = [is_op(low)(wildcard(), wildcard()), wildcard()]
+            found = match(is_op(high)(*(parts[::-1] if wanted else parts)), value)
+            expected = (low, high) == (inner, outer) and (outer != "divide" or wanted == place)
+            if ((inner, outer), (low, high)) == (product_, quotient):
+                expected = wanted == 0
+            elif ((inner, outer), (low, high)) == (quotient, product_):
+                expected = place == 0
+            assert (found is not None) == expected, (inner, outer, place, low, high, wanted)
 
 
 @pytest.mark.parametrize("element_type", [IndexType(), IntegerType(4)])

@@ -12,7 +12,7 @@ import pytest
 from exported import checked_export, run_session
 from graphs import Graph
 from onnx import ModelProto, checker
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
@@ -200,6 +200,56 @@ def test_all_refused_operators_are_listed_with_reasons():
         "  relay.cumprod 'p': ONNX has no operator for it",
         "  relay.sum 's': ONNX's ReduceSum takes no elements of type bool as its input 'data'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "compute", "refused"),
+    [
+        ("i8", "float32", False),
+        ("ui8", "float64", False),
+        ("i32", "int64", False),
+        ("i32", "float32", True),
+        ("i32", "float64", True),
+    ],
+)
+def test_floating_point_that_wraps_around(dtype: str, compute: str, refused: bool):
+    """Large numbers have no meaning as i32 in ONNX; narrower integers are clipped before the Cast."""
+    number = "tensor<f32>, tensor<i32>"
+    module = function(
+        "%s = relay.constant dense<0.5> : tensor<f32>\n%z = relay.constant dense<0> : tensor<i32>\n"
+        f'%q = relay.qnn.requantize %x, %s, %z, %s, %z {{out_dtype = {dtype}, compute_dtype = "{compute}"}} '
+        f": (tensor<4xi32>, {number}, {number}) -> tensor<4x{dtype}>\n"
+        f"func.return %q : tensor<4x{dtype}>",
+        "%x: tensor<4xi32>",
+        f"tensor<4x{dtype}>",
+    )
+    if not refused:
+        checked_export(module)
+        return
+    with pytest.raises(OnnxExportError, match="'out_dtype' is i32"):
+        export_model(module, "net")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "expected"),
+    [
+        ([2, 4], "f32", ["Gemm"]),
+        ([3, 2, 4], "f32", ["Transpose", "MatMul"]),
+        ([4], "f32", ["Transpose", "MatMul"]),
+        ([2, 4], "i32", ["Transpose", "MatMul"]),
+    ],
+)
+def test_operators_of_a_dense(shape: list[int], dtype: str, expected: list[str]):
+    lhs, rhs, result = (
+        TensorType({"f32": f32, "i32": i32}[dtype], each)
+        for each in (shape, [5, 4], [*shape[:-1], 5])
+    )
+    module = function(
+        f"%r = relay.nn.dense %x, %w : ({lhs}, {rhs}) -> {result}\nfunc.return %r : {result}",
+        f"%x: {lhs}, %w: {rhs}",
+        str(result),
+    )
+    assert op_types(checked_export(module)) == expected
 
 
 def test_reason_in_a_body():

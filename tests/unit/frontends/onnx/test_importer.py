@@ -114,6 +114,17 @@ def test_scalar_constants_are_copied_for_each_use_and_others_are_shared():
     np.testing.assert_allclose(result, (data * 2 + 2) * vector + vector + 4, 1e-5)
 
 
+def test_scalars_that_are_computed_are_shared():
+    nodes = [
+        helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+        helper.make_node("Mul", ["x", "s"], ["a"]),
+        helper.make_node("Add", ["a", "s"], ["y"]),
+    ]
+    assert kinds(build(nodes, [value_info("x", floats(3))], [untyped("y")])) == [
+        *("sum", "multiply", "add"),
+    ]
+
+
 def test_deep_models_need_no_recursion():
     count = 3000
     nodes = [helper.make_node("Abs", [f"v{i}"], [f"v{i + 1}"]) for i in range(count)]
