@@ -15,7 +15,7 @@ from xrelay.dialects.tensor.unary import LeakyReluOp
 SIGNATURES = {
     LeakyReluOp: "(data, alpha=0.25)",
     # A field of a base stands first, restated ones keep their place, and names come last.
-    StridedSliceOp: "(data, begin, end, strides=None, *, axes=None, slice_mode='end')",
+    StridedSliceOp: "(data, begin, end, strides=None, *, slice_mode='end', axes=None)",
     VarianceOp: "(data, mean, *, axis=None, keepdims=False, exclude=False, unbiased=False)",
     AvgPool2DOp: "(data, pool_size, *, strides=(1, 1), dilation=(1, 1), padding=(0, 0), "
     "layout='NCHW', out_layout='', ceil_mode=False, count_include_pad=False)",

@@ -41,6 +41,7 @@ BEFORE = {
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
     "recognize-bias-add": ("canonicalize-ops",),
+    "select-strategies": ("cpu-pipeline", "fuse-ops"),
     "fuse-composites": ("recognize-operators{composites=true attention=true}",),
 }
 """What makes programs in which a pass finds something to do."""
