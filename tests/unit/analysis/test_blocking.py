@@ -23,11 +23,12 @@ from xrelay.analysis.facts.blocking import (
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.nn.norm import BiasAddOp, SoftmaxOp
+from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.reduce import MeanOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, PadOp, SplitOp, StridedSliceOp, WhereOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSliceOp, WhereOp
 from xrelay.dialects.tensor.unary import ReluOp
 
 LANES = 4
