@@ -55,6 +55,19 @@ def highest(dtype: DType) -> Any:
 
 
 @quiet
+def power(base: Array, exponent: Array) -> Array:
+    """
+    `base` to the power of `exponent`, as `pow` of C. NumPy takes square roots for one exponent 0.5 for all, which
+    are others for -inf and -0.
+    """
+    result = np.power(base, exponent)
+    if not is_float(result.dtype):
+        return result
+    root = exponent == 0.5
+    result = np.where(root & (base == -np.inf), result.dtype.type(np.inf), result)
+    return np.where(root & (base == 0), result.dtype.type(0), result)
+
+
 def convert(array: Array, dtype: DType) -> Array:
     """The meaning of `relay.cast`: saturating to integers, NaN to 0; x != 0 to bool."""
     if dtype == np.bool_:

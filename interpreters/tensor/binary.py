@@ -6,7 +6,7 @@ from xdsl.interpreter import InterpreterFunctions, register_impls
 from xrelay.dialects.tensor import binary
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.base import elementwise, predicate
-from xrelay.interpreters.numerics import is_float
+from xrelay.interpreters.numerics import is_float, power
 
 
 def truncated_quotient(lhs: Array, rhs: Array) -> Array:
@@ -86,7 +86,7 @@ class BinaryFunctions(InterpreterFunctions):
     run_mod = elementwise(binary.ModOp, truncated_remainder)
     run_multiply = elementwise(binary.MultiplyOp, np.multiply)
     run_not_equal = predicate(binary.NotEqualOp, np.not_equal)
-    run_power = elementwise(binary.PowerOp, np.power)
+    run_power = elementwise(binary.PowerOp, power)
     run_right_shift = elementwise(binary.RightShiftOp, _right_shift)
     run_subtract = elementwise(binary.SubtractOp, np.subtract)
     run_trunc_divide = elementwise(binary.TruncDivideOp, _trunc_divide)

@@ -23,6 +23,7 @@ from xrelay.dialects.tensor import reduce as reduction
 from xrelay.interpreters.arrays import Array, DType, element_type_of
 from xrelay.interpreters.image.interpolation import clamped as clamped_indices
 from xrelay.interpreters.image.interpolation import is_inside, taps
+from xrelay.interpreters.numerics import power
 from xrelay.interpreters.qnn.parameters import (
     clamped,
     fixed_point_product,
@@ -510,3 +511,13 @@ def test_classes_out_of_range_and_ignored_ones(reduction_: str):
             *(predictions, targets, weights),
         )
         np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,)])
+def test_powers_are_those_of_c(shape: tuple[int, ...]):
+    """NumPy takes the square root when one exponent of 0.5 is for all, which is another number for -inf and -0."""
+    base = np.array([-np.inf, -0.0, 4.0], np.float32)
+    found = power(base, np.full(shape, 0.5, np.float32))
+    assert found.dtype == np.float32
+    assert found.tolist() == [np.inf, 0.0, 2.0]
+    assert not np.signbit(found).any()
