@@ -210,12 +210,10 @@ class Family:
     def chains(self, agreeing: Collection[Record]) -> list[list[Record]]:
         """
         Records each of which has the `after` of the one in front of it as its `before`, as long as
-        they get. Typing is no part of a chain, as reading a text is typing it; nor are names for all
-        values, which stand in the order of operators that the pass before left.
+        they get. Typing is no part of a chain, as reading a text is typing it.
         """
         makers: dict[str, list[Record]] = {}
-        apart = ("InferType", "ToANormalForm")
-        followers = [record for record in agreeing if record.name not in apart]
+        followers = [record for record in agreeing if record.name != "InferType"]
         for record in followers:
             if record.before != record.after:
                 makers.setdefault(record.after, []).append(record)
