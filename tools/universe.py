@@ -63,7 +63,10 @@ PASSES = {
         "legalize-layouts",
         "legalize-quantized-products",
     ),
-    "xrelay.transforms.memory": ("annotate-used-memory",),
+    "xrelay.transforms.memory": (
+        "annotate-used-memory",
+        "manifest-lifetimes",
+    ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",

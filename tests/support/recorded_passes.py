@@ -40,6 +40,7 @@ from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
+from xrelay.transforms.memory.manifest_lifetimes import ManifestLifetimesPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
@@ -83,6 +84,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
     "InferType": lambda _: [InferTypePass()],
     "Inline": lambda _: [InlinePass()],
+    "ManifestLifetimes": lambda _: [ManifestLifetimesPass()],
     "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
     "PartitionGraph": lambda o: [PartitionGraphPass(o["mod_name"], o["bind_constants"])],
     "RemoveUnusedFunctions": lambda o: [
