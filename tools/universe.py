@@ -66,6 +66,7 @@ PASSES = {
     "xrelay.transforms.memory": (
         "annotate-used-memory",
         "manifest-lifetimes",
+        "remove-standalone-reshapes",
     ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (

@@ -38,6 +38,7 @@ BEFORE = {
     "inline-compiler-functions": PARTITIONS,
     "inline": PARTITIONS,
     "outline-compiler-functions": (*PARTITIONS, "inline"),
+    "remove-standalone-reshapes": ("fuse-ops",),
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
     "manifest-lifetimes": ("to-a-normal-form",),
