@@ -33,6 +33,7 @@ PASSES = {
         "partition-graph",
         "promote-references",
         "recognize-operators",
+        "relay-to-tir",
         "remove-unused-functions",
         "simplify-expr",
         "simplify-inference",

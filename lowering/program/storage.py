@@ -293,8 +293,8 @@ def _origin_step(value: SSAValue, number: int) -> Leaf | None:
         case CompositeOp() as op:
             return op.yielded, number
         case FusedOp() as op if op.reshape_only is not None:
-            number = reshaped_argument(op)
-            return None if number is None else (op.args[number], 0)
+            parameter = reshaped_argument(op)
+            return None if parameter is None else (op.args[parameter], 0)
         case RelayOp() as op if op.has_trait(ReshapeOnly):
             return op.operands[0], 0
         case _:

@@ -67,6 +67,7 @@ UNCHANGED = {
     "flatten-atrous-conv",
     "infer-type",
     "legalize-quantized-products",
+    "relay-to-tir",
     "remove-unused-functions",
     "split-args",
     "to-basic-block-normal-form",
