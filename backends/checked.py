@@ -68,8 +68,8 @@ class CheckedBackend(Backend):
             )
 
     def lower(self, module: ModuleOp) -> bool:
-        returned: object = self._call("lower", lambda: self.inner.lower(module))
-        if not isinstance(returned, bool):
+        returned = self._call("lower", lambda: self.inner.lower(module))
+        if not isinstance(cast(object, returned), bool):
             raise BackendError(
                 f"backend '{self.name}': lower returns {kind_of(returned)}, expected True or False: "
                 "whether it has rewritten the module that it is given"
