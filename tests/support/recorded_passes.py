@@ -70,7 +70,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
     "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
-    "DeadCodeElimination": lambda _: [DeadCodeEliminationPass()],
+    "DeadCodeElimination": lambda o: [
+        DeadCodeEliminationPass(o["inline_once"], o["ignore_impurity"])
+    ],
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
