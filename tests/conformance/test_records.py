@@ -17,6 +17,9 @@ from recorded_passes import (
 from recorded_passes import KNOWN as KNOWN_FILE
 from records import Record, all_records, families, parts
 
+from tests.conformance.parity import FILE as PARITY
+from tests.conformance.parity import parity
+
 RECORDS = all_records()
 EXCUSES = exceptions()
 KNOWN = known_differences()
@@ -79,6 +82,10 @@ def test_records(part: Sequence[Sequence[Record]]):
 
 def test_what_is_not_checked_is_said():
     assert Counter(record.name for record in RECORDS if record.name not in PASSES) == ABSENT
+
+
+def test_parity_is_current():
+    assert PARITY.read_text() == parity(RECORDS), "run `make pages`"
 
 
 def test_lists_name_records():
