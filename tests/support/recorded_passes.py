@@ -207,9 +207,9 @@ class Family:
     def chain_difference(self, chain: Sequence[Record]) -> str | None:
         """
         How what the passes of a chain make of the first `before`, one after the other, differs
-        from the last `after`.
+        from the `after` of each.
         """
-        return _problem(lambda: self._compare(self._chained(chain), chain[-1]))
+        return _problem(lambda: self._compare_chained(chain))
 
     def chains(self, agreeing: Collection[Record]) -> list[list[Record]]:
         """
@@ -257,11 +257,13 @@ class Family:
         """What the pass makes of `before`."""
         return _applied(record, self._verified(record.before).clone())
 
-    def _chained(self, chain: Sequence[Record]) -> ModuleOp:
+    def _compare_chained(self, chain: Sequence[Record]) -> str | None:
         module = self._verified(chain[0].before).clone()
         for record in chain:
-            _applied(record, module)
-        return module
+            found = self._compare(_applied(record, module), record)
+            if found is not None:
+                return f"after {record.name}: {found}"
+        return None
 
     def _compare(self, module: ModuleOp, record: Record) -> str | None:
         # The comments of untyped text may state types of another time.

@@ -256,7 +256,7 @@ def test_wheel_holds_the_package_only(wheel: Path) -> None:
         Path(package.replace(".", "/"), path.name)
         for package, folder in packages().items()
         for path in folder.iterdir()
-        if path.suffix in (".py", ".html", ".css", ".js")
+        if path.suffix in (".py", ".html", ".css", ".js", ".toml")
     }
     found = {name for name in names if name.parts[0] == "xrelay"}
     assert found == sources | {Path("xrelay/py.typed")}

@@ -2,6 +2,10 @@
 `combine-parallel-batch-matmul`: batches of products with the same left operand become one with more
 columns.
 
+    %0 = relay.nn.batch_matmul %x, %u           %0 = relay.concatenate (%u, %v)
+    %1 = relay.nn.batch_matmul %x, %v     ──►   %1 = relay.nn.batch_matmul %x, %0
+                                                %2, %3 = slices of %1
+
 xrelay.transforms.rules.combine_parallel shows the rewrite and says what is left alone. Only products
 with transposed right operands (`transpose_b`) are combined, as in Relay.
 

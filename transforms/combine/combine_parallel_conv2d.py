@@ -1,6 +1,10 @@
 """
 `combine-parallel-conv2d`: convolutions of the same image become one with more output channels.
 
+    %0 = relay.nn.conv2d %x, %u           %0 = relay.concatenate (%u, %v)
+    %1 = relay.nn.conv2d %x, %v     ──►   %1 = relay.nn.conv2d %x, %0
+                                          %2, %3 = slices of %1
+
 Kernels of the same size with the same strides, padding and dilation, as Inception modules have.
 Grouped convolutions, and layouts other than NCHW, stay. xrelay.transforms.rules.combine_parallel shows the
 rewrite and says what else is left alone.

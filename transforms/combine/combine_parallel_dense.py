@@ -1,6 +1,10 @@
 """
 `combine-parallel-dense`: matrix products of the same data become one with more columns.
 
+    %0 = relay.nn.dense %x, %u            %0 = relay.concatenate (%u, %v, %w)
+    %1 = relay.nn.dense %x, %v      ──►   %1 = relay.nn.dense %x, %0
+    %2 = relay.nn.dense %x, %w            %2, %3, %4 = slices of %1
+
 Three projections of one input, as attention has for queries, keys and values, read the data once and
 make one product that is large enough for all threads. xrelay.transforms.rules.combine_parallel shows the
 rewrite and says what is left alone.
