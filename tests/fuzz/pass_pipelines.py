@@ -96,7 +96,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "merge-composite": {"targets": COMPILERS},
     "partition-graph": {"bind-constants": FLAG},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
-    "simplify-expr": {"reassociate": FLAG},
+    "simplify-expr": {"reassociate": FLAG, "rules": ("'relay'", "'cpu'")},
     "split-args": {"max-function-args": (3, 4, 8)},
     "simplify-inference": {"keep-norms": FLAG},
 }

@@ -92,7 +92,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "RemoveUnusedFunctions": lambda o: [
         RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
     ],
-    "SimplifyExpr": lambda _: [SimplifyExprPass()],
+    "SimplifyExpr": lambda _: [SimplifyExprPass(ignore_signed_zeros=True, reassociate=True)],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
     "SplitArgs": lambda o: [SplitArgsPass(o["max_function_args"])],
     "ToANormalForm": lambda _: [ToANormalFormPass()],
