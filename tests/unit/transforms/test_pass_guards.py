@@ -4,6 +4,7 @@ import guards_algebra
 import guards_layers
 import guards_modules
 import guards_products
+import guards_scales
 import guards_shapes
 import guards_spelling
 import pytest
@@ -14,6 +15,7 @@ FILES = (
     guards_layers,
     guards_modules,
     guards_products,
+    guards_scales,
     guards_shapes,
     guards_spelling,
 )
