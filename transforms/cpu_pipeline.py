@@ -67,7 +67,7 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         FoldExplicitPaddingPass(),
         # 10. Scales, those of batch normalisation above all, move into weights. After 7 and 8, which
         #    bring them next to each other and to the dense.
-        FoldScaleAxisPass(constant_weights=True),
+        FoldScaleAxisPass(constant_weights=True, rules="cpu"),
         # 11. The scaled weights are computed.
         FoldConstantPass(),
         # 12. What is left of biases and shifts is added once.

@@ -82,6 +82,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "fold-scale-axis": {
         "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
         "constant-weights": FLAG,
+        "rules": ("'relay'", "'cpu'"),
     },
     "fuse-composites": {"target": ("'x86-64'", "'x86-64-v3'", "'x86-64-v4'"), "threads": (1, 2)},
     "fuse-ops": {
