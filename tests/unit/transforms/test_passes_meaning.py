@@ -49,6 +49,7 @@ BEFORE = {
 IMAGES = {
     "alter-op-layout",
     "combine-parallel-conv2d",
+    "convert-layout",
     "fold-explicit-padding",
     "fold-scale-axis",
     "legalize",
