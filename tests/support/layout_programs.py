@@ -29,12 +29,7 @@ from xrelay.dialects.tensor.like import CastLikeOp, SliceLikeOp
 from xrelay.dialects.tensor.reduce import ArgmaxOp, MaxOp, MeanOp, SumOp, VarianceOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ReshapeOp, SqueezeOp
 from xrelay.dialects.tensor.sort import TopkOp
-from xrelay.dialects.tensor.transform import (
-    ConcatenateOp,
-    SplitOp,
-    StridedSliceOp,
-    TransposeOp,
-)
+from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import element_type_of
 
@@ -209,9 +204,7 @@ class LayoutProgram:
         axes = [int(axis) for axis in self.rng.permutation(len(layout))]
         given = None if self.rng.random() < 0.2 else axes
         axes = axes if given is not None else list(reversed(range(len(layout))))
-        self.add(
-            self.g.op(TransposeOp(value, given)), "".join(layout[axis] for axis in axes)
-        )
+        self.add(self.g.op(TransposeOp(value, given)), "".join(layout[axis] for axis in axes))
 
     def reduce(self, value: SSAValue, layout: str) -> None:
         count = int(self.rng.integers(1, max(len(layout), 2)))
@@ -223,15 +216,15 @@ class LayoutProgram:
             self.g.show(op)
             return
         result = self.g.op(op)
-        left = layout if keepdims else "".join(
-            axis for i, axis in enumerate(layout) if i not in op.reduced_axes
+        left = (
+            layout
+            if keepdims
+            else "".join(axis for i, axis in enumerate(layout) if i not in op.reduced_axes)
         )
         self.add(result, left)
         if keepdims and kind is MeanOp:
             self.add(
-                self.g.op(
-                    VarianceOp(value, result, axis=axes, keepdims=keepdims, exclude=exclude)
-                ),
+                self.g.op(VarianceOp(value, result, axis=axes, keepdims=keepdims, exclude=exclude)),
                 layout,
             )
 

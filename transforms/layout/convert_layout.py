@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xrelay.analysis.layouts.alteration import Altered
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp, Conv2DTransposeOp, Conv3DOp
@@ -44,7 +45,7 @@ from xrelay.dialects.qnn.products import QnnConv2DOp, QnnConv2DTransposeOp
 from xrelay.dialects.shapes import is_tensor_type, string
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
-from xrelay.transforms.rules.relayout import Altered, Relayout
+from xrelay.transforms.rules.relayout import Relayout
 
 DEFAULT = "default"
 """The layout of weights that is usual beside that of images."""

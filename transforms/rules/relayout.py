@@ -19,36 +19,26 @@ It holds throughout that a value which is transformed back has the type that the
 Source: TVM's `transform_layout.h`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir.core import SSAValues
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.layouts.alteration import Alteration, Altered
 from xrelay.analysis.layouts.inference import Inferred, Known, Seen
 from xrelay.analysis.layouts.table import infer_layouts, rule_of
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
-from xrelay.dialects.shapes import is_tensor_type, with_shape
+from xrelay.dialects.shapes import is_tensor_type, same_dimension, with_shape
 from xrelay.dialects.tensor.layout import Layout, LayoutAxis, LayoutTransformOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
-
-
-@dataclass(frozen=True)
-class Altered:
-    """What becomes of an operator that begins: another operator on its operands."""
-
-    op_type: type[RelayOp]
-    properties: Mapping[str, Attribute]
-
-
-Alteration: TypeAlias = Callable[[RelayOp], Altered | None]
-"""What becomes of an operator; None when it does not begin."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +66,7 @@ class Draft:
     made: dict[Key, SSAValue] = field(default_factory=dict[Key, SSAValue])
 
     def discard(self) -> None:
-        """Gives up."""
+        """Forgets what was not inserted."""
         for op in reversed(self.ops):
             op.drop_all_references()
 
@@ -160,7 +150,7 @@ class Relayout:
         op_type = type(op) if altered is None else altered.op_type
         properties = dict(op.properties if altered is None else altered.properties)
         before = tuple(map(_filled, map(_old, states), stated.operands))
-        now = tuple(map(_filled, map(_new, states), stated.operands))
+        now = None if altered else tuple(map(_filled, map(_new, states), stated.operands))
         trial = op_type.create(
             operands=op.operands, result_types=op.result_types, properties=properties
         )
@@ -172,19 +162,28 @@ class Relayout:
             return False
         properties |= found.properties
         draft = Draft()
-        operands = [
-            self._operand(draft, op, i, states[i], stated.operands[i], found.operands[i])
-            for i in range(len(states))
-        ]
-        taken = [value for value in operands if value is not None]
-        if len(taken) == len(operands):
+        try:
+            operands = [
+                self._operand(draft, op, i, states[i], stated.operands[i], found.operands[i])
+                for i in range(len(states))
+            ]
+            taken = [value for value in operands if value is not None]
+            if len(taken) < len(operands):
+                return False
             if op_type is type(op) and properties == op.properties and taken == [*op.operands]:
                 self._stays(op, stated, found)
                 return True
-            if self._emit(draft, op, op_type, taken, properties, stated, found):
-                return True
-        draft.discard()
-        return False
+            new = op_type.create(
+                operands=taken, result_types=op.result_types, properties=properties
+            )
+            draft.ops.append(new)
+            new.results = SSAValues((OpResult(new.infer_type(), new, 0),))
+            if not _can_stand_for(new, op, stated, found):
+                return False
+            self._replace(draft, op, new, stated, found)
+            return True
+        finally:
+            draft.discard()
 
     def _stays(self, op: RelayOp, stated: Inferred, found: Inferred) -> None:
         """Notes the layouts of results that did not change."""
@@ -196,26 +195,12 @@ class Relayout:
             ((old, new),) = layouts
             self._states[result] = Placed(result, old, new)
 
-    def _emit(
-        self,
-        draft: Draft,
-        op: RelayOp,
-        op_type: type[RelayOp],
-        operands: Sequence[SSAValue],
-        properties: Mapping[str, Attribute],
-        stated: Inferred,
-        found: Inferred,
-    ) -> bool:
-        """Inserts the new operator, unless its results cannot be transformed back."""
-        new = op_type.of(operands, properties)
-        draft.ops.append(new)
-        fields = _fields_of(op.results[0].type), _fields_of(new.results[0].type)
-        layouts = tuple(zip(stated.results, found.results, strict=True))
-        for old_type, new_type, (old, layout) in zip(*fields, layouts, strict=True):
-            if _transformed_type(new_type, layout, old) != old_type:
-                return False
+    def _replace(
+        self, draft: Draft, op: RelayOp, new: RelayOp, stated: Inferred, found: Inferred
+    ) -> None:
+        """Puts a new operator, which the draft has, in the place of another one."""
         new.attributes = op.attributes.copy()
-        (result,) = new.results
+        result, layouts = new.results[0], list(zip(stated.results, found.results, strict=True))
         result.name_hint = op.results[0].name_hint
         if isinstance(result.type, TupleType):
             items = [TupleGetItemOp(result, i) for i in range(len(layouts))]
@@ -228,15 +213,14 @@ class Relayout:
             self._states[op.results[0]] = Placed(result, *layouts[0])
         self._insert(draft, op)
         self._replaced.append(op)
-        return True
 
     def _insert(self, draft: Draft, op: Operation) -> None:
-        if not draft.ops:
-            return
-        for each in draft.ops:
-            each.location = op.location
-        Rewriter.insert_op(draft.ops, InsertPoint.before(op))
-        self._made |= draft.made
+        if draft.ops:
+            for each in draft.ops:
+                each.location = op.location
+            Rewriter.insert_op(draft.ops, InsertPoint.before(op))
+            self._made |= draft.made
+            draft.ops = []
 
     # -- operands -----------------------------------------------------------------------------
 
@@ -353,6 +337,17 @@ def _filled(known: Seen, stated: Seen) -> Seen:
     return stated if known is None else known
 
 
+def _can_stand_for(new: RelayOp, op: RelayOp, stated: Inferred, found: Inferred) -> bool:
+    """Whether what an operator gives in new layouts, transformed back, has the types that the program states."""
+    old_types, new_types = (_fields_of(each.results[0].type) for each in (op, new))
+    return len(old_types) == len(new_types) == len(found.results) and all(
+        _transformed_type(new_type, layout, old) == old_type
+        for old_type, new_type, old, layout in zip(
+            old_types, new_types, stated.results, found.results, strict=True
+        )
+    )
+
+
 def _fields_of(type_: Attribute) -> Sequence[Attribute]:
     return type_.types.data if isinstance(type_, TupleType) else (type_,)
 
@@ -367,7 +362,14 @@ def _transformed_type(type_: Attribute, old: Known, new: Known) -> Attribute | N
         old.names
     ):
         return None
-    lengths = old.lengths(type_.get_shape())
+    shape = type_.get_shape()
+    if not all(
+        same_dimension(length, axis.block)
+        for length, axis in zip(shape, old.axes, strict=True)
+        if axis.block is not None
+    ):
+        return None
+    lengths = old.lengths(shape)
     for name, block in new.blocks.items():
         known = lengths[name] != DYNAMIC_INDEX
         if lengths[name] % block if known else old.blocks.get(name) != block:
