@@ -58,6 +58,7 @@ PASSES = {
         "to-basic-block-normal-form",
         "to-graph-normal-form",
     ),
+    "xrelay.transforms.layout": ("convert-layout",),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",

@@ -78,6 +78,14 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "defuse-ops": {"include-composite": FLAG},
     "dynamic-to-static": {"max-bytes": (64, 1 << 20)},
     "eta-expand": {"expand-constructor": FLAG, "expand-global-var": FLAG},
+    "convert-layout": {
+        "desired-layouts": (
+            "('nn.conv2d:NHWC:default',)",
+            "('nn.conv2d:NCHW:default','nn.max_pool2d:NHWC','image.resize2d:NHWC')",
+            "('nn.conv2d:NCHW2c:OIHW2i2o',)",
+            "('nn.conv2d:HWNC:default','nn.avg_pool2d:NHWC','nn.global_avg_pool2d:NHWC')",
+        ),
+    },
     "fold-constant": {"max-bytes": (64, 1 << 20), "fold-qnn": FLAG},
     "fold-scale-axis": {
         "directions": ("('forward',)", "('backward',)", "('backward','forward')"),

@@ -39,6 +39,7 @@ from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormP
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.layout.convert_layout import ConvertLayoutPass
 from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
 from xrelay.transforms.memory.manifest_lifetimes import ManifestLifetimesPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
@@ -62,6 +63,11 @@ def _annotate_target(options: Options) -> list[ModulePass]:
     return [AnnotateTargetPass(tuple(options["targets"]), non_call_ops, tuple(operators))]
 
 
+def _convert_layout(options: Options) -> list[ModulePass]:
+    desired: dict[str, list[str]] = options["desired_layouts"]
+    return [ConvertLayoutPass(tuple(":".join((name, *each)) for name, each in desired.items()))]
+
+
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateTarget": _annotate_target,
     "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
@@ -70,6 +76,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
     "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
+    "ConvertLayout": _convert_layout,
     "DeadCodeElimination": lambda o: [
         DeadCodeEliminationPass(o["inline_once"], o["ignore_impurity"])
     ],

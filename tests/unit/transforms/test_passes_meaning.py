@@ -51,6 +51,7 @@ BEFORE = {
 IMAGES = {
     "alter-op-layout",
     "combine-parallel-conv2d",
+    "convert-layout",
     "fold-explicit-padding",
     "fold-scale-axis",
     "legalize",
