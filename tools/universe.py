@@ -54,6 +54,8 @@ PASSES = {
     ),
     "xrelay.transforms.functional": (
         "eta-expand",
+        "first-order-gradient",
+        "lazy-gradient-init",
         "to-a-normal-form",
         "to-basic-block-normal-form",
         "to-graph-normal-form",

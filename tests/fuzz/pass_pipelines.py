@@ -48,8 +48,9 @@ OTHERS: Mapping[str, str] = {
     "apply-fusion-plan": "needs the file of a plan",
     "convert-kernels-to-llvm": "is about lowered programs",
     "convert-relay-to-kernels": "makes a lowered program",
+    "first-order-gradient": "functions return more",
 }
-"""The passes that do not make relay programs of relay programs alone."""
+"""The passes that do not make relay programs of relay programs alone, or programs of other signatures."""
 
 CASE_TABLES = (
     ("dtype_cases", "OPERANDS"),
