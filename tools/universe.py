@@ -64,6 +64,12 @@ PASSES = {
         "legalize-quantized-products",
     ),
     "xrelay.transforms.memory": ("annotate-used-memory",),
+    "xrelay.transforms.pipelines": (
+        "relay-opt-level-0",
+        "relay-opt-level-1",
+        "relay-opt-level-2",
+        "relay-opt-level-3",
+    ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",
