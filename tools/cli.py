@@ -60,6 +60,7 @@ examples:
   xrelay explain model.onnx --what-if nn.softmax=injective
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
+  xrelay explain model.onnx --operators                 calls and multiply-adds of each operator
 """
 
 PARTITION_EXAMPLES = """\
@@ -192,8 +193,15 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         help="show what computes each operator and what else could, with estimated times",
     )
     views.add_argument("--memory", action="store_true", help="show where tensors lie, and when")
+    views.add_argument(
+        "--operators",
+        action="store_true",
+        help="show how often each operator is called, and its multiply-adds",
+    )
     parser.add_argument(
-        "--json", metavar="FILE", help="with --strategies or --memory: write it as data too"
+        "--json",
+        metavar="FILE",
+        help="with --strategies, --memory or --operators: write it as data too",
     )
     parser.add_argument(
         "--chart",

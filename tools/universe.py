@@ -33,6 +33,7 @@ PASSES = {
         "partition-graph",
         "promote-references",
         "recognize-operators",
+        "relay-to-tir",
         "remove-unused-functions",
         "simplify-expr",
         "simplify-inference",
@@ -63,7 +64,11 @@ PASSES = {
         "legalize-layouts",
         "legalize-quantized-products",
     ),
-    "xrelay.transforms.memory": ("annotate-used-memory",),
+    "xrelay.transforms.memory": (
+        "annotate-used-memory",
+        "manifest-lifetimes",
+        "remove-standalone-reshapes",
+    ),
     "xrelay.transforms.pipelines": (
         "relay-opt-level-0",
         "relay-opt-level-1",

@@ -31,7 +31,6 @@ ABSENT = {
     "ConvertLayout": 72,
     "FakeQuantizationToInteger": 144,
     "LambdaLift": 3,
-    "ManifestLifetimes": 3,
     "PartialEvaluate": 16,
     "ToMixedPrecision": 18,
 }

@@ -74,6 +74,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "combine-parallel-conv2d": {"min-num-branches": (2, 3)},
     "combine-parallel-dense": {"min-num-branches": (2, 3)},
     "cpu-pipeline": {"lanes": (4, 8, 16)},
+    "dead-code-elimination": {"ignore-impurity": FLAG, "inline-once": FLAG},
     "defuse-ops": {"include-composite": FLAG},
     "dynamic-to-static": {"max-bytes": (64, 1 << 20)},
     "eta-expand": {"expand-constructor": FLAG, "expand-global-var": FLAG},
@@ -95,7 +96,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "merge-composite": {"targets": COMPILERS},
     "partition-graph": {"bind-constants": FLAG},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
-    "simplify-expr": {"reassociate": FLAG},
+    "simplify-expr": {"reassociate": FLAG, "rules": ("'relay'", "'cpu'")},
     "split-args": {"max-function-args": (3, 4, 8)},
     "simplify-inference": {"keep-norms": FLAG},
 }

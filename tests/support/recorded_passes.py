@@ -40,6 +40,7 @@ from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
+from xrelay.transforms.memory.manifest_lifetimes import ManifestLifetimesPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
@@ -69,7 +70,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
     "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
-    "DeadCodeElimination": lambda _: [DeadCodeEliminationPass()],
+    "DeadCodeElimination": lambda o: [
+        DeadCodeEliminationPass(o["inline_once"], o["ignore_impurity"])
+    ],
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
@@ -83,12 +86,13 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
     "InferType": lambda _: [InferTypePass()],
     "Inline": lambda _: [InlinePass()],
+    "ManifestLifetimes": lambda _: [ManifestLifetimesPass()],
     "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
     "PartitionGraph": lambda o: [PartitionGraphPass(o["mod_name"], o["bind_constants"])],
     "RemoveUnusedFunctions": lambda o: [
         RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
     ],
-    "SimplifyExpr": lambda _: [SimplifyExprPass()],
+    "SimplifyExpr": lambda _: [SimplifyExprPass(ignore_signed_zeros=True, reassociate=True)],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
     "SplitArgs": lambda o: [SplitArgsPass(o["max_function_args"])],
     "ToANormalForm": lambda _: [ToANormalFormPass()],
@@ -210,12 +214,10 @@ class Family:
     def chains(self, agreeing: Collection[Record]) -> list[list[Record]]:
         """
         Records each of which has the `after` of the one in front of it as its `before`, as long as
-        they get. Typing is no part of a chain, as reading a text is typing it; nor are names for all
-        values, which stand in the order of operators that the pass before left.
+        they get. Typing is no part of a chain, as reading a text is typing it.
         """
         makers: dict[str, list[Record]] = {}
-        apart = ("InferType", "ToANormalForm")
-        followers = [record for record in agreeing if record.name not in apart]
+        followers = [record for record in agreeing if record.name != "InferType"]
         for record in followers:
             if record.before != record.after:
                 makers.setdefault(record.after, []).append(record)

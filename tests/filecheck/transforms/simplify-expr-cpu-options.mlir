@@ -1,5 +1,5 @@
-// RUN: xdsl-opt -p 'simplify-expr{reassociate=true}' %s | filecheck %s
-// RUN: xdsl-opt -p 'simplify-expr{reassociate=true ignore-signed-zeros=true}' %s | filecheck %s --check-prefix=ZERO
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true}' %s | filecheck %s
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true ignore-signed-zeros=true}' %s | filecheck %s --check-prefix=ZERO
 
 // CHECK-LABEL: func.func @sums
 // CHECK-NEXT: [[FIVE:%.*]] = relay.constant dense<5.000000e+00> : tensor<f32>

@@ -1,5 +1,5 @@
-// RUN: xdsl-opt -p simplify-expr %s | filecheck %s
-// RUN: xdsl-opt -p simplify-expr,simplify-expr %s | filecheck %s
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu}' %s | filecheck %s
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu},simplify-expr{rules=cpu}' %s | filecheck %s
 
 // CHECK-LABEL: func.func @zeros_like
 // CHECK-NEXT: [[ZEROS:%.*]] = relay.zeros {shape = array<i64: 2>, dtype = f32} : tensor<2xf32>
