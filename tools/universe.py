@@ -72,6 +72,12 @@ PASSES = {
         "manifest-lifetimes",
         "remove-standalone-reshapes",
     ),
+    "xrelay.transforms.pipelines": (
+        "relay-opt-level-0",
+        "relay-opt-level-1",
+        "relay-opt-level-2",
+        "relay-opt-level-3",
+    ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",
