@@ -3,8 +3,10 @@
 import guards_algebra
 import guards_layers
 import guards_modules
+import guards_numbers
 import guards_products
 import guards_shapes
+import guards_simplify
 import guards_spelling
 import pytest
 from pass_guards import GuardTable, problem_of
@@ -13,8 +15,10 @@ FILES = (
     guards_algebra,
     guards_layers,
     guards_modules,
+    guards_numbers,
     guards_products,
     guards_shapes,
+    guards_simplify,
     guards_spelling,
 )
 TABLES: tuple[GuardTable, ...] = tuple(table for file in FILES for table in file.TABLES)
