@@ -64,3 +64,18 @@ func.func @zero(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = relay.add %x, %zero : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// CHECK-LABEL: func.func @square_of_a_sum
+// CHECK-NEXT: [[SUM:%.*]] = relay.add %x, %y
+// CHECK-NEXT: [[SQUARE:%.*]] = relay.multiply [[SUM]], [[SUM]]
+// CHECK-NEXT: func.return [[SQUARE]]
+func.func @square_of_a_sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %0 = relay.multiply %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = relay.multiply %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = relay.multiply %two, %1 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+  %3 = relay.multiply %y, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %4 = relay.add %0, %2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %5 = relay.add %4, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %5 : tensor<2xf32>
+}
