@@ -68,7 +68,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
-    "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
+    "CombineParallelDense": lambda o: [
+        CombineParallelDensePass(o["min_num_branches"], o["to_batch"])
+    ],
     "DeadCodeElimination": lambda _: [DeadCodeEliminationPass()],
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],

@@ -2,6 +2,7 @@
 
 import pytest
 from guards import algebra as guards_algebra
+from guards import branches as guards_branches
 from guards import layers as guards_layers
 from guards import modules as guards_modules
 from guards import products as guards_products
@@ -12,6 +13,7 @@ from guards.passes import GuardTable, problem_of
 
 FILES = (
     guards_algebra,
+    guards_branches,
     guards_layers,
     guards_modules,
     guards_products,
