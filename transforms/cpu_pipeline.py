@@ -76,7 +76,7 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         EliminateCommonSubexprPass(),
         # 14. Now that they have one operand, projections of one input (queries, keys and values) become
         #     one product.
-        CombineParallelDensePass(),
+        CombineParallelDensePass(to_batch=False, rules="cpu"),
         # 15. The concatenated weights are computed.
         FoldConstantPass(),
         # 16. Images get blocks of channels: weights and epilogues have their final form.

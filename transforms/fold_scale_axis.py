@@ -44,13 +44,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.scale_axis import Plan, plans
-from xrelay.analysis.facts.scale_demands import RULES, Edit
+from xrelay.analysis.facts.scale_demands import Edit
 from xrelay.analysis.facts.suggestions import unknown_choice
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.transforms.rules.rewriting import Emitter, erase_unused, shape_of
+from xrelay.transforms.rules.rule_sets import require_rules
 
 DIRECTIONS = ("backward", "forward")
 
@@ -140,8 +141,7 @@ class FoldScaleAxisPass(RelayPass):
     """`relay` for Relay's rules, `cpu` for more than them."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        if self.rules not in RULES:
-            raise PassFailedException(unknown_choice("rules", self.rules, RULES))
+        require_rules(self.rules)
         for direction in self.directions:
             if direction not in ("backward", "forward"):
                 raise PassFailedException(unknown_choice("directions", direction, DIRECTIONS))

@@ -47,9 +47,6 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp
 
-RULES = ("relay", "cpu")
-"""Relay's rules, or more than them."""
-
 ConvOp = Conv2DOp | Conv3DOp
 SumOp = AddOp | SubtractOp
 PoolOp = AvgPool2DOp | GlobalAvgPool2DOp | GlobalMaxPool2DOp | MaxPool2DOp
@@ -119,7 +116,7 @@ class Given:
     """What a program and the options of the pass say."""
 
     rules: str
-    """One of RULES."""
+    """`relay` for Relay's rules, `cpu` for more than them."""
     constants: frozenset[SSAValue]
     """The values that are computed of nothing but constants."""
     constant_weights: bool = False

@@ -66,14 +66,15 @@ CASE_TABLES = (
 """Programs of single operators in tests/support."""
 
 FLAG = (False, True)
+RULES = ("'relay'", "'cpu'")
 COMPILERS = ("('first',)", "('second',)", "('first','second')")
 """What `prepare` registers."""
 OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "alter-op-layout": {"lanes": (4, 8, 16)},
     "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
-    "combine-parallel-batch-matmul": {"min-num-branches": (2, 3)},
-    "combine-parallel-conv2d": {"min-num-branches": (2, 3)},
-    "combine-parallel-dense": {"min-num-branches": (2, 3)},
+    "combine-parallel-batch-matmul": {"min-num-branches": (2, 3), "rules": RULES},
+    "combine-parallel-conv2d": {"min-num-branches": (2, 3), "rules": RULES},
+    "combine-parallel-dense": {"min-num-branches": (2, 3), "to-batch": FLAG, "rules": RULES},
     "cpu-pipeline": {"lanes": (4, 8, 16)},
     "dead-code-elimination": {"ignore-impurity": FLAG, "inline-once": FLAG},
     "defuse-ops": {"include-composite": FLAG},
@@ -91,7 +92,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "fold-scale-axis": {
         "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
         "constant-weights": FLAG,
-        "rules": ("'relay'", "'cpu'"),
+        "rules": RULES,
     },
     "fuse-composites": {"target": ("'x86-64'", "'x86-64-v3'", "'x86-64-v4'"), "threads": (1, 2)},
     "fuse-ops": {

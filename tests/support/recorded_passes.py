@@ -75,7 +75,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
-    "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
+    "CombineParallelDense": lambda o: [
+        CombineParallelDensePass(o["min_num_branches"], o["to_batch"])
+    ],
     "ConvertLayout": _convert_layout,
     "DeadCodeElimination": lambda o: [
         DeadCodeEliminationPass(o["inline_once"], o["ignore_impurity"])

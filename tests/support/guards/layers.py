@@ -4,11 +4,19 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from guards.passes import GuardGraph, GuardTable
-from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.conv.conv import Conv1DOp, Conv2DOp, Conv3DOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
-from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
+from xrelay.dialects.pool.pool import (
+    AvgPool1DOp,
+    AvgPool2DOp,
+    AvgPool3DOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+)
+from xrelay.dialects.qnn.products import QnnConv2DOp
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.unary import ReluOp, TanhOp
 
@@ -197,6 +205,56 @@ PADS.keeps(
     layers(IMAGE, pad(-np.inf, NONE, NONE, (-1, 1), ONE), unary(MaxPool2DOp, [2, 2])),
 )
 PADS.keeps("another operator", layers(IMAGE, pad(0, *RIM), unary(ReluOp)))
+LINE, VOLUME = (1, 4, 6), (1, 4, 3, 5, 6)
+for name, shape, widths, op in (
+    ("a line", LINE, (NONE, NONE, UNEVEN), conv(2, 4, 3, kind=Conv1DOp, padding=[0, 1])),
+    (
+        "a line, channels last",
+        (1, 6, 4),
+        (NONE, UNEVEN, NONE),
+        conv(3, 4, 2, kind=Conv1DOp, data_layout="NWC", kernel_layout="WIO"),
+    ),
+    ("a volume", VOLUME, (*RIM, (0, 3)), conv(2, 4, 1, 2, 3, kind=Conv3DOp, padding=[1, 0, 2])),
+    (
+        "a volume, channels last",
+        (1, 3, 5, 6, 4),
+        (NONE, ONE, UNEVEN, (0, 3), NONE),
+        conv(1, 2, 3, 4, 2, kind=Conv3DOp, data_layout="NDHWC", kernel_layout="DHWIO"),
+    ),
+    ("averages of lines", LINE, (NONE, NONE, UNEVEN), unary(AvgPool1DOp, [3])),
+    ("averages of volumes", VOLUME, (*RIM, ONE), unary(AvgPool3DOp, [2, 3, 3])),
+):
+    PADS.changes(name, layers(shape, pad(0, *widths), op), units=64)
+    PADS.keeps(f"{name}, with ones", layers(shape, pad(1, *widths), op), units=64)
+for name, shape, widths, op in (
+    ("maxima of lines", LINE, (NONE, NONE, UNEVEN), unary(MaxPool1DOp, [3], padding=[0, 1])),
+    ("maxima of volumes", VOLUME, (*RIM, ONE), unary(MaxPool3DOp, [2, 3, 3])),
+):
+    PADS.changes(name, layers(shape, pad(-np.inf, *widths), op))
+    PADS.keeps(f"{name}, with zeros", layers(shape, pad(0, *widths), op))
+
+
+def quantized(zero_point: int | None):
+    """A convolution of quantised images, whose zero point may be a parameter."""
+
+    def apply(g: GuardGraph, x: SSAValue):
+        zero = g.x(dtype="int32") if zero_point is None else g.c(zero_point, "int32")
+        scales = g.c(0.5), g.c(0.25)
+        return QnnConv2DOp(x, g.w(2, 4, 2, 3, dtype="int8"), zero, g.c(1, "int32"), *scales)
+
+    return apply
+
+
+for name, value, zero_point in (("", 7, 7), (", zeros", 0, 0)):
+    images = layers(IMAGE, pad(value, *RIM), quantized(zero_point), dtype="int8")
+    PADS.changes(f"the zero point of images{name}", images)
+for name, value, zero_point in (("others", 0, 7), ("unknown", 7, None)):
+    images = layers(IMAGE, pad(value, *RIM), quantized(zero_point), dtype="int8")
+    PADS.keeps(f"zero points that are {name}", images)
+PADS.keeps(
+    "edges of quantised images",
+    layers(IMAGE, pad(7, *RIM, mode="edge"), quantized(7), dtype="int8"),
+)
 
 
 def padded_weight(g: GuardGraph) -> None:

@@ -1,6 +1,6 @@
 """Every pass, with every value of its options, keeps the meaning of programs: the interpreter is the oracle."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -74,6 +74,8 @@ UNCHANGED = {
     "to-basic-block-normal-form",
 }
 """The passes that find nothing to do in these programs."""
+NEEDED = {"combine-parallel-dense": {"min-num-branches": 2}}
+"""The options that passes are tried with, so that they find something to do in these programs."""
 AGAIN = {"cpu-pipeline", "fuse-composites", "outline-default-regions", "to-a-normal-form"}
 """The passes that may find something to do in what they leave."""
 FINITE = {
@@ -129,12 +131,18 @@ def programs_for(name: str, count: int) -> list[Program]:
 def specs(name: str) -> Iterator[str]:
     """A pass as it comes, and with each value of each option."""
     options = OPTIONS.get(name, {})
-    needed = "targets=" + option_text(options["targets"][-1]) if "targets" in options else ""
-    yield f"{name}{{{needed}}}"
+    needed = {"targets": options["targets"][-1]} if "targets" in options else {}
+    needed |= NEEDED.get(name, {})
+    yield spec_of(name, needed)
     for option, values in options.items():
         for value in values:
-            stated = f"{option}={option_text(value)}"
-            yield f"{name}{{{stated} {'' if option == 'targets' else needed}}}"
+            yield spec_of(name, needed | {option: value})
+
+
+def spec_of(name: str, options: Mapping[str, Any]) -> str:
+    """A pass with some options, as on a command line."""
+    stated = " ".join(f"{option}={option_text(value)}" for option, value in options.items())
+    return f"{name}{{{stated}}}"
 
 
 @cache
