@@ -11,7 +11,6 @@ from xdsl.utils.target import Target
 
 PASSES = {
     "xrelay.transforms": (
-        "alter-op-layout",
         "annotate-target",
         "apply-fusion-plan",
         "cpu-pipeline",
@@ -60,7 +59,7 @@ PASSES = {
         "to-basic-block-normal-form",
         "to-graph-normal-form",
     ),
-    "xrelay.transforms.layout": ("convert-layout",),
+    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout"),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",

@@ -9,7 +9,6 @@ a transformer.
 from dataclasses import dataclass
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.canonical.canonicalize_matmul import CanonicalizeMatmulPass
 from xrelay.transforms.combine.combine_parallel_dense import CombineParallelDensePass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
@@ -20,6 +19,7 @@ from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.legalize.legalize import LegalizePass
 from xrelay.transforms.legalize.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize.legalize_layouts import LegalizeLayoutsPass

@@ -1,4 +1,4 @@
 """
 In which layouts operators see their operands and results, and what they become in others.
-Imports: dialects.
+Imports: dialects, analysis.facts.
 """

@@ -67,9 +67,9 @@ def _of_blocks(op: StridedSliceOp, before: Layout, layout: Layout) -> dict[str, 
     if layout.axes[:rank] != before.axes:
         return None
     begin, end = list(op.begin.get_values()), list(op.end.get_values())
-    count = max(len(begin), len(end))
-    named = range(count) if op.axes is None else op.axes.get_values()
-    for i, axis in enumerate(normalize_axes(named, rank, "axes")):
+    named = range(max(len(begin), len(end))) if op.axes is None else op.axes.get_values()
+    axes = normalize_axes(named, rank, "axes")
+    for i, axis in enumerate(axes):
         block = layout.blocks.get(before.axes[axis].name)
         if block is None:
             continue
@@ -82,7 +82,8 @@ def _of_blocks(op: StridedSliceOp, before: Layout, layout: Layout) -> dict[str, 
         if i < len(end):
             length = taken.length if op.slice_mode.data == SLICE_BY_SIZE else last
             end[i] = length // block
-    return {"begin": int_array(begin), "end": int_array(end)}
+    properties: dict[str, Attribute] = {"begin": int_array(begin), "end": int_array(end)}
+    return properties if op.axes is None else properties | {"axes": int_array(axes)}
 
 
 def slice_like(op: SliceLikeOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:

@@ -70,7 +70,7 @@ RULES = ("'relay'", "'cpu'")
 COMPILERS = ("('first',)", "('second',)", "('first','second')")
 """What `prepare` registers."""
 OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "alter-op-layout": {"lanes": (4, 8, 16)},
+    "alter-op-layout": {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")},
     "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
     "combine-parallel-batch-matmul": {"min-num-branches": (2, 3), "rules": RULES},
     "combine-parallel-conv2d": {"min-num-branches": (2, 3), "rules": RULES},
