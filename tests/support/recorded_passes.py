@@ -33,6 +33,7 @@ from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.functional.eta_expand import EtaExpandPass
+from xrelay.transforms.functional.partial_eval import PartialEvalPass
 from xrelay.transforms.functional.to_a_normal_form import ToANormalFormPass
 from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlockNormalFormPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
@@ -86,6 +87,7 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "InferType": lambda _: [InferTypePass()],
     "Inline": lambda _: [InlinePass()],
     "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
+    "PartialEvaluate": lambda _: [PartialEvalPass()],
     "PartitionGraph": lambda o: [PartitionGraphPass(o["mod_name"], o["bind_constants"])],
     "RemoveUnusedFunctions": lambda o: [
         RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
