@@ -53,6 +53,7 @@ PASSES = {
     ),
     "xrelay.transforms.functional": (
         "eta-expand",
+        "lambda-lift",
         "partial-eval",
         "to-a-normal-form",
         "to-basic-block-normal-form",

@@ -27,7 +27,6 @@ ABSENT = {
     "CapturePostDfsIndexInSpans": 16,
     "ConvertLayout": 72,
     "FakeQuantizationToInteger": 144,
-    "LambdaLift": 3,
     "ManifestLifetimes": 3,
     "ToMixedPrecision": 18,
 }

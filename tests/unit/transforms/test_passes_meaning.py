@@ -64,6 +64,7 @@ UNCHANGED = {
     "eta-expand",
     "flatten-atrous-conv",
     "infer-type",
+    "lambda-lift",
     "legalize-quantized-products",
     "remove-unused-functions",
     "split-args",
