@@ -54,7 +54,9 @@ PASSES = {
     "xrelay.transforms.functional": (
         "eta-expand",
         "first-order-gradient",
+        "lambda-lift",
         "lazy-gradient-init",
+        "partial-eval",
         "to-a-normal-form",
         "to-basic-block-normal-form",
         "to-graph-normal-form",

@@ -29,8 +29,6 @@ PART = 800_000
 ABSENT = {
     "CapturePostDfsIndexInSpans": 16,
     "FakeQuantizationToInteger": 144,
-    "LambdaLift": 3,
-    "PartialEvaluate": 16,
     "ToMixedPrecision": 18,
 }
 """The passes that the project does not have, and of how many records: their texts are read only."""

@@ -105,6 +105,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "inline": {"calls": FLAG},
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
+    "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},
     "partition-graph": {"bind-constants": FLAG},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG, "rules": ("'relay'", "'cpu'")},

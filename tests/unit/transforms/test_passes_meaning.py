@@ -67,6 +67,7 @@ UNCHANGED = {
     "eta-expand",
     "flatten-atrous-conv",
     "infer-type",
+    "lambda-lift",
     "legalize-quantized-products",
     "relay-to-tir",
     "remove-unused-functions",
