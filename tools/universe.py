@@ -57,7 +57,9 @@ PASSES = {
         "lazy-gradient-init",
         "to-a-normal-form",
         "to-basic-block-normal-form",
+        "to-cps",
         "to-graph-normal-form",
+        "un-cps",
     ),
     "xrelay.transforms.legalize": (
         "legalize",

@@ -68,6 +68,7 @@ UNCHANGED = {
     "remove-unused-functions",
     "split-args",
     "to-basic-block-normal-form",
+    "un-cps",
 }
 """The passes that find nothing to do in these programs."""
 AGAIN = {"cpu-pipeline", "fuse-composites", "outline-default-regions", "to-a-normal-form"}
@@ -75,6 +76,7 @@ AGAIN = {"cpu-pipeline", "fuse-composites", "outline-default-regions", "to-a-nor
 FINITE = {
     "cpu-pipeline",
     "fold-scale-axis",
+    "lazy-gradient-init",
     "recognize-operators",
     "simplify-expr",
     "simplify-inference",
