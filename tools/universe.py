@@ -59,7 +59,9 @@ PASSES = {
         "partial-eval",
         "to-a-normal-form",
         "to-basic-block-normal-form",
+        "to-cps",
         "to-graph-normal-form",
+        "un-cps",
     ),
     "xrelay.transforms.layout": ("alter-op-layout", "convert-layout"),
     "xrelay.transforms.legalize": (

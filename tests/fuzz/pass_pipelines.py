@@ -49,6 +49,7 @@ OTHERS: Mapping[str, str] = {
     "convert-kernels-to-llvm": "is about lowered programs",
     "convert-relay-to-kernels": "makes a lowered program",
     "first-order-gradient": "functions return more",
+    "to-cps": "functions take more",
 }
 """The passes that do not make relay programs of relay programs alone, or programs of other signatures."""
 

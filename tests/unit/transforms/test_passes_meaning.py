@@ -73,6 +73,7 @@ UNCHANGED = {
     "remove-unused-functions",
     "split-args",
     "to-basic-block-normal-form",
+    "un-cps",
 }
 """The passes that find nothing to do in these programs."""
 NEEDED = {"combine-parallel-dense": {"min-num-branches": 2}}
@@ -82,6 +83,7 @@ AGAIN = {"cpu-pipeline", "fuse-composites", "outline-default-regions", "to-a-nor
 FINITE = {
     "cpu-pipeline",
     "fold-scale-axis",
+    "lazy-gradient-init",
     "recognize-operators",
     "simplify-expr",
     "simplify-inference",
