@@ -67,6 +67,7 @@ PASSES = {
     "xrelay.transforms.memory": (
         "annotate-used-memory",
         "manifest-lifetimes",
+        "plan-devices",
         "remove-standalone-reshapes",
     ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),

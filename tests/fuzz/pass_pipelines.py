@@ -94,6 +94,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
     "partition-graph": {"bind-constants": FLAG},
+    "plan-devices": {"default-device": (1, 2)},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG},
     "split-args": {"max-function-args": (3, 4, 8)},
