@@ -73,6 +73,7 @@ PASSES = {
     "xrelay.transforms.memory": (
         "annotate-used-memory",
         "manifest-lifetimes",
+        "plan-devices",
         "remove-standalone-reshapes",
     ),
     "xrelay.transforms.pipelines": (

@@ -108,6 +108,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "merge-composite": {"targets": COMPILERS},
     "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},
     "partition-graph": {"bind-constants": FLAG},
+    "plan-devices": {"default-device": (1, 2)},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG, "rules": ("'relay'", "'cpu'")},
     "split-args": {"max-function-args": (3, 4, 8)},
