@@ -171,9 +171,13 @@ def option_text(value: Any) -> str:
 
 
 def random_program(random: Random) -> ModuleOp | None:
-    """An imported graph, or a program of the tests of attributes, fusion or kernels. None if it is refused."""
+    """An imported graph, or a program of the tests of algebra, attributes, fusion or kernels. None if it is refused."""
     kind = random.random()
-    if kind < 0.25:
+    if kind < 0.1:
+        programs = importlib.import_module("algebra_programs")
+        dtype = random.choice(importlib.import_module("attribute_programs").DTYPES)
+        return programs.random_program(random.randrange(10**6), dtype).module().clone()
+    if kind < 0.3:
         programs = importlib.import_module("attribute_programs")
         theme, dtype = random.choice(programs.THEMES), random.choice(programs.DTYPES)
         return programs.random_program(random.randrange(10**6), theme, dtype).module().clone()
