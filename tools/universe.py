@@ -35,6 +35,7 @@ PASSES = {
         "recognize-operators",
         "remove-unused-functions",
         "simplify-expr",
+        "simplify-fc-transpose",
         "simplify-inference",
         "sink-reshape",
     ),

@@ -48,6 +48,7 @@ OTHERS: Mapping[str, str] = {
     "apply-fusion-plan": "needs the file of a plan",
     "convert-kernels-to-llvm": "is about lowered programs",
     "convert-relay-to-kernels": "makes a lowered program",
+    "simplify-fc-transpose": "changes the parameters",
 }
 """The passes that do not make relay programs of relay programs alone."""
 
