@@ -35,6 +35,7 @@ PASSES = {
         "relay-to-tir",
         "remove-unused-functions",
         "simplify-expr",
+        "simplify-fc-transpose",
         "simplify-inference",
         "sink-reshape",
     ),

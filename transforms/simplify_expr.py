@@ -185,7 +185,7 @@ class SimplifyExprPass(RelayPass):
     def rewrite(self, op: ModuleOp) -> None:
         if self.rules not in RULE_SETS:
             raise PassFailedException(
-                f"simplify-expr: 'rules' is '{self.rules}', expected one of {', '.join(RULE_SETS)}"
+                f"'rules' is '{self.rules}', expected one of {', '.join(RULE_SETS)}"
                 f"{did_you_mean(self.rules, RULE_SETS)}"
             )
         options = {

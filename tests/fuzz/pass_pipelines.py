@@ -49,6 +49,7 @@ OTHERS: Mapping[str, str] = {
     "convert-kernels-to-llvm": "is about lowered programs",
     "convert-relay-to-kernels": "makes a lowered program",
     "first-order-gradient": "functions return more",
+    "simplify-fc-transpose": "changes the parameters",
     "to-cps": "functions take more",
 }
 """The passes that do not make relay programs of relay programs alone, or programs of other signatures."""
@@ -186,9 +187,13 @@ def option_text(value: Any) -> str:
 
 
 def random_program(random: Random) -> ModuleOp | None:
-    """An imported graph, or a program of the tests of attributes, fusion or kernels. None if it is refused."""
+    """An imported graph, or a program of the tests of algebra, attributes, fusion or kernels. None if it is refused."""
     kind = random.random()
-    if kind < 0.25:
+    if kind < 0.1:
+        programs = importlib.import_module("algebra_programs")
+        dtype = random.choice(importlib.import_module("attribute_programs").DTYPES)
+        return programs.random_program(random.randrange(10**6), dtype).module().clone()
+    if kind < 0.3:
         programs = importlib.import_module("attribute_programs")
         theme, dtype = random.choice(programs.THEMES), random.choice(programs.DTYPES)
         return programs.random_program(random.randrange(10**6), theme, dtype).module().clone()

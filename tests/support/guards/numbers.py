@@ -182,10 +182,9 @@ for coefficients in (
     POLYNOMIALS.keeps(f"{coefficients}", polynomial(*coefficients))
 for again in range(4):
     POLYNOMIALS.keeps(f"part {again} with another user", polynomial(1, 2, 1, again=again))
-CPU.keeps(
-    "integers without roots",
-    polynomial(4, 5, 7, dtype="int32"),
-)
+CPU.keeps("integers without roots", polynomial(4, 5, 7, dtype="int32"))
+# Rounded roots, whose product is the constant.
+CPU.keeps("integers whose roots are too large", polynomial(1, 2**53 + 2, 2**53, dtype="int64"))
 CPU.changes(
     "x + x", lambda g: [g.show(AddOp(x, x), BITS) for x in [g.x(9)]], expects="-add +multiply"
 )
