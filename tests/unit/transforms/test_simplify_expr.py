@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from algebra_programs import random_program
 from attribute_programs import DTYPES
-from pass_guards import KINDS, results_of, values_of
+from guards.passes import KINDS, results_of, values_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
