@@ -56,7 +56,7 @@ PASSES = {
         "to-basic-block-normal-form",
         "to-graph-normal-form",
     ),
-    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout"),
+    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout", "layout-rewrite"),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",

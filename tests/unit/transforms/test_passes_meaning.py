@@ -40,6 +40,7 @@ BEFORE = {
     "outline-compiler-functions": (*PARTITIONS, "inline"),
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
+    "layout-rewrite": ("fuse-ops",),
     "recognize-bias-add": ("canonicalize-ops",),
     "select-strategies": ("cpu-pipeline", "fuse-ops"),
     "fuse-composites": ("recognize-operators{composites=true attention=true}",),
