@@ -11,7 +11,7 @@ from layout_programs import layout_program
 from pass_guards import GuardGraph, main_function, passes_of, results_of, values_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp, Conv2DTransposeOp, Conv3DOp
 from xrelay.dialects.conv.gradient import Conv2DBackwardWeightOp
@@ -19,6 +19,7 @@ from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.image.resize import Dilation2DOp, Resize1DOp, Resize2DOp
 from xrelay.dialects.nn.correlation import CorrelationOp, DeformableConv2DOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import (
     BatchNormOp,
     BiasAddOp,
@@ -36,6 +37,7 @@ from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxP
 from xrelay.dialects.qnn.arithmetic import QnnAddOp
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp, QnnDequantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.products import QnnConv2DOp, QnnConv2DTransposeOp
+from xrelay.dialects.shapes import boolean, integer, string
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.like import CastLikeOp, SliceLikeOp
@@ -46,6 +48,9 @@ from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSlic
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.relay_text import read_relay_text
+from xrelay.transforms.defuse_ops import DefuseOpsPass
+from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.fuse_ops import FuseOpsPass
 
 Make = Callable[[GuardGraph], Operation]
 Follower = Callable[[GuardGraph, SSAValue], Operation]
@@ -326,6 +331,69 @@ def test_what_follows_quantized() -> None:
         owner = op.operands[0].owner
         first = owner.fields[0].owner if isinstance(owner, TupleOp) else owner
         assert isinstance(first, LayoutTransformOp) != follows, name
+
+
+# -- weights of kernels
+
+WEIGHTS: Mapping[str, tuple[Make, str, Mapping[str, Attribute]]] = {
+    "nn.batch_matmul:BNC": (
+        lambda g: BatchMatmulOp(g.x(2, 3, 4), g.w(2, 4, 5)),
+        "nn.batch_matmul",
+        {"transpose_b": boolean(True)},
+    ),
+    "nn.batch_matmul:BCN": (
+        lambda g: BatchMatmulOp(g.x(2, 3, 4), g.w(1, 5, 4), transpose_b=True),
+        "nn.batch_matmul",
+        {"transpose_b": boolean(False)},
+    ),
+    "nn.conv2d:OIHW2i4o": (
+        partial(volume, kind=Conv2DOp, image=IMAGE, weight=(8, 4, 3, 3)),
+        "nn.conv2d",
+        {"data_layout": string("NCHW"), "kernel_layout": string("OIHW2i4o")},
+    ),
+    "nn.conv3d:DHWIO": (
+        partial(volume, kind=Conv3DOp, image=(1, 2, 4, 5, 6), weight=(3, 2, 2, 2, 2)),
+        "nn.conv3d",
+        {"data_layout": string("NCDHW"), "kernel_layout": string("DHWIO")},
+    ),
+    "nn.dense:NC3n": (
+        lambda g: DenseOp(g.x(2, 4), g.w(6, 4)),
+        "nn.contrib_dense_pack",
+        {"units": integer(6)},
+    ),
+    "nn.matmul:NC": (
+        lambda g: MatmulOp(g.x(2, 3, 4), g.w(4, 5)),
+        "nn.matmul",
+        {"transpose_b": boolean(True)},
+    ),
+    "nn.matmul:CN": (
+        lambda g: MatmulOp(g.x(2, 4), g.w(5, 4), transpose_b=True, units=5),
+        "nn.matmul",
+        {"transpose_b": boolean(False)},
+    ),
+}
+"""Entries of `weights`, an operator for each, and what it becomes."""
+
+
+@pytest.mark.parametrize("entry", WEIGHTS)
+def test_weights_of_kernels(entry: str) -> None:
+    """Of a transformed weight the constant is left, once kernels are taken apart and made again."""
+    build, name, expected = WEIGHTS[entry]
+    graph = GuardGraph(len(entry))
+    graph.show(ReluOp(graph.op(build(graph))))
+    module = graph.module()
+    inputs = [values_of(type_, "whole", graph.rng) for type_ in graph.block.arg_types]
+    before = results_of(module, inputs)
+    FuseOpsPass().apply(Context(), module)
+    module = changed(module, f'layout-rewrite{{weights="{entry}"}}')
+    for step in (DefuseOpsPass(), FoldConstantPass(), FuseOpsPass()):
+        step.apply(Context(), module)
+    module.verify()
+    for a, b in zip(results_of(module, inputs), before, strict=True):
+        assert difference(a, b, UNITS) is None
+    (op,) = (op for op in module.walk() if op.name == f"relay.{name}")
+    assert expected.items() <= op.properties.items()
+    assert not any(isinstance(each, LayoutTransformOp) for each in module.walk())
 
 
 # -- programs
