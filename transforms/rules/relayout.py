@@ -112,6 +112,8 @@ class Relayout:
         fields = tuple(state for state in states if isinstance(state, Placed))
         if len(fields) < len(states):
             return False
+        if fields == tuple(map(Placed, op.fields)):
+            return True
         self._states[op.result] = fields
         self._replaced.append(op)
         return True
