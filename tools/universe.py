@@ -64,7 +64,7 @@ PASSES = {
         "to-graph-normal-form",
         "un-cps",
     ),
-    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout"),
+    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout", "layout-rewrite"),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",

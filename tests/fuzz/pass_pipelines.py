@@ -105,6 +105,13 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "rules": ("'relay'", "'cpu'", "'extended'"),
     },
     "inline": {"calls": FLAG},
+    "layout-rewrite": {
+        "weights": (
+            "('nn.dense:NC2n','nn.matmul:NC','nn.batch_matmul:BNC')",
+            "('nn.conv2d:OIHW2i2o','nn.conv3d:DHWIO')",
+            "('nn.conv2d:HWIO','nn.matmul:CN','nn.batch_matmul:BCN')",
+        ),
+    },
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
     "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},

@@ -42,6 +42,7 @@ BEFORE = {
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
     "manifest-lifetimes": ("to-a-normal-form",),
+    "layout-rewrite": ("fuse-ops",),
     "recognize-bias-add": ("canonicalize-ops",),
     "select-strategies": ("cpu-pipeline", "fuse-ops"),
     "fuse-composites": ("recognize-operators{composites=true attention=true}",),
