@@ -26,7 +26,6 @@ PART = 800_000
 ABSENT = {
     "CapturePostDfsIndexInSpans": 16,
     "ConvertLayout": 72,
-    "FakeQuantizationToInteger": 144,
     "LambdaLift": 3,
     "ManifestLifetimes": 3,
     "PartialEvaluate": 16,

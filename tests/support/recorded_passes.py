@@ -42,6 +42,7 @@ from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -73,6 +74,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
+    "FakeQuantizationToInteger": lambda o: [
+        FakeQuantizationToIntegerPass(o["hard_fail"], o["use_qat"])
+    ],
     "FastMath": lambda _: [FastMathPass()],
     "FlattenAtrousConv": lambda _: [FlattenAtrousConvPass()],
     "EtaExpand": lambda o: [EtaExpandPass(o["expand_constructor"], o["expand_global_var"])],
