@@ -64,7 +64,7 @@ PASSES = {
         "legalize-quantized-products",
     ),
     "xrelay.transforms.memory": ("annotate-used-memory",),
-    "xrelay.transforms.quantize": ("fake-quantization-to-integer",),
+    "xrelay.transforms.quantize": ("fake-quantization-to-integer", "to-mixed-precision"),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",

@@ -29,7 +29,6 @@ ABSENT = {
     "LambdaLift": 3,
     "ManifestLifetimes": 3,
     "PartialEvaluate": 16,
-    "ToMixedPrecision": 18,
 }
 """The passes that the project does not have, and of how many records: their texts are read only."""
 
