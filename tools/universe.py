@@ -39,6 +39,7 @@ PASSES = {
         "sink-reshape",
     ),
     "xrelay.transforms.canonical": (
+        "canonicalize-cast",
         "canonicalize-matmul",
         "canonicalize-ops",
         "fast-math",
@@ -62,6 +63,7 @@ PASSES = {
         "legalize-convolutions",
         "legalize-layouts",
         "legalize-quantized-products",
+        "qnn-legalize",
     ),
     "xrelay.transforms.memory": ("annotate-used-memory",),
     "xrelay.transforms.quantize": ("fake-quantization-to-integer", "to-mixed-precision"),

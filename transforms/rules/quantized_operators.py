@@ -64,10 +64,9 @@ from xrelay.transforms.rules.quantized_values import (
     Kept,
     Quantized,
     Site,
-    element_type_of,
     requantized,
 )
-from xrelay.transforms.rules.rewriting import shape_of
+from xrelay.transforms.rules.rewriting import element_type_of, shape_of
 
 MOVES = {**RELAY_MOVES, **MORE_MOVES, **AVERAGED}
 FINEST_FACTOR = 1 / 128

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,12 +10,10 @@ from xdsl.ir import SSAValue, TypeAttribute
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import is_scalar
-from xrelay.dialects.shapes import is_tensor_type, normalize_axis
+from xrelay.dialects.shapes import normalize_axis
 from xrelay.interpreters.constants import known_array
-from xrelay.interpreters.relay import relay_interpreter
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
-
-_interpreter = cache(relay_interpreter)
+from xrelay.transforms.rules.folding import folded
+from xrelay.transforms.rules.rewriting import Emitter, element_type_of, shape_of
 
 RELATIVE = 1e-5
 """Scales that are closer than this count as one: 8-bit integers are the same with either."""
@@ -24,14 +21,6 @@ RELATIVE = 1e-5
 
 class Kept(Exception):
     """Why an operator stays as it is, for people."""
-
-
-def element_type_of(value: SSAValue) -> TypeAttribute:
-    """The dtype of a tensor."""
-    assert is_tensor_type(value.type)
-    dtype = value.type.element_type
-    assert isinstance(dtype, TypeAttribute)
-    return dtype
 
 
 @dataclass(frozen=True)
@@ -117,12 +106,7 @@ class Site:
 
     def folded(self, op: RelayOp) -> SSAValue:
         """The result of an operator, computed at once where its operands are known."""
-        operands = [known_array(operand) for operand in op.operands]
-        if any(operand is None for operand in operands):
-            return self.emit(op)
-        (result,) = _interpreter().run_op(op, tuple(operands))
-        op.drop_all_references()
-        return self.emit.constant(result)
+        return folded(self.emit, op)
 
 
 IntegerBuild: TypeAlias = Callable[[Any, list[Quantized], Site], Quantized]
