@@ -5,6 +5,7 @@ from guards import algebra as guards_algebra
 from guards import layers as guards_layers
 from guards import modules as guards_modules
 from guards import products as guards_products
+from guards import quantized as guards_quantized
 from guards import shapes as guards_shapes
 from guards import spelling as guards_spelling
 from guards.passes import GuardTable, problem_of
@@ -14,6 +15,7 @@ FILES = (
     guards_layers,
     guards_modules,
     guards_products,
+    guards_quantized,
     guards_shapes,
     guards_spelling,
 )
