@@ -155,7 +155,8 @@ class Conversion:
             return False
         self.retype(op.results[0], type_)
         result = op.results[0]
-        if self.sums != self.mixed and op.name.removeprefix("relay.") in SUMS:
+        is_done = before == (tuple(op.operands), dict(op.properties))
+        if self.sums != self.mixed and "out_dtype" in self.dtypes(op) and not is_done:
             narrow = self.cast(result, with_floats(type_, self.mixed))
             result.replace_uses_with_if(narrow, lambda use: use.operation is not narrow.owner)
             self.original[narrow] = self.original.get(result, type_)
@@ -167,7 +168,8 @@ class Conversion:
         stated = op.properties.get("out_dtype")
         if name in SUMS and (stated is None or is_float(stated)):
             return {"out_dtype": self.sums}
-        if name in FILLED and is_float(op.properties["dtype"]):
+        filled = op.properties.get("dtype")
+        if name in FILLED and filled is not None and is_float(filled):
             return {"dtype": self.mixed}
         return {}
 
