@@ -40,6 +40,7 @@ PASSES = {
         "sink-reshape",
     ),
     "xrelay.transforms.canonical": (
+        "canonicalize-cast",
         "canonicalize-matmul",
         "canonicalize-ops",
         "fast-math",
@@ -70,6 +71,7 @@ PASSES = {
         "legalize-convolutions",
         "legalize-layouts",
         "legalize-quantized-products",
+        "qnn-legalize",
     ),
     "xrelay.transforms.memory": (
         "annotate-used-memory",
@@ -83,6 +85,7 @@ PASSES = {
         "relay-opt-level-2",
         "relay-opt-level-3",
     ),
+    "xrelay.transforms.quantize": ("fake-quantization-to-integer", "to-mixed-precision"),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",

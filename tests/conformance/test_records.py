@@ -28,8 +28,6 @@ PART = 800_000
 
 ABSENT = {
     "CapturePostDfsIndexInSpans": 16,
-    "FakeQuantizationToInteger": 144,
-    "ToMixedPrecision": 18,
 }
 """The passes that the project does not have, and of how many records: their texts are read only."""
 
