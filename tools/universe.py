@@ -52,6 +52,7 @@ PASSES = {
         "combine-parallel-dense",
     ),
     "xrelay.transforms.functional": (
+        "capture-post-dfs-index-in-spans",
         "eta-expand",
         "lambda-lift",
         "partial-eval",

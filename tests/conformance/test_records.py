@@ -24,7 +24,6 @@ PART = 800_000
 """What `parts` counts in a test: two or three seconds."""
 
 ABSENT = {
-    "CapturePostDfsIndexInSpans": 16,
     "ConvertLayout": 72,
     "FakeQuantizationToInteger": 144,
     "ManifestLifetimes": 3,

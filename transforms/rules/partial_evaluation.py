@@ -13,6 +13,7 @@ from xdsl.traits import is_side_effect_free
 from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import belongs_to_backend
+from xrelay.analysis.facts.steps import Steps, run
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
@@ -52,11 +53,9 @@ from xrelay.transforms.rules.partial_values import (
     Partial,
     Scope,
     Static,
-    Steps,
     Store,
     known_value,
     matched,
-    run,
     type_params,
     types_of_call,
 )
