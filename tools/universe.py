@@ -53,6 +53,7 @@ PASSES = {
     ),
     "xrelay.transforms.functional": (
         "capture-post-dfs-index-in-spans",
+        "check-exhaustiveness",
         "eta-expand",
         "lambda-lift",
         "partial-eval",

@@ -26,7 +26,7 @@ from xdsl.dialects import func, scf, tensor
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from xrelay.analysis.facts.ancestors import AncestorTree
-from xrelay.analysis.facts.steps import Steps, run
+from xrelay.analysis.facts.steps import Step, run
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
 from xrelay.dialects.core.values import (
@@ -89,7 +89,7 @@ class IndexedGraph:
         key = "name", name
         return self.numbers[key] if key in self.numbers else self._add(key, ())
 
-    def _block(self, block: Block) -> Steps:
+    def _block(self, block: Block) -> Step[list[int | None]]:
         """Visits what a block gives, after its `let`s. Returns the expressions that its end has."""
         lets = [op for op in block.ops if isinstance(op, LetOp)]
         for let in lets:
@@ -97,12 +97,12 @@ class IndexedGraph:
             self._add(let.result, (value,))
         end = block.last_op
         assert end is not None
-        numbers = yield self._values(end.operands)
+        numbers: list[int | None] = yield self._values(end.operands)
         for let in reversed(lets):
             numbers = [self._add(("let", let), numbers)]
         return numbers
 
-    def _value(self, value: SSAValue) -> Steps:
+    def _value(self, value: SSAValue) -> Step[int | None]:
         """Visits the expression of a value, and returns its number; None for a function that calls itself by it."""
         while isinstance(value.owner, InstantiateOp | tensor.ExtractOp):
             value = value.owner.operands[0]
@@ -116,13 +116,13 @@ class IndexedGraph:
             self.numbers.update(dict.fromkeys(op.results, number))
         return self.numbers.get(value)
 
-    def _values(self, values: Iterable[SSAValue]) -> Steps:
+    def _values(self, values: Iterable[SSAValue]) -> Step[list[int | None]]:
         numbers: list[int | None] = []
         for value in values:
             numbers.append((yield self._value(value)))
         return numbers
 
-    def _parts(self, op: Operation) -> Steps:
+    def _parts(self, op: Operation) -> Step[list[int | None]]:
         """Visits what an operation is made of, and returns its immediate parts."""
         match op:
             case ClosureOp():
@@ -143,12 +143,14 @@ class IndexedGraph:
         operands = yield self._values(op.operands)
         return [*called, *operands]
 
-    def _function(self, op: ClosureOp | CalledBodyOp, params: Sequence[SSAValue]) -> Steps:
+    def _function(
+        self, op: ClosureOp | CalledBodyOp, params: Sequence[SSAValue]
+    ) -> Step[list[int | None]]:
         for param in params:
             self._add(param, ())
         return (yield self._block(op.block))
 
-    def _branches(self, op: scf.IfOp | MatchOp) -> Steps:
+    def _branches(self, op: scf.IfOp | MatchOp) -> Step[list[int | None]]:
         (data,) = yield self._values(op.operands)
         parts = [data] if isinstance(op, scf.IfOp) else []
         for region in op.regions:

@@ -1,23 +1,30 @@
-"""Computations that need others in turn, however deep that nests: Python's stack is not what holds them."""
+"""Recursive algorithms that do not recurse in Python: what they are about may nest deeply."""
 
 from collections.abc import Generator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-Steps: TypeAlias = Generator["Steps", Any, Any]
-"""A computation that hands those it needs to who runs it, and gets what they return."""
+R = TypeVar("R")
+
+Step: TypeAlias = Generator["Step[Any]", Any, R]
+"""
+A part of an algorithm that may need the result of another: it yields the other and is sent its
+result. `run` drives them, so that nesting does not become recursion of Python.
+"""
 
 
-def run(steps: Steps) -> Any:
-    """What a computation returns."""
-    stack: list[Steps] = [steps]
-    value: Any = None
-    while stack:
+def run(step: "Step[R]") -> R:
+    """The result of a step."""
+    waiting: list[Step[Any]] = []
+    current: Step[Any] = step
+    result: Any = None
+    while True:
         try:
-            needed = stack[-1].send(value)
+            needed = current.send(result)
         except StopIteration as end:
-            stack.pop()
-            value = end.value
+            result = end.value
+            if not waiting:
+                return result
+            current = waiting.pop()
         else:
-            stack.append(needed)
-            value = None
-    return value
+            waiting.append(current)
+            current, result = needed, None
