@@ -54,6 +54,7 @@ PASSES = {
     "xrelay.transforms.functional": (
         "capture-post-dfs-index-in-spans",
         "check-exhaustiveness",
+        "defunctionalization",
         "eta-expand",
         "lambda-lift",
         "partial-eval",

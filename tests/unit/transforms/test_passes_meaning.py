@@ -61,6 +61,7 @@ MATRICES |= {"fuse-composites", "recognize-operators", "sink-reshape"}
 """The passes on what a theme has: most of their programs are of it."""
 UNCHANGED = {
     "check-exhaustiveness",
+    "defunctionalization",
     "dynamic-to-static",
     "eta-expand",
     "flatten-atrous-conv",
