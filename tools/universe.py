@@ -54,6 +54,9 @@ PASSES = {
         "combine-parallel-dense",
     ),
     "xrelay.transforms.functional": (
+        "capture-post-dfs-index-in-spans",
+        "check-exhaustiveness",
+        "defunctionalization",
         "eta-expand",
         "first-order-gradient",
         "lambda-lift",

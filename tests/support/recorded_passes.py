@@ -11,7 +11,8 @@ from pathlib import Path
 from isomorphism import difference, renamed
 from records import DATA, BadInput, Options, Record
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
@@ -32,6 +33,11 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.functional.capture_post_dfs_index_in_spans import (
+    SPAN,
+    SPANS,
+    CapturePostDfsIndexInSpansPass,
+)
 from xrelay.transforms.functional.eta_expand import EtaExpandPass
 from xrelay.transforms.functional.lambda_lift import LambdaLiftPass
 from xrelay.transforms.functional.partial_eval import PartialEvalPass
@@ -61,6 +67,23 @@ REGISTRY.register(
 )
 
 
+@dataclass(frozen=True)
+class WithoutSpansPass(ModulePass):
+    """Removes what the text of the original does not show."""
+
+    name = "without-spans"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in op.walk():
+            for name in SPANS:
+                each.attributes.pop(name, None)
+            if isinstance(each, func.FuncOp) and each.arg_attrs is not None:
+                stated = [{**attrs.data} for attrs in each.arg_attrs]
+                for attrs in stated:
+                    attrs.pop(SPAN, None)
+                each.arg_attrs = ArrayAttr(map(DictionaryAttr, stated)) if any(stated) else None
+
+
 def _annotate_target(options: Options) -> list[ModulePass]:
     operators = [f"{t}:{name}" for t, names in options["target_ops"].items() for name in names]
     non_call_ops = options["annotate_non_call_ops"]
@@ -77,6 +100,10 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
     "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
+    "CapturePostDfsIndexInSpans": lambda _: [
+        CapturePostDfsIndexInSpansPass(),
+        WithoutSpansPass(),
+    ],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
     "CombineParallelDense": lambda o: [

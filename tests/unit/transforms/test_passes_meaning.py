@@ -64,6 +64,8 @@ MATRICES = {"canonicalize-matmul", "combine-parallel-batch-matmul", "combine-par
 MATRICES |= {"fuse-composites", "recognize-operators", "sink-reshape"}
 """The passes on what a theme has: most of their programs are of it."""
 UNCHANGED = {
+    "check-exhaustiveness",
+    "defunctionalization",
     "dynamic-to-static",
     "eta-expand",
     "flatten-atrous-conv",
