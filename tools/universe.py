@@ -51,6 +51,7 @@ PASSES = {
         "combine-parallel-conv2d",
         "combine-parallel-dense",
     ),
+    "xrelay.transforms.extract": ("extract-fused-functions", "extract-intermediate-expr"),
     "xrelay.transforms.functional": (
         "eta-expand",
         "first-order-gradient",

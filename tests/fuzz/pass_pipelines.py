@@ -48,6 +48,8 @@ OTHERS: Mapping[str, str] = {
     "apply-fusion-plan": "needs the file of a plan",
     "convert-kernels-to-llvm": "is about lowered programs",
     "convert-relay-to-kernels": "makes a lowered program",
+    "extract-fused-functions": "leaves functions that nothing calls",
+    "extract-intermediate-expr": "returns something else",
     "first-order-gradient": "functions return more",
     "to-cps": "functions take more",
 }
