@@ -34,7 +34,7 @@ def weighted(name: str) -> tuple[ModuleOp, list[Any]]:
     """The program of a case: each element of the result counts differently."""
     g = GuardGraph(len(name))
     value = CASES[name](g)
-    shape: tuple[int, ...] = value.type.get_shape()  # pyright: ignore
+    shape: tuple[int, ...] = value.type.get_shape()
     if all(length >= 0 for length in shape):
         value = g.op(MultiplyOp(value, g.constant(g.rng.uniform(0.5, 2, shape))))
     g.returns(value)
@@ -93,7 +93,7 @@ def test_gradients_have_the_types_of_parameters(name: str):
     g.returns(NARROW[name](g))
     found = differentiated(g.module())
     function = main_function(found)
-    _, gradients = function.function_type.outputs.data[0].types  # pyright: ignore
+    _, gradients = function.function_type.outputs.data[0].types
     assert gradients.types.data == function.function_type.inputs.data
 
 
