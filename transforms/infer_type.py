@@ -34,11 +34,10 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import ConstructOp, MatchOp, pattern_variables
-from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType
+from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType, values_from_outside
 from xrelay.dialects.core.values import CalledBodyOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.type_relations import joined, refined
-from xrelay.interpreters.core.functional import values_from_outside
 
 TYPED_BY_OPERANDS = (
     CalledBodyOp,

@@ -9,8 +9,7 @@ from xdsl.traits import IsolatedFromAbove
 
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import in_evaluation_order
-from xrelay.dialects.core.functional import LetOp
-from xrelay.interpreters.core.functional import values_from_outside
+from xrelay.dialects.core.functional import LetOp, values_from_outside
 
 
 @dataclass(frozen=True)
