@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pass_guards import GuardGraph
+from guards.passes import GuardGraph
 from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.operation_count import OperatorUse, operation_count, operator_uses

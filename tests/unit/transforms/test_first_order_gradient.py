@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradient_cases import CASES, NARROW, number
-from pass_guards import GuardGraph, main_function, program
+from cases.gradient import CASES, NARROW, number
+from guards.passes import GuardGraph, main_function, program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from functional_programs import HEADER, PROGRAMS
-from pass_guards import main_function, passes_of, results_of, values_of
+from guards.passes import main_function, passes_of, results_of, values_of
 from records import DATA, records
 from xdsl.context import Context
 from xdsl.dialects import func, scf

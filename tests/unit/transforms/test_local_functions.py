@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pass_guards import GuardGraph, program
+from guards.passes import GuardGraph, program
 from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter

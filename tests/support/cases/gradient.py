@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from pass_guards import GuardGraph
+from guards.passes import GuardGraph
 from xdsl.dialects.builtin import f32, f64, i1, i32
 from xdsl.ir import Operation, SSAValue
 
