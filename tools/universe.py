@@ -53,6 +53,7 @@ PASSES = {
         "combine-parallel-conv2d",
         "combine-parallel-dense",
     ),
+    "xrelay.transforms.extract": ("extract-fused-functions", "extract-intermediate-expr"),
     "xrelay.transforms.functional": (
         "capture-post-dfs-index-in-spans",
         "check-exhaustiveness",

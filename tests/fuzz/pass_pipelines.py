@@ -48,11 +48,18 @@ OTHERS: Mapping[str, str] = {
     "apply-fusion-plan": "needs the file of a plan",
     "convert-kernels-to-llvm": "is about lowered programs",
     "convert-relay-to-kernels": "makes a lowered program",
+    "extract-fused-functions": "leaves functions that nothing calls",
+    "extract-intermediate-expr": "returns something else",
     "first-order-gradient": "functions return more",
     "simplify-fc-transpose": "changes the parameters",
     "to-cps": "functions take more",
 }
 """The passes that do not make relay programs of relay programs alone, or programs of other signatures."""
+
+INEXACT: Mapping[str, str] = {
+    "lazy-gradient-init": "zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
+}
+"""The passes that tests/unit/transforms tries on numbers that say nothing of this."""
 
 CASE_TABLES = (
     ("cases.dtype", "OPERANDS"),
@@ -176,7 +183,7 @@ def pass_names() -> list[str]:
 
 def random_pass(random: Random) -> str:
     """A pass with some of its options, as text."""
-    name = random.choice(pass_names())
+    name = random.choice([name for name in pass_names() if name not in INEXACT])
     chosen = {
         option: random.choice(values)
         for option, values in OPTIONS.get(name, {}).items()
