@@ -66,6 +66,7 @@ PASSES = {
     ),
     "xrelay.transforms.memory": (
         "annotate-used-memory",
+        "manifest-alloc",
         "manifest-lifetimes",
         "plan-devices",
         "remove-standalone-reshapes",

@@ -37,7 +37,7 @@ from xrelay.dialects.core.values import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.dialects.core.vm import VmReshapeTensorOp, VmShapeOfOp
+from xrelay.dialects.core.vm import VmInvokeTvmOp, VmReshapeTensorOp, VmShapeOfOp
 
 DEVICE = "virtual_device"
 """The attribute of functions and parameters that states their device, as Relay names it."""
@@ -283,6 +283,8 @@ class DevicePlan:
                 stated = device_attribute(op)
                 if stated is not None:
                     self._on(op, "its result", op.result, Device.of(stated))
+            case VmInvokeTvmOp():
+                self._together(op, "inputs and outputs", (op.ins, op.outs, op.result))
             case VmShapeOfOp():
                 self._on(op, "its result", op.result, self.host)
             case VmReshapeTensorOp():

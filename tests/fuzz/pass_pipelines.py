@@ -91,6 +91,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "rules": ("'relay'", "'cpu'", "'extended'"),
     },
     "inline": {"calls": FLAG},
+    "manifest-alloc": {"reuse": FLAG},
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
     "partition-graph": {"bind-constants": FLAG},

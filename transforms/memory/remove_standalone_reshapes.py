@@ -19,7 +19,6 @@ Source: Relay's RemoveStandaloneReshapes, which calls the kernel in the reshape'
 
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -34,8 +33,7 @@ from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp
 from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.core.vm import VmReshapeTensorOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.interpreters.constants import constant_op
-from xrelay.transforms.rules.called_bodies import called_primitive, only_reshapes
+from xrelay.transforms.rules.called_bodies import called_primitive, only_reshapes, reshaped_view
 
 
 def _is_in_kernel_memory(value: SSAValue) -> bool:
@@ -58,9 +56,7 @@ def view_of(call: FusedOp | ApplyOp) -> list[Operation] | None:
         return None
     if not type_.has_static_shape():
         return None
-    dims = type_.get_shape()
-    shape = constant_op(np.array(dims, np.int64))
-    return [shape, VmReshapeTensorOp(call.args[number], shape.result, newshape=dims)]
+    return reshaped_view(call.args[number], type_)
 
 
 def _erase_unused_function(value: SSAValue) -> None:

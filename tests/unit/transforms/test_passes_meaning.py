@@ -41,6 +41,7 @@ BEFORE = {
     "remove-standalone-reshapes": ("fuse-ops",),
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
+    "manifest-alloc": ("fuse-ops",),
     "manifest-lifetimes": ("to-a-normal-form",),
     "recognize-bias-add": ("canonicalize-ops",),
     "select-strategies": ("cpu-pipeline", "fuse-ops"),
