@@ -49,6 +49,7 @@ from xrelay.transforms.rules.called_bodies import (
     called_primitive,
     keeps_function,
     only_reshapes,
+    replace_call,
     reshaped_view,
 )
 
@@ -126,7 +127,7 @@ def allocate(call: FusedOp | ApplyOp, plan: DevicePlan) -> list[SSAValue]:
         return []
     number = reshaped_argument(function) if only_reshapes(function) else None
     if number is not None and len(types) == 1:
-        Rewriter.replace_op(call, reshaped_view(call.args[number], types[0]))
+        replace_call(call, reshaped_view(call.args[number], types[0]))
         return []
     device = plan.device(call.result).attribute()
     if isinstance(call, FusedOp):

@@ -53,6 +53,16 @@ def reshaped_view(data: SSAValue, type_: TensorType[Attribute]) -> list[Operatio
     return [shape, VmReshapeTensorOp(data, shape.result, newshape=dims)]
 
 
+def replace_call(call: FusedOp | ApplyOp, ops: list[Operation]) -> None:
+    """Puts operations in the place of a call; a function value that nothing uses any more goes, with its names."""
+    value = call.function if isinstance(call, ApplyOp) else None
+    Rewriter.replace_op(call, ops)
+    while value is not None and isinstance(value.owner, LetOp | ClosureOp) and not value.uses:
+        op = value.owner
+        value = op.value if isinstance(op, LetOp) else None
+        Rewriter.erase_op(op)
+
+
 def call_by_value(op: FusedOp | CompositeOp) -> tuple[ClosureOp, ApplyOp]:
     """Replaces `op` by its function and a call of that."""
     one = IntegerAttr(1, i32)
