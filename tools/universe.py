@@ -65,6 +65,7 @@ PASSES = {
         "legalize-quantized-products",
     ),
     "xrelay.transforms.memory": (
+        "annotate-memory-scope",
         "annotate-used-memory",
         "manifest-alloc",
         "manifest-lifetimes",

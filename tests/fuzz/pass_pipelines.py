@@ -69,6 +69,7 @@ COMPILERS = ("('first',)", "('second',)", "('first','second')")
 """What `prepare` registers."""
 OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "alter-op-layout": {"lanes": (4, 8, 16)},
+    "annotate-memory-scope": {"default-device": (1, 4)},
     "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
     "combine-parallel-batch-matmul": {"min-num-branches": (2, 3)},
     "combine-parallel-conv2d": {"min-num-branches": (2, 3)},

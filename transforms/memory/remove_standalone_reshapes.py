@@ -75,7 +75,5 @@ class RemoveStandaloneReshapesPass(RelayPass):
             return
         for block in main.body.blocks:
             for call in tuple(block.ops):
-                view = view_of(call) if isinstance(call, FusedOp | ApplyOp) else None
-                if view is None:
-                    continue
-                replace_call(call, view)
+                if isinstance(call, FusedOp | ApplyOp) and (view := view_of(call)) is not None:
+                    replace_call(call, view)

@@ -63,6 +63,7 @@ MATRICES = {"canonicalize-matmul", "combine-parallel-batch-matmul", "combine-par
 MATRICES |= {"fuse-composites", "recognize-operators", "sink-reshape"}
 """The passes on what a theme has: most of their programs are of it."""
 UNCHANGED = {
+    "annotate-memory-scope",
     "dynamic-to-static",
     "eta-expand",
     "flatten-atrous-conv",
