@@ -2,6 +2,7 @@
 
 import guards_algebra
 import guards_layers
+import guards_memory
 import guards_modules
 import guards_products
 import guards_shapes
@@ -12,6 +13,7 @@ from pass_guards import GuardTable, problem_of
 FILES = (
     guards_algebra,
     guards_layers,
+    guards_memory,
     guards_modules,
     guards_products,
     guards_shapes,
