@@ -23,8 +23,8 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import DiagnosticException, InterpretationError, VerifyException
 
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
-from tests.fuzz.onnx_graphs import random_model
-from tests.fuzz.onnx_values import Array
+from tests.fuzz.onnx.graphs import random_model
+from tests.fuzz.onnx.values import Array
 from tests.fuzz.roundings import noisy_results, unexplained
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation
 
-from tests.fuzz.onnx_values import Array
+from tests.fuzz.onnx.values import Array
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import ConstantOp

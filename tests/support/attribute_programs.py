@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from pass_guards import GuardGraph
+from guards.passes import GuardGraph
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 

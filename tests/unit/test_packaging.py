@@ -158,7 +158,8 @@ def test_no_circle_of_files() -> None:
 
 
 def test_folders_can_be_taken_in() -> None:
-    for path in packages().values():
+    tests = {path.parent for path in (ROOT / "tests").rglob("*.py")}
+    for path in (*packages().values(), *tests):
         assert len(list(path.glob("*.py"))) <= MOST_FILES, path
 
 

@@ -140,4 +140,8 @@ class AnnotateUsedMemoryPass(RelayPass):
                     f"annotate-used-memory: the module has no function @{name} with a body, "
                     f"it has {', '.join(f'@{each}' for each in found) or 'none'}"
                 )
+            if len(found[name].body.blocks) > 1:
+                raise PassFailedException(
+                    f"annotate-used-memory: @{name} has {len(found[name].body.blocks)} blocks, expected one"
+                )
             annotate(found[name])

@@ -1,14 +1,14 @@
 """Both sides of the guards of passes, with the interpreter as the oracle."""
 
-import guards_algebra
-import guards_layers
-import guards_memory
-import guards_modules
-import guards_products
-import guards_shapes
-import guards_spelling
 import pytest
-from pass_guards import GuardTable, problem_of
+from guards import algebra as guards_algebra
+from guards import layers as guards_layers
+from guards import memory as guards_memory
+from guards import modules as guards_modules
+from guards import products as guards_products
+from guards import shapes as guards_shapes
+from guards import spelling as guards_spelling
+from guards.passes import GuardTable, problem_of
 
 FILES = (
     guards_algebra,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from attribute_programs import DTYPES, THEMES, random_program
 from graphs import difference
-from pass_guards import KINDS, GuardGraph, results_of, values_of
+from guards.passes import KINDS, GuardGraph, results_of, values_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
