@@ -232,7 +232,11 @@ class ManifestAllocPass(RelayPass):
             for region in pending.pop().regions:
                 for block in region.blocks:
                     ops = tuple(block.ops)
-                    pending.extend(inner for inner in ops if not keeps_function(inner))
+                    pending.extend(
+                        inner
+                        for inner in ops
+                        if not keeps_function(inner) and not belongs_to_backend(inner)
+                    )
                     calls = [inner for inner in ops if isinstance(inner, FusedOp | ApplyOp)]
                     tensors = [tensor for call in calls for tensor in allocate(call, plan)]
                     if self.reuse:
