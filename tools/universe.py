@@ -78,7 +78,9 @@ PASSES = {
         "qnn-legalize",
     ),
     "xrelay.transforms.memory": (
+        "annotate-memory-scope",
         "annotate-used-memory",
+        "manifest-alloc",
         "manifest-lifetimes",
         "plan-devices",
         "remove-standalone-reshapes",

@@ -41,6 +41,7 @@ BEFORE = {
     "remove-standalone-reshapes": ("fuse-ops",),
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
+    "manifest-alloc": ("fuse-ops",),
     "manifest-lifetimes": ("to-a-normal-form",),
     "layout-rewrite": ("fuse-ops",),
     "recognize-bias-add": ("canonicalize-ops",),
@@ -64,8 +65,12 @@ MATRICES = {"canonicalize-matmul", "combine-parallel-batch-matmul", "combine-par
 MATRICES |= {"fuse-composites", "recognize-operators", "sink-reshape"}
 """The passes on what a theme has: most of their programs are of it."""
 UNCHANGED = {
+<<<<<<< HEAD
     "check-exhaustiveness",
     "defunctionalization",
+=======
+    "annotate-memory-scope",
+>>>>>>> work/memory
     "dynamic-to-static",
     "eta-expand",
     "flatten-atrous-conv",
