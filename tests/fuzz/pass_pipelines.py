@@ -79,12 +79,8 @@ RULES = ("'relay'", "'cpu'")
 COMPILERS = ("('first',)", "('second',)", "('first','second')")
 """What `prepare` registers."""
 OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-<<<<<<< HEAD
     "alter-op-layout": {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")},
-=======
-    "alter-op-layout": {"lanes": (4, 8, 16)},
     "annotate-memory-scope": {"default-device": (1, 4)},
->>>>>>> work/memory
     "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
     "combine-parallel-batch-matmul": {"min-num-branches": (2, 3), "rules": RULES},
     "combine-parallel-conv2d": {"min-num-branches": (2, 3), "rules": RULES},
@@ -117,7 +113,6 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "rules": ("'relay'", "'cpu'", "'extended'"),
     },
     "inline": {"calls": FLAG},
-<<<<<<< HEAD
     "layout-rewrite": {
         "weights": (
             "('nn.dense:NC2n','nn.matmul:NC','nn.batch_matmul:BNC')",
@@ -125,9 +120,7 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
             "('nn.conv2d:HWIO','nn.matmul:CN','nn.batch_matmul:BCN')",
         ),
     },
-=======
     "manifest-alloc": {"reuse": FLAG},
->>>>>>> work/memory
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
     "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},

@@ -5,7 +5,6 @@ from pkgutil import iter_modules
 
 import guards
 import pytest
-<<<<<<< HEAD
 from guards.passes import GuardTable, problem_of
 
 TABLES: tuple[GuardTable, ...] = tuple(
@@ -13,25 +12,6 @@ TABLES: tuple[GuardTable, ...] = tuple(
     for file in iter_modules(guards.__path__)
     if file.name != "passes"
     for table in import_module(f"guards.{file.name}").TABLES
-=======
-from guards import algebra as guards_algebra
-from guards import layers as guards_layers
-from guards import memory as guards_memory
-from guards import modules as guards_modules
-from guards import products as guards_products
-from guards import shapes as guards_shapes
-from guards import spelling as guards_spelling
-from guards.passes import GuardTable, problem_of
-
-FILES = (
-    guards_algebra,
-    guards_layers,
-    guards_memory,
-    guards_modules,
-    guards_products,
-    guards_shapes,
-    guards_spelling,
->>>>>>> work/memory
 )
 
 

@@ -65,12 +65,9 @@ MATRICES = {"canonicalize-matmul", "combine-parallel-batch-matmul", "combine-par
 MATRICES |= {"fuse-composites", "recognize-operators", "sink-reshape"}
 """The passes on what a theme has: most of their programs are of it."""
 UNCHANGED = {
-<<<<<<< HEAD
+    "annotate-memory-scope",
     "check-exhaustiveness",
     "defunctionalization",
-=======
-    "annotate-memory-scope",
->>>>>>> work/memory
     "dynamic-to-static",
     "eta-expand",
     "flatten-atrous-conv",
