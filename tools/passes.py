@@ -11,7 +11,7 @@ import inspect
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from importlib.resources import files
 from typing import Any, TypedDict, cast
 
@@ -60,13 +60,14 @@ class OptionRow:
     """An option of a pass."""
 
     name: str
-    default: str
+    default: str | None
+    """None where the option must be stated."""
     meaning: str
 
     @property
     def text(self) -> str:
         """In the notation of a command line."""
-        return f"{self.name}={self.default}"
+        return f"{self.name}={'…' if self.default is None else self.default}"
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,11 @@ def _steps(cls: type[ModulePass]) -> tuple[str, ...]:
 def _option(cls: type[ModulePass], field: Field[Any]) -> OptionRow:
     owner = next(base for base in cls.__mro__ if field.name in inspect.get_annotations(base))
     meaning = dict(_documented_fields(owner))[field.name]
-    return OptionRow(field.name.replace("_", "-"), _default(field.default), meaning)
+    return OptionRow(
+        field.name.replace("_", "-"),
+        None if field.default is MISSING else _default(field.default),
+        meaning,
+    )
 
 
 def _documented_fields(cls: type) -> Iterator[tuple[str, str]]:
