@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from pass_guards import GuardGraph
+from guards.passes import GuardGraph
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from graphs import difference
+from guards.passes import GuardGraph, main_function, passes_of, results_of, values_of
 from layout_programs import layout_program
-from pass_guards import GuardGraph, main_function, passes_of, results_of, values_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
