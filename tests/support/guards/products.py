@@ -7,7 +7,14 @@ from guards.layers import FLOATS, IMAGE, bias, by, conv, dense, layers, plus, un
 from guards.passes import GuardGraph, GuardTable
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.nn.norm import BatchNormOp, DropoutOp, GroupNormOp, InstanceNormOp, LayerNormOp
+from xrelay.dialects.nn.norm import (
+    BatchNormOp,
+    DropoutOp,
+    GroupNormOp,
+    InstanceNormOp,
+    L2NormalizeOp,
+    LayerNormOp,
+)
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -390,6 +397,19 @@ for axis in (0, 2, -3, 3):
 INFERENCE.changes("groups of another axis", norm(GroupNormOp, (2, 3, 6), axis=2, num_groups=3))
 INFERENCE.changes("one group", norm(GroupNormOp, num_groups=1, epsilon=0.5))
 INFERENCE.changes("plain groups", norm(GroupNormOp, num_groups=4, scale=False, center=False))
+
+
+def lengths(*axes: int, dtype="float32", eps: float = 1e-4):
+    return lambda g: g.show(L2NormalizeOp(g.x(2, 4, 3, dtype=dtype), eps, list(axes)))
+
+
+for dtype in FLOATS:
+    INFERENCE.changes(f"length {dtype}", lengths(1, dtype=dtype))
+INFERENCE.changes("length of rows", lengths(-1))
+INFERENCE.changes("length of matrices", lengths(2, 0))
+INFERENCE.changes("length of elements", lengths())
+INFERENCE.changes("short vectors", lengths(1, eps=100.0))
+NORMS.keeps("lengths", lengths(1))
 for kind, options in ((LayerNormOp, {}), (InstanceNormOp, {}), (GroupNormOp, {"num_groups": 2})):
     NORMS.keeps(kind.name, norm(kind, axis=1, **options))
 NORMS.changes("batches", lambda g: batch_norm(g, 1))
