@@ -39,7 +39,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -96,10 +96,10 @@ def fold(plan: Plan) -> None:
     assert block is not None
     if plan.direction == "backward":
         first = plan.path[0]
-        # What the way begins with may stand in front of the scale.
+        # The way may begin in front of the scale.
         if isinstance(scale.owner, ConstantOp):
             scale = emit(scale.owner.clone())
-        else:
+        elif isinstance(scale.owner, Operation):
             for op in plan.path:
                 op.detach()
             block.insert_ops_before(plan.path, multiply)
