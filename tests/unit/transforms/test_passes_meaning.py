@@ -41,14 +41,9 @@ BEFORE = {
     "remove-standalone-reshapes": ("fuse-ops",),
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
-<<<<<<< HEAD
     "manifest-alloc": ("fuse-ops",),
     "manifest-lifetimes": ("to-a-normal-form",),
     "layout-rewrite": ("fuse-ops",),
-=======
-    "layout-rewrite": ("fuse-ops",),
-    "manifest-lifetimes": ("to-a-normal-form",),
->>>>>>> work/layout
     "recognize-bias-add": ("canonicalize-ops",),
     "select-strategies": ("cpu-pipeline", "fuse-ops"),
     "fuse-composites": ("recognize-operators{composites=true attention=true}",),
