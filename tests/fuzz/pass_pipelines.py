@@ -52,15 +52,15 @@ OTHERS: Mapping[str, str] = {
 """The passes that do not make relay programs of relay programs alone."""
 
 CASE_TABLES = (
-    ("dtype_cases", "OPERANDS"),
-    ("dyn_cases", "TABLE"),
-    ("elementwise_cases", "ELEMENTWISE"),
-    ("export_cases", "EXPORTED"),
-    ("image_cases", "TABLE"),
-    ("indexing_cases", "INDEXING"),
-    ("qnn_cases", "TABLE"),
-    ("sort_cases", "SORT"),
-    ("sum_cases", "SUMS"),
+    ("cases.dtype", "OPERANDS"),
+    ("cases.dyn", "TABLE"),
+    ("cases.elementwise", "ELEMENTWISE"),
+    ("cases.export", "EXPORTED"),
+    ("cases.image", "TABLE"),
+    ("cases.indexing", "INDEXING"),
+    ("cases.qnn", "TABLE"),
+    ("cases.sort", "SORT"),
+    ("cases.sum", "SUMS"),
 )
 """Programs of single operators in tests/support."""
 
