@@ -11,7 +11,6 @@ from xdsl.utils.target import Target
 
 PASSES = {
     "xrelay.transforms": (
-        "alter-op-layout",
         "annotate-target",
         "apply-fusion-plan",
         "cpu-pipeline",
@@ -36,6 +35,7 @@ PASSES = {
         "relay-to-tir",
         "remove-unused-functions",
         "simplify-expr",
+        "simplify-fc-transpose",
         "simplify-inference",
         "sink-reshape",
     ),
@@ -54,10 +54,17 @@ PASSES = {
     ),
     "xrelay.transforms.functional": (
         "eta-expand",
+        "first-order-gradient",
+        "lambda-lift",
+        "lazy-gradient-init",
+        "partial-eval",
         "to-a-normal-form",
         "to-basic-block-normal-form",
+        "to-cps",
         "to-graph-normal-form",
+        "un-cps",
     ),
+    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout"),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",
@@ -71,6 +78,12 @@ PASSES = {
         "manifest-lifetimes",
         "plan-devices",
         "remove-standalone-reshapes",
+    ),
+    "xrelay.transforms.pipelines": (
+        "relay-opt-level-0",
+        "relay-opt-level-1",
+        "relay-opt-level-2",
+        "relay-opt-level-3",
     ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
