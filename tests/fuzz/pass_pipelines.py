@@ -48,8 +48,10 @@ OTHERS: Mapping[str, str] = {
     "apply-fusion-plan": "needs the file of a plan",
     "convert-kernels-to-llvm": "is about lowered programs",
     "convert-relay-to-kernels": "makes a lowered program",
+    "fake-quantization-to-integer": "rounds to integers in between; test_quantize.py bounds how far results move",
+    "to-mixed-precision": "computes with fewer bits; test_quantize.py runs it with more",
 }
-"""The passes that do not make relay programs of relay programs alone."""
+"""The passes that do not make relay programs, of the same meaning, of relay programs alone."""
 
 CASE_TABLES = (
     ("dtype_cases", "OPERANDS"),
@@ -94,6 +96,9 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
     "partition-graph": {"bind-constants": FLAG},
+    "qnn-legalize": {
+        "target": ("'arm'", "'arm-dotprod'", "'cuda'", "'generic'", "'x86'", "'x86-vnni'")
+    },
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG},
     "split-args": {"max-function-args": (3, 4, 8)},

@@ -65,6 +65,7 @@ UNCHANGED = {
     "flatten-atrous-conv",
     "infer-type",
     "legalize-quantized-products",
+    "qnn-legalize",
     "remove-unused-functions",
     "split-args",
     "to-basic-block-normal-form",
