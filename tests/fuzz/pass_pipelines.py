@@ -50,11 +50,13 @@ OTHERS: Mapping[str, str] = {
     "convert-relay-to-kernels": "makes a lowered program",
     "extract-fused-functions": "leaves functions that nothing calls",
     "extract-intermediate-expr": "returns something else",
+    "fake-quantization-to-integer": "rounds to integers in between; test_quantize.py bounds how far results move",
     "first-order-gradient": "functions return more",
     "simplify-fc-transpose": "changes the parameters",
     "to-cps": "functions take more",
+    "to-mixed-precision": "computes with fewer bits; test_quantize.py runs it with more",
 }
-"""The passes that do not make relay programs of relay programs alone, or programs of other signatures."""
+"""The passes that do not make relay programs of the same meaning and signatures of relay programs alone."""
 
 INEXACT: Mapping[str, str] = {
     "lazy-gradient-init": "zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
@@ -126,6 +128,9 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},
     "partition-graph": {"bind-constants": FLAG},
     "plan-devices": {"default-device": (1, 2)},
+    "qnn-legalize": {
+        "target": ("'arm'", "'arm-dotprod'", "'cuda'", "'generic'", "'x86'", "'x86-vnni'")
+    },
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
     "simplify-expr": {"reassociate": FLAG, "rules": ("'relay'", "'cpu'")},
     "split-args": {"max-function-args": (3, 4, 8)},

@@ -74,6 +74,7 @@ UNCHANGED = {
     "infer-type",
     "lambda-lift",
     "legalize-quantized-products",
+    "qnn-legalize",
     "relay-to-tir",
     "remove-unused-functions",
     "split-args",
