@@ -22,12 +22,13 @@ from rich.console import Console
 
 from benchmarks.chart import SUFFIXES, draw
 from benchmarks.engines import ENGINES, REFERENCE, RIVALS, XRELAY, Job
-from benchmarks.flops import model_flops
 from benchmarks.machine import describe_machine, measure_peaks
 from benchmarks.report import print_report, report_json, report_markdown, write_text
 from benchmarks.results import Case, EngineResult, Report
 from benchmarks.suite import MODELS, Progress
 from benchmarks.worker import WorkerFailed, Workers
+from xrelay.analysis.facts.operation_count import operator_uses
+from xrelay.compiler import read_model
 from xrelay.tools.progress import stage_progress
 
 
@@ -143,6 +144,16 @@ def measure_case(
     return case
 
 
+def product_flops(path: Path) -> int:
+    """
+    The operations of a model's convolutions and matrix products, a multiply-add being two: the rest of a
+    network is small beside them.
+    """
+    module, _ = read_model(path)
+    counts = [use.multiply_adds for use in operator_uses(module)]
+    return 2 * sum(count for count in counts if count is not None)
+
+
 def measure_all(args: argparse.Namespace, progress: Progress) -> Report:
     """The whole run."""
     machine = describe_machine(args.threads, progress)
@@ -154,7 +165,7 @@ def measure_all(args: argparse.Namespace, progress: Progress) -> Report:
         for name in args.models:
             model = MODELS[name]
             path = model.onnx_file(args.cache, progress)
-            flops, inputs = model_flops(path), model.input_values()
+            flops, inputs = product_flops(path), model.input_values()
             for threads in args.threads:
                 job = Job(name, path, threads, inputs)
                 cases.append(measure_case(job, flops, workers, args, progress))

@@ -10,35 +10,19 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    AnyDenseElement,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IntegerType,
-    Signedness,
-    TensorType,
-)
+from xdsl.dialects.builtin import AnyDenseElement, IntegerType, Signedness, TensorType, bf16
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
+
+from xrelay.dialects.dtypes import DTYPES
 
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
 
 BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
 
-_INTEGERS: tuple[tuple[int, Signedness, str], ...] = (
-    (1, Signedness.SIGNLESS, "bool"),
-    *((width, Signedness.SIGNLESS, f"int{width}") for width in (8, 16, 32, 64)),
-    *((width, Signedness.UNSIGNED, f"uint{width}") for width in (8, 16, 32, 64)),
-)
 _ATTRIBUTES: dict[DType, AnyDenseElement] = {
-    **{np.dtype(name): IntegerType(width, sign) for width, sign, name in _INTEGERS},
-    np.dtype(np.float16): Float16Type(),
-    np.dtype(np.float32): Float32Type(),
-    np.dtype(np.float64): Float64Type(),
-    BFLOAT16: BFloat16Type(),
+    BFLOAT16 if row.type == bf16 else np.dtype(row.name): row.type for row in DTYPES
 }
 _DTYPES: dict[Attribute, DType] = {
     **{attribute: dtype for dtype, attribute in _ATTRIBUTES.items()},

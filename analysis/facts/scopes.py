@@ -75,7 +75,7 @@ class Within:
         return answer
 
 
-def in_evaluation_order(function: func.FuncOp) -> Iterator[Operation]:
+def in_evaluation_order(function: func.FuncOp | CompositeOp) -> Iterator[Operation]:
     """
     The operations of a function, those in the regions of another one before it, as Relay visits
     expressions. Isolated bodies, as of `relay.fused`, are not entered.

@@ -10,11 +10,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BFloat16Type,
     DenseArrayBase,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -23,7 +19,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.utils.exceptions import DiagnosticException, InterpretationError
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.constants import number_of, rounding
 from xrelay.analysis.patterns.language import (
@@ -41,9 +37,9 @@ from xrelay.analysis.patterns.language import (
 )
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import CalledBodyOp, ConstantOp
+from xrelay.dialects.dtypes import dtype_name, is_element_type
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.traits import pattern_kind
-from xrelay.interpreters.arrays import dtype_of
 
 
 def value_text(value: SSAValue) -> str:
@@ -89,14 +85,6 @@ def same_expression(one: SSAValue, other: SSAValue) -> bool:
     return True
 
 
-def _dtype_name(element_type: Attribute) -> str:
-    """Relay's name of an element type; of one that Relay does not have the text."""
-    try:
-        return dtype_of(element_type).name
-    except InterpretationError:
-        return str(element_type)
-
-
 def plain(attribute: Attribute) -> object:
     """The Python value of an attribute, as patterns write it; element types by Relay's name."""
     match attribute:
@@ -112,8 +100,8 @@ def plain(attribute: Attribute) -> object:
             return [plain(item) for item in attribute]
         case UnitAttr():
             return True
-        case IntegerType() | BFloat16Type() | Float16Type() | Float32Type() | Float64Type():
-            return _dtype_name(attribute)
+        case _ if is_element_type(attribute):
+            return dtype_name(attribute)
         case _:
             return attribute
 
@@ -158,7 +146,7 @@ def restriction(pattern: RestrictedPattern, value: SSAValue) -> str:
         case DtypePattern():
             if not is_tensor_type(type_):
                 return f"its type is {type_}"
-            dtype = _dtype_name(type_.element_type)
+            dtype = dtype_name(type_.element_type)
             return "" if dtype == pattern.dtype else f"its elements are {dtype}"
         case ShapePattern():
             if not is_tensor_type(type_):

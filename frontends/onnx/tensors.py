@@ -2,54 +2,21 @@
 
 from math import prod
 from pathlib import Path
-from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from onnx import TensorProto
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IntegerType,
-    Signedness,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute
 
+from xrelay.dialects.dtypes import DTYPES, ElementType
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
 from xrelay.interpreters.arrays import Array, DType, dtype_of
-
-ElementType: TypeAlias = IntegerType | BFloat16Type | Float16Type | Float32Type | Float64Type
 
 FOLDED_ELEMENTS = 4096
 """Constants with more elements are not computed with here."""
 
 _ELEMENT_TYPES: dict[int, ElementType] = {
-    TensorProto.FLOAT: f32,
-    TensorProto.DOUBLE: f64,
-    TensorProto.FLOAT16: f16,
-    TensorProto.BFLOAT16: bf16,
-    TensorProto.BOOL: i1,
-    TensorProto.INT8: i8,
-    TensorProto.INT16: i16,
-    TensorProto.INT32: i32,
-    TensorProto.INT64: i64,
-    TensorProto.UINT8: IntegerType(8, Signedness.UNSIGNED),
-    TensorProto.UINT16: IntegerType(16, Signedness.UNSIGNED),
-    TensorProto.UINT32: IntegerType(32, Signedness.UNSIGNED),
-    TensorProto.UINT64: IntegerType(64, Signedness.UNSIGNED),
+    TensorProto.DataType.Value(row.onnx): row.type for row in DTYPES
 }
-_ALL = frozenset(_ELEMENT_TYPES.values())
 _DATA_TYPES: dict[DType, int] = {
     dtype_of(element_type): code for code, element_type in _ELEMENT_TYPES.items()
 }
@@ -67,11 +34,6 @@ def element_type_of(data_type: int, what: str) -> ElementType:
         name = TensorProto.DataType.Name(data_type) if known else str(data_type)
         raise OnnxImportError(f"{what} has elements of type {name}, which is not supported")
     return _ELEMENT_TYPES[data_type]
-
-
-def is_element_type(type_: Attribute) -> TypeGuard[ElementType]:
-    """Whether a type is one that ONNX tensors are imported with."""
-    return type_ in _ALL
 
 
 def element_type_named(name: str) -> ElementType:

@@ -9,23 +9,14 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IntegerType,
-    Signedness,
-    TensorType,
-    TupleType,
-    i1,
-)
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, TupleType, i1
 from xdsl.ir import Attribute, TypeAttribute
 
 from xrelay.analysis.facts.steps import Step, run
 from xrelay.dialects.base import tuple_type
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
 from xrelay.dialects.core.values import RefType
+from xrelay.dialects.dtypes import DTYPES
 from xrelay.dialects.shapes import is_integer_type
 
 
@@ -121,14 +112,8 @@ def closed(type_: Type) -> Attribute | Unknown:
 
 
 _NUMBERED = re.compile(r"(int|uint)([1-9]\d{0,2})")
-_FLOATS: dict[str, TypeAttribute] = {
-    "float16": Float16Type(),
-    "float32": Float32Type(),
-    "float64": Float64Type(),
-    "bfloat16": BFloat16Type(),
-}
-_KNOWN: dict[str, TypeAttribute] = {"bool": i1, "uint1": i1, **_FLOATS}
-_NAMES: dict[Attribute, str] = {i1: "bool", **{value: name for name, value in _FLOATS.items()}}
+_KNOWN: dict[str, TypeAttribute] = {"uint1": i1, **{row.name: row.type for row in DTYPES}}
+_NAMES: dict[Attribute, str] = {row.type: row.name for row in DTYPES}
 
 
 def element_type_named(name: str) -> TypeAttribute | None:

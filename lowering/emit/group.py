@@ -13,7 +13,7 @@ from xrelay.analysis.facts.constants import number_of
 from xrelay.dialects.core.values import CalledBodyOp, CompositeOp, ConstantOp
 
 MAX_NAME_LENGTH = 80
-"""Longer kernel names are cut and end with a hash, as in Relay."""
+"""Longer kernel names are cut and end with `_<hash>_`, as in Relay."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Group:
         if len(text) <= MAX_NAME_LENGTH:
             return text
         digest = blake2b(text.encode(), digest_size=8).hexdigest()
-        return f"{text[:MAX_NAME_LENGTH]}_{digest}"
+        return f"{text[:MAX_NAME_LENGTH]}_{digest}_"
 
     def key(self) -> Hashable:
         """Equal for groups that the same kernel computes."""

@@ -1,7 +1,7 @@
 """
 Attention as one kernel, on numbers that are none or all too large, and where it is no kernel.
 
-Random cases, on every target with several threads, are those of tests/support/attention_cases.py,
+Random cases, on every target with several threads, are those of tests/support/cases/attention.py,
 which test_strategies.py runs.
 """
 
@@ -12,12 +12,12 @@ from math import inf, nan
 import numpy as np
 import onnx
 import pytest
-from attention_cases import HEAD_SIZES, LENGTHS, LONG, Attention
+from cases.attention import HEAD_SIZES, LENGTHS, LONG, Attention
+from cases.strategy import Case, direct_bound
 from graphs import Graph
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from raw_calls import RawCode
-from strategy_cases import Case, direct_bound
 from strategy_checks import problems
 from xdsl.ir import SSAValue
 

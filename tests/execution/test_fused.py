@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from case_table import in_turn
+from cases.table import in_turn
 from graphs import Graph
 from xdsl.dialects.builtin import f16, f32
 from xdsl.ir import SSAValue

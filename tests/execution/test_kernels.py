@@ -14,18 +14,18 @@ from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import dyn_cases
-import image_cases
-import nn_cases
 import numpy as np
 import pytest
-import qnn_cases
-import random_cases
-import vision_cases
 from _pytest.mark import ParameterSet
+from cases import dyn as dyn_cases
+from cases import image as image_cases
+from cases import nn as nn_cases
+from cases import qnn as qnn_cases
+from cases import random as random_cases
+from cases import vision as vision_cases
+from cases.kernel import extensive_repeats, turn
+from cases.tensor import COVERED as TENSOR_OPERATORS
 from graphs import Graph
-from kernel_cases import extensive_repeats, turn
-from tensor_cases import COVERED as TENSOR_OPERATORS
 from vector_functions import targets_here
 from xdsl.dialects.builtin import f16, f32, i32, i64
 from xdsl.ir import Operation, SSAValue

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from cases.strategy import Case, draws
 from graphs import LEGALIZATION, Graph
-from strategy_cases import Case, draws
 from vector_functions import targets_here
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp

@@ -3,7 +3,7 @@ Every implementation of convolutions, matrix products and pooling agrees with th
 
 Each is forced in turn, on every target that this machine can run, for one thread, two and three,
 whose results have to be the same bits. What is drawn, and the bounds, are in
-tests/support/strategy_cases.py; `python tests/conformance/strategies.py` draws more.
+tests/support/cases/strategy.py; `python tests/conformance/strategies.py` draws more.
 """
 
 from collections.abc import Callable
@@ -11,10 +11,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from case_table import in_turn
-from graphs import Graph
-from raw_calls import RawCode
-from strategy_cases import (
+from cases.strategy import (
     CONVOLUTIONS,
     COVERED,
     Case,
@@ -26,6 +23,9 @@ from strategy_cases import (
     implementations,
     names,
 )
+from cases.table import in_turn
+from graphs import Graph
+from raw_calls import RawCode
 from strategy_checks import Trial, listed, problems, winograd_leaks
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue

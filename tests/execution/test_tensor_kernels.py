@@ -9,9 +9,9 @@ from itertools import product
 
 import pytest
 from _pytest.mark import ParameterSet
+from cases.kernel import Case, extensive_repeats, turn
+from cases.tensor import TABLES
 from graphs import Graph
-from kernel_cases import Case, extensive_repeats, turn
-from tensor_cases import TABLES
 from vector_functions import targets_here
 
 CASES: dict[str, Case] = {name: case for table in TABLES for name, case in table.cases.items()}

@@ -17,6 +17,7 @@ from tests.fuzz.relay_text import text_reductions
 from tests.fuzz.tokens import Texts
 from tests.fuzz.worker import TESTS
 from xrelay.compiler import context, parse_program, read_mlir
+from xrelay.deep import with_room
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
@@ -45,7 +46,7 @@ class MlirFuzzer(Fuzzer):
     def check(self, payload: bytes, folder: Path) -> None:
         path = folder / "case.mlir"
         path.write_bytes(payload)
-        module = read_mlir(path)
+        module = with_room(lambda: read_mlir(path))
         ctx = context()
         same_when_printed(module, ctx)
         chosen = PASS.match(payload.decode())

@@ -20,8 +20,8 @@ from tests.fuzz import findings
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.findings import Report
 from tests.fuzz.fuzzer import Difference, Fuzzer, bytes_of, case_random, without_parts
-from tests.fuzz.onnx_exceptions import documented_elements
-from tests.fuzz.onnx_values import Array
+from tests.fuzz.onnx.exceptions import documented_elements
+from tests.fuzz.onnx.values import Array
 from tests.fuzz.pool import Pool
 from tests.fuzz.registry import FUZZERS, fuzzer
 from tests.fuzz.roundings import Range

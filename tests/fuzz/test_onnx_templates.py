@@ -14,12 +14,12 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from tests.fuzz import onnx_graphs
 from tests.fuzz.fuzzer import Difference, Reductions
-from tests.fuzz.onnx_graphs import OnnxGraphFuzzer, data_of, model_of, operator_sets, random_model
-from tests.fuzz.onnx_growth import Growth
-from tests.fuzz.onnx_templates import TEMPLATES
-from tests.fuzz.onnx_values import Array
+from tests.fuzz.onnx import graphs as onnx_graphs
+from tests.fuzz.onnx.graphs import OnnxGraphFuzzer, data_of, model_of, operator_sets, random_model
+from tests.fuzz.onnx.growth import Growth
+from tests.fuzz.onnx.templates import TEMPLATES
+from tests.fuzz.onnx.values import Array
 from tests.fuzz.pass_pipelines import OPTIONS, OTHERS, PassPipelineFuzzer, pass_names, passes_of
 from tests.fuzz.roundings import Noise, noisy_results, unexplained
 from xrelay.dialects.tensor.reduce import ArgmaxOp, SumOp

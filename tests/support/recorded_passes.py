@@ -47,7 +47,9 @@ from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormP
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.layout.convert_layout import ConvertLayoutPass
 from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
+from xrelay.transforms.memory.manifest_lifetimes import ManifestLifetimesPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
@@ -86,6 +88,11 @@ def _annotate_target(options: Options) -> list[ModulePass]:
     return [AnnotateTargetPass(tuple(options["targets"]), non_call_ops, tuple(operators))]
 
 
+def _convert_layout(options: Options) -> list[ModulePass]:
+    desired: dict[str, list[str]] = options["desired_layouts"]
+    return [ConvertLayoutPass(tuple(":".join((name, *each)) for name, each in desired.items()))]
+
+
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateTarget": _annotate_target,
     "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
@@ -97,7 +104,10 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     ],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
-    "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
+    "CombineParallelDense": lambda o: [
+        CombineParallelDensePass(o["min_num_branches"], o["to_batch"])
+    ],
+    "ConvertLayout": _convert_layout,
     "DeadCodeElimination": lambda o: [
         DeadCodeEliminationPass(o["inline_once"], o["ignore_impurity"])
     ],
@@ -115,13 +125,14 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "InferType": lambda _: [InferTypePass()],
     "Inline": lambda _: [InlinePass()],
     "LambdaLift": lambda _: [LambdaLiftPass()],
+    "ManifestLifetimes": lambda _: [ManifestLifetimesPass()],
     "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
     "PartialEvaluate": lambda _: [PartialEvalPass()],
     "PartitionGraph": lambda o: [PartitionGraphPass(o["mod_name"], o["bind_constants"])],
     "RemoveUnusedFunctions": lambda o: [
         RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
     ],
-    "SimplifyExpr": lambda _: [SimplifyExprPass()],
+    "SimplifyExpr": lambda _: [SimplifyExprPass(ignore_signed_zeros=True, reassociate=True)],
     "SimplifyInference": lambda _: [SimplifyInferencePass()],
     "SplitArgs": lambda o: [SplitArgsPass(o["max_function_args"])],
     "ToANormalForm": lambda _: [ToANormalFormPass()],
@@ -236,19 +247,17 @@ class Family:
     def chain_difference(self, chain: Sequence[Record]) -> str | None:
         """
         How what the passes of a chain make of the first `before`, one after the other, differs
-        from the last `after`.
+        from the `after` of each.
         """
-        return _problem(lambda: self._compare(self._chained(chain), chain[-1]))
+        return _problem(lambda: self._compare_chained(chain))
 
     def chains(self, agreeing: Collection[Record]) -> list[list[Record]]:
         """
         Records each of which has the `after` of the one in front of it as its `before`, as long as
-        they get. Typing is no part of a chain, as reading a text is typing it; nor are names for all
-        values, which stand in the order of operators that the pass before left.
+        they get. Typing is no part of a chain, as reading a text is typing it.
         """
         makers: dict[str, list[Record]] = {}
-        apart = ("InferType", "ToANormalForm")
-        followers = [record for record in agreeing if record.name not in apart]
+        followers = [record for record in agreeing if record.name != "InferType"]
         for record in followers:
             if record.before != record.after:
                 makers.setdefault(record.after, []).append(record)
@@ -288,11 +297,13 @@ class Family:
         """What the pass makes of `before`."""
         return _applied(record, self._verified(record.before).clone())
 
-    def _chained(self, chain: Sequence[Record]) -> ModuleOp:
+    def _compare_chained(self, chain: Sequence[Record]) -> str | None:
         module = self._verified(chain[0].before).clone()
         for record in chain:
-            _applied(record, module)
-        return module
+            found = self._compare(_applied(record, module), record)
+            if found is not None:
+                return f"after {record.name}: {found}"
+        return None
 
     def _compare(self, module: ModuleOp, record: Record) -> str | None:
         # The comments of untyped text may state types of another time.

@@ -12,10 +12,10 @@ from math import inf, nan
 from typing import TypeAlias
 
 import numpy as np
+from cases.strategy import Case, Convolution, others
 from graphs import Graph
 from guard_pages import guarded_run
 from raw_calls import RawCode
-from strategy_cases import Case, Convolution, others
 
 from xrelay.interpreters.arrays import Array
 from xrelay.tools.verify import largest_difference

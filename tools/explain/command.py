@@ -1,6 +1,7 @@
 """
 `xrelay explain`: the fused groups of a model, and the rule behind each border; with --strategies
-what computes each operator, with --memory where its tensors lie.
+what computes each operator, with --memory where its tensors lie, with --operators how often each is
+called.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 
+from xrelay.analysis.facts.operation_count import operator_uses
 from xrelay.analysis.fusion.plan import (
     Boundary,
     FusionGroup,
@@ -31,6 +33,7 @@ from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.explain.fusion import explain_decisions, label, numbered
 from xrelay.tools.explain.memory import check_chart, draw_memory, memory_json, print_memory
+from xrelay.tools.explain.operators import operators_json, print_operators
 from xrelay.tools.explain.strategies import print_strategies, strategies_json
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import shown_names, table_console
@@ -41,16 +44,17 @@ def explain_model(args: argparse.Namespace) -> int:
     if args.limit is not None and args.limit < 1:
         raise CommandFailed(f"--limit is {args.limit}, expected at least 1", BAD_INPUT)
     lowers = args.strategies or args.memory
-    if args.json is not None and not lowers:
-        raise CommandFailed("--json goes with --strategies or --memory", BAD_INPUT)
+    if args.json is not None and not lowers and not args.operators:
+        raise CommandFailed("--json goes with --strategies, --memory or --operators", BAD_INPUT)
     if args.chart is not None and not args.memory:
         raise CommandFailed("--chart goes with --memory", BAD_INPUT)
     if args.chart is not None:
         check_chart(Path(args.chart))
     asks_plan = args.why is not None or args.what_if or args.plan_json is not None
-    if asks_plan and lowers:
+    if asks_plan and (lowers or args.operators):
         raise CommandFailed(
-            "--why, --what-if and --plan-json go without --strategies and --memory", BAD_INPUT
+            "--why, --what-if and --plan-json go without --strategies, --memory and --operators",
+            BAD_INPUT,
         )
     program: Program | None = None
     with stage_progress() as progress:
@@ -70,6 +74,10 @@ def explain_model(args: argparse.Namespace) -> int:
     if program is not None:
         with failing_with(BAD_INPUT):
             explain_program(program, args)
+        return 0
+    if args.operators:
+        with failing_with(BAD_INPUT):
+            explain_operators(module, args)
         return 0
     console = Console(soft_wrap=True, highlight=False)
     if asks_plan:
@@ -96,8 +104,20 @@ def explain_program(program: Program, args: argparse.Namespace) -> None:
     if args.chart is not None:
         draw_memory(program, Path(args.chart))
     if args.json is not None:
-        text = json.dumps(data, indent=1)
-        write_files({Path(args.json): f"{text}\n".encode()})
+        write_json(args.json, data)
+
+
+def explain_operators(module: ModuleOp, args: argparse.Namespace) -> None:
+    """Prints what --operators asks for, and writes the file."""
+    uses = operator_uses(module)
+    print_operators(table_console(), uses, args.limit)
+    if args.json is not None:
+        write_json(args.json, operators_json(uses))
+
+
+def write_json(path: str, data: dict[str, object]) -> None:
+    """Writes data for other programs."""
+    write_files({Path(path): f"{json.dumps(data, indent=1)}\n".encode()})
 
 
 def plans(module: ModuleOp, options: FusionOptions) -> list[FusionPlan]:

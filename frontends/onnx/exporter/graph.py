@@ -19,10 +19,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp
+from xrelay.dialects.dtypes import is_element_type
 from xrelay.dialects.model_names import model_name
 from xrelay.dialects.shapes import is_tensor_type, shape_text
 from xrelay.frontends.onnx.errors import NotExpressible
-from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS, data_type_of, is_element_type
+from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS, data_type_of
 from xrelay.interpreters import arrays
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.constants import known_array

@@ -6,6 +6,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axis
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -13,7 +14,6 @@ from xrelay.dialects.tensor.transform import BroadcastToOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
-from xrelay.frontends.onnx.tensors import ElementType
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import convert
 

@@ -9,9 +9,10 @@ from onnx import ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
+from xrelay.dialects.dtypes import ElementType
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import require_size
-from xrelay.frontends.onnx.tensors import ElementType, element_type_of
+from xrelay.frontends.onnx.tensors import element_type_of
 
 Dimension = int | str
 """A length, or the symbol of an unknown one ("" when it has none)."""

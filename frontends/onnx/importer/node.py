@@ -13,13 +13,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, stored_bytes
+from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import is_tensor_type, tensor_type
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
 from xrelay.frontends.onnx.importer.folding import fold
 from xrelay.frontends.onnx.importer.names import identifier
-from xrelay.frontends.onnx.tensors import ElementType, is_element_type, tensor_array
+from xrelay.frontends.onnx.tensors import tensor_array
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.numerics import convert

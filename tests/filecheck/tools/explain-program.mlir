@@ -2,6 +2,8 @@
 // RUN: xrelay explain %s --strategies --target x86-64-v4 --no-winograd | filecheck %s --check-prefix EXCLUDED
 // RUN: xrelay explain %s --memory --target x86-64-v4 --json %t.json | filecheck %s --check-prefix MEMORY
 // RUN: filecheck %s --check-prefix JSON < %t.json
+// RUN: xrelay explain %s --operators --no-simplify --json %t.json | filecheck %s --check-prefix OPERATORS
+// RUN: filecheck %s --check-prefix COUNTS < %t.json
 // RUN: not xrelay explain %s --json %t.json 2>&1 | filecheck %s --check-prefix REFUSED
 
 func.func @main(%x: tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32> {
@@ -44,4 +46,14 @@ func.func @main(%x: tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32> {
 // JSON: "workspace": {{[0-9]+}}
 // JSON: "relation": "part"
 
-// REFUSED: xrelay explain: error: --json goes with --strategies or --memory
+// REFUSED: xrelay explain: error: --json goes with --strategies, --memory or --operators
+
+// OPERATORS:      operator{{.*}}calls{{.*}}multiply-adds{{.*}}share
+// OPERATORS:      nn.conv2d {{.*}}2{{.*}}720,896{{.*}}100.0 %
+// OPERATORS-NEXT: nn.max_pool2d {{.*}}1{{.*}}0
+// OPERATORS-NEXT: concatenate {{.*}}1{{.*}}0
+// OPERATORS:      3 operators in 4 calls, 720,896 multiply-adds
+
+// COUNTS:      "multiply_adds": 720896
+// COUNTS:      "operator": "nn.conv2d"
+// COUNTS-NEXT: "calls": 2

@@ -3,10 +3,12 @@
 // RUN: not xrelay-opt -p 'annotate-used-memory{functions="unknown"}' %s 2>&1 | filecheck %s --check-prefix UNKNOWN
 // RUN: not xrelay-opt -p 'annotate-used-memory{functions="branch"}' %s 2>&1 | filecheck %s --check-prefix BRANCH
 // RUN: not xrelay-opt -p 'annotate-used-memory{functions="none"}' %s 2>&1 | filecheck %s --check-prefix NONE
+// RUN: not xrelay-opt -p 'annotate-used-memory{functions="blocks"}' %s 2>&1 | filecheck %s --check-prefix BLOCKS
 
 // UNKNOWN: annotate-used-memory: @unknown has type tensor<?xf32>, expected known dimensions
 // BRANCH: annotate-used-memory: @branch calls a primitive function within another operation, expected calls one after the other
-// NONE: annotate-used-memory: the module has no function @none with a body, it has @main, @unknown, @branch
+// NONE: annotate-used-memory: the module has no function @none with a body, it has @main, @unknown, @branch, @blocks
+// BLOCKS: annotate-used-memory: @blocks has 2 blocks, expected one
 
 // 16 bytes of %x and of each result; the second call is the last that needs %x, and %0 lives on.
 // CHECK-LABEL: func.func @main
@@ -57,4 +59,10 @@ func.func @branch(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
     scf.yield %x : tensor<4xf32>
   }
   return %0 : tensor<4xf32>
+}
+
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<4xf32>
 }

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from bound_tables import SUBJECTS
-from operator_bounds import OPERATORS, Says, Subject, parsed_type
+from bounds.operator import OPERATORS, Says, Subject, parsed_type
+from bounds.tables import SUBJECTS
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType, TupleType, f16, i16
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException

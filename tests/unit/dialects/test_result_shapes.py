@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from bounds.operator import Subject, subject
+from bounds.window import shape
 from graphs import value_type
-from operator_bounds import Subject, subject
 from operator_oracles import evaluate
-from window_bounds import shape
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException

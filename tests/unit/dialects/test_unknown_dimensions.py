@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import dyn_cases
-import elementwise_cases
-import image_cases
-import indexing_cases
-import nn_cases
 import numpy as np
 import pytest
-import qnn_cases
-import random_cases
-import sort_cases
-import sum_cases
-import vision_cases
-from bound_tables import SUBJECTS
+from bounds.tables import SUBJECTS
+from cases import dyn as dyn_cases
+from cases import elementwise as elementwise_cases
+from cases import image as image_cases
+from cases import indexing as indexing_cases
+from cases import nn as nn_cases
+from cases import qnn as qnn_cases
+from cases import random as random_cases
+from cases import sort as sort_cases
+from cases import sum as sum_cases
+from cases import vision as vision_cases
 from graphs import Graph, leaves, value_type
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, NoneType, TupleType

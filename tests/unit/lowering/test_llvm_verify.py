@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import Path
 from zlib import crc32
 
-import dyn_cases
-import image_cases
-import nn_cases
 import numpy as np
 import pytest
-import qnn_cases
-import random_cases
-import vision_cases
+from cases import dyn as dyn_cases
+from cases import image as image_cases
+from cases import nn as nn_cases
+from cases import qnn as qnn_cases
+from cases import random as random_cases
+from cases import vision as vision_cases
 from graphs import LEGALIZATION
 from llvmlite import binding
 from xdsl.dialects import func

@@ -210,14 +210,29 @@ def test_charts_need_matplotlib(
     )
 
 
+# -- operators ----------------------------------------------------------------------------------------
+
+
+def test_operators_of_unknown_shape_and_the_rest(cmd: Command, folder: Path) -> None:
+    path = folder / "rows.mlir"
+    path.write_text(PROGRAM.replace("tensor<4x64", "tensor<?x64"))
+    result = cmd("explain", path, "--operators", "--limit", 1)
+    assert result.code == 0
+    row, rest, total = result.out.splitlines()[3::2][:1] + result.out.splitlines()[-2:]
+    assert row.split()[1:-1:2] == ["nn.dense", "1", "unknown"]
+    assert rest == "… 2 more operators"
+    assert total == "3 operators in 5 calls, an unknown number of multiply-adds"
+
+
 # -- refusals -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "arguments, reason",
     [
-        (["--json", "out.json"], "--json goes with --strategies or --memory"),
+        (["--json", "out.json"], "--json goes with --strategies, --memory or --operators"),
         (["--strategies", "--chart", "out.svg"], "--chart goes with --memory"),
+        (["--operators", "--what-if", "exp=opaque"], "go without --strategies, --memory and"),
         (["--memory", "--chart", "out.pdf"], "--chart is 'out.pdf', expected a name that ends"),
         (["--strategies", "--target", "z80"], "unknown target 'z80'"),
         (["--strategies", "--threads", "0"], "threads is 0"),

@@ -1,11 +1,11 @@
 """Legalization keeps the meaning of operators, and the code generator knows what it replaces."""
 
-import dyn_cases
-import nn_cases
 import numpy as np
-import qnn_cases
+from cases import dyn as dyn_cases
+from cases import nn as nn_cases
+from cases import qnn as qnn_cases
 from graphs import LEGALIZATION, Graph
-from pass_guards import results_of
+from guards.passes import results_of
 from xdsl.context import Context
 
 from xrelay.lowering.program.registry import REWRITTEN, RULES, STRATEGIES

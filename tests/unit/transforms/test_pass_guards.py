@@ -1,23 +1,18 @@
 """Both sides of the guards of passes, with the interpreter as the oracle."""
 
-import guards_algebra
-import guards_layers
-import guards_modules
-import guards_products
-import guards_shapes
-import guards_spelling
-import pytest
-from pass_guards import GuardTable, problem_of
+from importlib import import_module
+from pkgutil import iter_modules
 
-FILES = (
-    guards_algebra,
-    guards_layers,
-    guards_modules,
-    guards_products,
-    guards_shapes,
-    guards_spelling,
+import guards
+import pytest
+from guards.passes import GuardTable, problem_of
+
+TABLES: tuple[GuardTable, ...] = tuple(
+    table
+    for file in iter_modules(guards.__path__)
+    if file.name != "passes"
+    for table in import_module(f"guards.{file.name}").TABLES
 )
-TABLES: tuple[GuardTable, ...] = tuple(table for file in FILES for table in file.TABLES)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.spec)

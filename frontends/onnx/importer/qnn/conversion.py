@@ -6,6 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
+from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
 from xrelay.dialects.qnn.parameters import QUANTIZED, ui8
 from xrelay.dialects.shapes import normalize_axis
@@ -24,7 +25,7 @@ from xrelay.dialects.tensor.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.tensors import ElementType, element_type_of
+from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
 
 

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import (
     AddOp,
@@ -37,7 +38,6 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.unary import converted
-from xrelay.frontends.onnx.tensors import ElementType
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.numerics import convert
 

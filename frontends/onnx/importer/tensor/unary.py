@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f16, f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.tensor.binary import (
     BitwiseXorOp,
@@ -52,7 +53,7 @@ from xrelay.dialects.tensor.unary import (
 )
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.tensors import ElementType, element_type_named, element_type_of
+from xrelay.frontends.onnx.tensors import element_type_named, element_type_of
 
 _FLOAT_MAX = 3.4028234663852886e38
 """The largest finite f32."""

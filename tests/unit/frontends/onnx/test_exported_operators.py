@@ -5,13 +5,13 @@ evaluator where that has no kernel. What the importer makes of an exported model
 
 import re
 
-import nn_cases
 import pytest
-from export_cases import EXPORTED
+from cases import nn as nn_cases
+from cases.export import EXPORTED
+from cases.qnn import TABLE as QUANTISED
+from cases.tensor import TABLES
 from exported import ConstantParameters, checked_export, computed, exportable
 from graphs import Graph, difference, leaves
-from qnn_cases import TABLE as QUANTISED
-from tensor_cases import TABLES
 from xdsl.dialects.func import FuncOp
 
 from xrelay.frontends.onnx import OnnxExportError, OnnxImportError, export_model, import_model

@@ -1,0 +1,81 @@
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true}' %s | filecheck %s
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true ignore-signed-zeros=true}' %s | filecheck %s --check-prefix=ZERO
+
+// CHECK-LABEL: func.func @sums
+// CHECK-NEXT: [[FIVE:%.*]] = relay.constant dense<5.000000e+00> : tensor<f32>
+// CHECK-NEXT: relay.add %x, [[FIVE]]
+func.func @sums(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %seven = relay.constant dense<7.0> : tensor<f32>
+  %0 = relay.subtract %x, %two : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = relay.add %seven, %0 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @bias_and_shift
+// CHECK-NEXT: [[SUM:%.*]] = relay.constant dense<{{.*}}5.000000e+00{{.*}}7.000000e+00{{.*}}> : tensor<2x1xf32>
+// CHECK-NEXT: relay.add %x, [[SUM]]
+func.func @bias_and_shift(%x: tensor<1x2x3xf32>) -> tensor<1x2x3xf32> {
+  %b = relay.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %s = relay.constant dense<[[3.0], [4.0]]> : tensor<2x1xf32>
+  %0 = relay.nn.bias_add %x, %b : (tensor<1x2x3xf32>, tensor<2xf32>) -> tensor<1x2x3xf32>
+  %1 = relay.add %0, %s : (tensor<1x2x3xf32>, tensor<2x1xf32>) -> tensor<1x2x3xf32>
+  return %1 : tensor<1x2x3xf32>
+}
+
+// CHECK-LABEL: func.func @products_and_quotients
+// CHECK-NEXT: [[HALF:%.*]] = relay.constant dense<5.000000e-01> : tensor<f32>
+// CHECK-NEXT: relay.multiply %x, [[HALF]]
+func.func @products_and_quotients(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %four = relay.constant dense<4.0> : tensor<f32>
+  %0 = relay.multiply %x, %two : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = relay.divide %0, %four : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// The combined constant would have as many elements as the result.
+// CHECK-LABEL: func.func @keep_sum_that_grows
+// CHECK: relay.add
+// CHECK: relay.add
+func.func @keep_sum_that_grows(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %row = relay.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %column = relay.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %0 = relay.add %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %1 = relay.add %0, %column : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// 1 / 1e-45 is infinite.
+// CHECK-LABEL: func.func @keep_quotient_by_tiny
+// CHECK: relay.divide
+func.func @keep_quotient_by_tiny(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %tiny = relay.constant dense<1.0e-45> : tensor<f32>
+  %0 = relay.divide %x, %tiny : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @zero
+// CHECK: relay.add
+// ZERO-LABEL: func.func @zero
+// ZERO-NEXT: func.return %x
+func.func @zero(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %zero = relay.constant dense<0.0> : tensor<f32>
+  %0 = relay.add %x, %zero : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @square_of_a_sum
+// CHECK-NEXT: [[SUM:%.*]] = relay.add %x, %y
+// CHECK-NEXT: [[SQUARE:%.*]] = relay.multiply [[SUM]], [[SUM]]
+// CHECK-NEXT: func.return [[SQUARE]]
+func.func @square_of_a_sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %0 = relay.multiply %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = relay.multiply %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = relay.multiply %two, %1 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+  %3 = relay.multiply %y, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %4 = relay.add %0, %2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %5 = relay.add %4, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %5 : tensor<2xf32>
+}

@@ -1,0 +1,1 @@
+"""Fuzzers of ONNX models: bytes, fields, schemas and whole graphs."""

@@ -1,0 +1,1 @@
+"""Numeric bounds of the operators, by family: below, at and above."""

@@ -1,0 +1,1 @@
+"""Tables of cases of the operators, by family."""

@@ -1,0 +1,1 @@
+"""Both sides of each condition in a pass."""
