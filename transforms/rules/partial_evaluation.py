@@ -63,7 +63,6 @@ from xrelay.transforms.rules.specializing import retype
 ATOMS = (ConstructorOp, GlobalVarOp, InstantiateOp, tensor.ExtractOp)
 """Operations that need no name. They go at the end where nothing uses them."""
 
-
 UNEVALUATED = (AnnotationOp, DeviceOp)
 """Operators that say where or by whom something is computed."""
 
@@ -75,7 +74,7 @@ class PartialEvaluation:
         self.module = module
         self.evaluator = evaluator
         self.left = max_operations
-        """How many operations may still be written before calls stay."""
+        """How many names may still be given, and calls expanded, before calls stay."""
         self.make, self.store, self.fuel = Clock(), Store(), Fuel()
         self.symbols = Symbols()
         self.orders: dict[Block, list[Operation]] = {}
@@ -144,6 +143,7 @@ class PartialEvaluation:
             burnt = self.fuel.use(source, args, forced=types is None)
         if burnt is None:
             return None
+        self.left -= 1
         params = source.params if isinstance(source, ClosureOp) else source.body.block.args
         if types is None:
             scope = Scope(scope, scope.types)
