@@ -28,6 +28,10 @@ PIPELINES = (
     ("lazy-gradient-init", "to-a-normal-form"),
     ("to-a-normal-form", "lazy-gradient-init"),
     ("to-a-normal-form", "to-cps", "un-cps", "eta-expand"),
+    ("dead-code-elimination{inline-once=true}",),
+    ("partial-eval",),
+    ("to-cps", "un-cps", "partial-eval", "dead-code-elimination{inline-once=true}"),
+    ("lambda-lift",),
 )
 AGAIN = ("lazy-gradient-init", "un-cps")
 """The passes that find nothing to do in what they leave."""
