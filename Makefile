@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo quick test lit unit lint types conformance fuzz mutants bench bench-fusion constraints clean help
+.PHONY: demo quick test lit unit lint types conformance fuzz mutants pages bench bench-fusion constraints clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -19,6 +19,7 @@ help:
 	@echo "make unit    the tests of make test without ruff and pyright"
 	@echo "make lit     the FileCheck tests alone, as xDSL runs its own: a process for each command"
 	@echo "make bench-fusion  times of fusion and of reading Relay text against size, beside Relax's FuseOps"
+	@echo "make pages   docs/operators.md and docs/passes.md anew, with the counts of records that passes agree with"
 	@echo "make constraints  newer versions in constraints.txt"
 	@echo "make bench   times beside onnxruntime, OpenVINO and torch; writes docs/performance.md"
 
@@ -71,6 +72,12 @@ FUZZ ?= --seconds 600
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+# The counts of records are those of known.txt and exceptions.toml, which `golden.py --known --update` and people write.
+pages: $(VENV)/installed-test
+	$(BIN)/python tests/conformance/parity.py
+	$(BIN)/xrelay ops --markdown > docs/operators.md
+	$(BIN)/xrelay passes --markdown > docs/passes.md
 
 # Options of mutation testing: `make mutants MUTANTS="--count 300 --seed 7 --paths analysis,transforms"`.
 MUTANTS ?= --count 60 --seed 0 --budget 300 --json build/mutants/report.json

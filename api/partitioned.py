@@ -54,6 +54,7 @@ from xrelay.transforms.merge_composite import MergeCompositePass
 from xrelay.transforms.outline_default_regions import outline_default_regions
 from xrelay.transforms.partition_graph import PartitionGraphPass
 from xrelay.transforms.promote_references import PromoteReferencesPass, references
+from xrelay.transforms.relay_to_tir import RelayToTirPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ def partition_passes(backends: Sequence[Backend]) -> tuple[ModulePass, ...]:
         AnnotateTargetPass(names),
         MergeCompilerRegionsPass(),
         PartitionGraphPass(),
+        # What a backend has lowered is a step of xrelay's own code.
+        RelayToTirPass(),
     )
 
 
@@ -132,6 +135,7 @@ def partition(
             backend.supports,
             tuple(backend.patterns()),
             backend.optimize,
+            backend.lower,
             bind_constants=backend.bind_constants,
         )
         for backend in backends

@@ -13,7 +13,7 @@ What an engine has to provide to run parts of programs ("bring your own codegen"
 A *region* is a function of a partitioned program: a part that one backend runs. Its parameters and
 results are tensors, tuples flattened from the left, and come as C-contiguous NumPy arrays.
 
-Source: Relay's BYOC (`relay.ext.<name>`, `target.<name>`, `register_pattern_table`).
+Source: Relay's BYOC (`relay.ext.<name>`, `target.<name>`, `register_pattern_table`, `RelayToTIR`).
 """
 
 from abc import ABC, abstractmethod
@@ -109,6 +109,13 @@ class Backend(ABC):
 
     def optimize(self, module: ModuleOp) -> None:  # noqa: B027 an offer, not a demand
         """Rewrites a module that holds one region, in place, before it is compiled."""
+
+    def lower(self, module: ModuleOp) -> bool:
+        """
+        Rewrites a module that holds one region, in place, into what xrelay's own code generator compiles, and returns
+        True. False leaves the region, as it came, to `compile`.
+        """
+        return False
 
     @abstractmethod
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion | ObjectFile:

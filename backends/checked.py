@@ -67,6 +67,15 @@ class CheckedBackend(Backend):
                 "it rewrites the module that it is given"
             )
 
+    def lower(self, module: ModuleOp) -> bool:
+        returned = self._call("lower", lambda: self.inner.lower(module))
+        if not isinstance(cast(object, returned), bool):
+            raise BackendError(
+                f"backend '{self.name}': lower returns {kind_of(returned)}, expected True or False: "
+                "whether it has rewritten the module that it is given"
+            )
+        return returned
+
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion | ObjectFile:
         return self.inner.compile(function, options)
 

@@ -1,4 +1,4 @@
-"""`xrelay`: run, compile, explain, tune and cache models from the command line; list operators."""
+"""`xrelay`: run, compile, explain, tune and cache models from the command line; list operators and passes."""
 
 import argparse
 import sys
@@ -22,6 +22,7 @@ examples:
   xrelay cache --clear                                  forget compiled models
   xrelay partition model.onnx --backend onnxruntime     what a backend takes, and what blocks it
   xrelay ops                                            the operators, and what is done with each
+  xrelay passes fuse-ops                                what a pass does, and its options
 
 exit codes: 0 fine, 1 wrong result or failed compile, 2 bad usage or input
 """
@@ -93,6 +94,13 @@ examples:
   xrelay ops nn.conv2d 'dyn.*'    those with these names
   xrelay ops --unsupported        those that the code generator cannot compute, and why
   xrelay ops --markdown           the page docs/operators.md
+"""
+
+PASSES_EXAMPLES = """\
+examples:
+  xrelay passes                   all passes, and how they agree with TVM's
+  xrelay passes fuse-ops 'to-*' programs before and after, options and more of those with these names
+  xrelay passes --markdown        the page docs/passes.md
 """
 
 TUNE_EXAMPLES = """\
@@ -370,6 +378,13 @@ def _add_ops(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", action="store_true", help="print docs/operators.md")
 
 
+def _add_passes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="all about these passes: names or patterns"
+    )
+    parser.add_argument("--markdown", action="store_true", help="print docs/passes.md")
+
+
 def _add_shape_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shape",
@@ -410,6 +425,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     ),
     "cache": ("show or clear the compiled models on disk", CACHE_EXAMPLES, _add_cache),
     "ops": ("list the operators, and what is done with each", OPS_EXAMPLES, _add_ops),
+    "passes": ("list the passes, or say all about some", PASSES_EXAMPLES, _add_passes),
 }
 
 
@@ -483,6 +499,10 @@ def run(args: argparse.Namespace) -> int:
             from xrelay.tools.ops import show_operators
 
             return show_operators(args)
+        case "passes":
+            from xrelay.tools.passes import show_passes
+
+            return show_passes(args)
         case _:
             from xrelay.tools.explain.command import explain_model
 

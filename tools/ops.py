@@ -8,7 +8,6 @@ separated by tabs.
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from rich.markup import escape
 from rich.table import Table
@@ -16,14 +15,12 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, OpDef, OptOperandDef, OptPropertyDef, VarOperandDef
 
-from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.traits import HasPatternKind
 from xrelay.frontends.onnx.importer.coverage import onnx_sources
 from xrelay.interpreters.relay import interpreted_operators
 from xrelay.lowering.program.registry import how_lowered
-from xrelay.tools.errors import BAD_INPUT, CommandFailed
-from xrelay.tools.tables import table_console
+from xrelay.tools.tables import named_rows, table_console
 
 HEADER = ("operator", "kind", "operands", "attributes", "interpreter", "code", "ONNX")
 
@@ -67,7 +64,9 @@ class OperatorRow:
 
 def show_operators(args: argparse.Namespace) -> int:
     """Runs the command."""
-    rows = named_rows(operator_rows(), args.names)
+    rows = named_rows(
+        operator_rows(), [name.removeprefix("relay.") for name in args.names], "operator"
+    )
     if args.unsupported:
         rows = [row for row in rows if not row.has_code]
     if args.markdown:
@@ -85,24 +84,6 @@ def show_operators(args: argparse.Namespace) -> int:
     with_code = sum(row.has_code for row in rows)
     console.print(f"{len(rows)} operators, {with_code} of them with code")
     return 0
-
-
-def named_rows(rows: Sequence[OperatorRow], patterns: Sequence[str]) -> list[OperatorRow]:
-    """
-    The operators whose name one of the patterns (`nn.conv2d`, `dyn.*`) matches; all without patterns.
-
-    Raises CommandFailed for patterns that are the name of none.
-    """
-    patterns = [pattern.removeprefix("relay.") for pattern in patterns]
-    for pattern in patterns:
-        if not any(fnmatchcase(row.name, pattern) for row in rows):
-            suggestion = did_you_mean(pattern, (row.name for row in rows))
-            raise CommandFailed(f"no operator is called '{pattern}'{suggestion}", BAD_INPUT)
-    return [
-        row
-        for row in rows
-        if not patterns or any(fnmatchcase(row.name, pattern) for pattern in patterns)
-    ]
 
 
 def markdown(rows: Sequence[OperatorRow]) -> str:

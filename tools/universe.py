@@ -11,7 +11,6 @@ from xdsl.utils.target import Target
 
 PASSES = {
     "xrelay.transforms": (
-        "alter-op-layout",
         "annotate-target",
         "apply-fusion-plan",
         "cpu-pipeline",
@@ -33,8 +32,10 @@ PASSES = {
         "partition-graph",
         "promote-references",
         "recognize-operators",
+        "relay-to-tir",
         "remove-unused-functions",
         "simplify-expr",
+        "simplify-fc-transpose",
         "simplify-inference",
         "sink-reshape",
     ),
@@ -55,20 +56,34 @@ PASSES = {
     "xrelay.transforms.functional": (
         "eta-expand",
         "first-order-gradient",
+        "lambda-lift",
         "lazy-gradient-init",
+        "partial-eval",
         "to-a-normal-form",
         "to-basic-block-normal-form",
         "to-cps",
         "to-graph-normal-form",
         "un-cps",
     ),
+    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout"),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",
         "legalize-layouts",
         "legalize-quantized-products",
     ),
-    "xrelay.transforms.memory": ("annotate-used-memory",),
+    "xrelay.transforms.memory": (
+        "annotate-used-memory",
+        "manifest-lifetimes",
+        "plan-devices",
+        "remove-standalone-reshapes",
+    ),
+    "xrelay.transforms.pipelines": (
+        "relay-opt-level-0",
+        "relay-opt-level-1",
+        "relay-opt-level-2",
+        "relay-opt-level-3",
+    ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",

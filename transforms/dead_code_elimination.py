@@ -5,67 +5,37 @@
     %1 = relay.add %x, %x     ──►   %1 = relay.add %x, %x
     return %1                       return %1
 
-Pure operations go, of any dialect, and calls of functions in which everything is pure. A function
-that calls itself, or one that is only declared, may not end or do anything: calls of it stay, and so
-do reads and writes of references. One sweep from the last operation to the first: what an erased
-operation used is judged after it. The bodies of `relay.fused` and `relay.composite` and functions for
-other compilers stay as they are.
+What is pure goes, of any dialect: calls of functions in which everything is pure too, and of function values
+that are known to be such a function. Functions that call themselves are pure when the rest of them is; a call of
+one that would not end goes like the others, as in Relay. Functions that are only declared may do anything, and so
+may function values that are parameters or come out of tuples, cells and data types. Reads and writes of cells stay.
 
-Source: Relay's DeadCodeElimination. Its `inline_once` has no counterpart where values have names.
+With `inline-once` a `relay.let` of a pure value that has one use is that value, unless a function within the scope
+of the `let` uses it: that may run often. The operation stays where it stands.
+
+    %0 = relay.exp %x
+    %a = relay.let %0         ──►   %0 = relay.exp %x
+    %1 = relay.add %a, %x           %1 = relay.add %0, %x
+
+One sweep from the last operation to the first: what an erased operation used is judged after it. The bodies of
+`relay.fused` and `relay.composite` and functions for other compilers stay as they are, and so do operations without
+results.
+
+Source: Relay's DeadCodeElimination, which looks at `let`s only: expressions without a name that nothing uses are no
+part of its programs.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, Region
-from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
 
+from xrelay.analysis.facts.purity import Purity
 from xrelay.analysis.facts.scopes import Within, keeps_body
-from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-
-
-@dataclass
-class Purity:
-    """Which operations have no effect, calls of functions included."""
-
-    module: ModuleOp
-    functions: dict[str, bool] = field(default_factory=dict[str, bool])
-    symbols: Symbols = field(default_factory=Symbols)
-
-    def is_pure(self, op: Operation) -> bool:
-        """Whether nobody notices that `op` does not run, when its results are not used."""
-        if isinstance(op, func.CallOp):
-            return self.is_pure_function(op.callee.string_value())
-        if op.has_trait(IsTerminator) or op.has_trait(SymbolOpInterface):
-            return False
-        if is_side_effect_free(op):
-            return True
-        calls = [each for each in walk(op) if isinstance(each, func.CallOp)]
-        return bool(calls) and all(self.is_pure_inside(each) for each in walk(op))
-
-    def is_pure_inside(self, op: Operation) -> bool:
-        """Whether an operation within a body has no effect beside those within itself."""
-        if isinstance(op, func.CallOp):
-            return self.is_pure_function(op.callee.string_value())
-        return bool(op.regions) or op.has_trait(IsTerminator) or is_side_effect_free(op)
-
-    def is_pure_function(self, name: str) -> bool:
-        """Whether all of a function's operations are pure; its own calls count as impure."""
-        known = self.functions.get(name)
-        if known is None:
-            self.functions[name] = False
-            callee = self.symbols.lookup(self.module, name)
-            known = isinstance(callee, func.FuncOp) and bool(callee.body.blocks)
-            known = known and all(map(self.is_pure_inside, _inside(callee)))
-            self.functions[name] = known
-        return known
-
-
-def _inside(op: Operation | None) -> list[Operation]:
-    return [] if op is None else [each for each in walk(op) if each is not op]
+from xrelay.dialects.core.functional import ClosureOp, LetOp
 
 
 @dataclass(frozen=True)
@@ -74,19 +44,43 @@ class DeadCodeEliminationPass(RelayPass):
 
     name = "dead-code-elimination"
 
-    def rewrite(self, op: ModuleOp) -> None:
-        purity, is_kept = Purity(op), Within(keeps_body)
-        for region in op.regions:
-            self.sweep(region, purity, is_kept)
+    inline_once: bool = False
+    """Whether a `relay.let` of a pure value that is used once goes, too."""
 
-    def sweep(self, region: Region, purity: Purity, is_kept: Within) -> None:
-        """Erases dead operations of a region, the last ones first."""
-        for block in reversed(region.blocks):
-            for op in reversed(list(block.ops)):
-                unused = not any(result.uses for result in op.results)
-                if unused and not is_kept(op) and purity.is_pure(op):
-                    op.detach()
-                    op.erase()
-                    continue
-                for inner in op.regions:
-                    self.sweep(inner, purity, is_kept)
+    ignore_impurity: bool = False
+    """
+    Whether what has effects counts as pure, too, so that everything goes whose results nothing uses. That
+    changes the meaning of programs that read cells afterwards.
+    """
+
+    def rewrite(self, op: ModuleOp) -> None:
+        purity = None if self.ignore_impurity else Purity(op)
+        is_kept, function = Within(keeps_body), Within(_is_closure)
+        for each in walk(op, reverse=True):
+            # The parts of an operation that was erased have lost their places.
+            if each.parent is None or not each.results:
+                continue
+            if is_kept(each) or not _may_go(each, purity):
+                continue
+            uses = [use for result in each.results for use in result.uses]
+            if not uses:
+                each.detach()
+                each.erase()
+            elif (
+                self.inline_once
+                and isinstance(each, LetOp)
+                and len(uses) == 1
+                and function.around(uses[0].operation) is function.around(each)
+            ):
+                Rewriter.replace_op(each, [], [each.value])
+
+
+def _may_go(op: Operation, purity: Purity | None) -> bool:
+    """Whether `op` does nothing but give its results. The name of a value with effects marks where these are."""
+    if purity is None:
+        return True
+    return purity.is_pure_expression(op.value) if isinstance(op, LetOp) else purity.is_pure(op)
+
+
+def _is_closure(op: Operation) -> bool:
+    return isinstance(op, ClosureOp)

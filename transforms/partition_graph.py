@@ -35,8 +35,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import IsTerminator, SymbolTable
-from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.traits import IsTerminator
 
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.names import module_symbols, sanitized, unused_name
@@ -49,6 +48,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.transforms.rules.borders import RemoveBorders
+from xrelay.transforms.rules.compiler_hooks import rewritten_by
 from xrelay.transforms.rules.operands import exchange_operands
 from xrelay.transforms.rules.rewriting import erase_unused
 
@@ -228,32 +228,13 @@ def hand_over(function: func.FuncOp) -> func.FuncOp:
     """
     The function of a region as its compiler wants it, with the attributes that keep others away.
 
-    Raises DiagnosticException when the compiler removes it, changes its type, adds other functions or
-    leaves what does not verify.
+    Raises DiagnosticException as `rewritten_by`.
     """
-    symbol, type_ = function.sym_name.data, function.function_type
     compiler = function.attributes.pop("Compiler")
     assert isinstance(compiler, StringAttr)
     optimize = REGISTRY.get(compiler.data).optimize
     if optimize is not None:
-        module = ModuleOp([function])
-        optimize(module)
-        found = SymbolTable.lookup_symbol(module, symbol)
-        if not isinstance(found, func.FuncOp) or found.function_type != type_:
-            what = "removed" if found is None else "changed the type of"
-            raise DiagnosticException(f"compiler '{compiler.data}' has {what} @{symbol}")
-        if len(module.ops) > 1:
-            raise DiagnosticException(
-                f"compiler '{compiler.data}' has added functions to @{symbol}, which has to stay one"
-            )
-        function = found
-        try:
-            module.verify()
-        except VerifyException as error:
-            raise DiagnosticException(
-                f"compiler '{compiler.data}' has made @{symbol} wrong: {error}"
-            ) from error
-        function.detach()
+        function, _ = rewritten_by(compiler.data, function, optimize)
     flag = IntegerAttr(1, i32)
     function.attributes.update(
         {

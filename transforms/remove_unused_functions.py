@@ -1,6 +1,10 @@
 """
 `remove-unused-functions`: functions that no entry needs disappear.
 
+    func.func @main(%x) { func.call @f(%x) … }          func.func @main(%x) { func.call @f(%x) … }
+    func.func private @f(%x) { … }               ──►    func.func private @f(%x) { … }
+    func.func private @g(%x) { … }
+
 A function is needed when an entry, a function that is needed, or an operation of the module that is no
 function names it: by a call, as a value, or in any attribute.
 

@@ -9,13 +9,15 @@
     %1 = relay.tuple_get_item %0[0]   ──►   %x
 
     %1 = relay.nn.layer_norm %x, %gamma, %beta
-                                      ──►   %mean = mean of %x along the axis
-                                            %var = mean of (%x - %mean)² along the axis
+                                      ──►   %mean = relay.mean %x              along the axis
+                                            %var = relay.variance %x, %mean    along the axis
                                             %1 = (%x - %mean) / sqrt(%var + epsilon) * gamma + beta
 
-Instance and group normalisation become the same with other axes; group normalisation splits the
-channels by a reshape before, which is undone after. `keep-norms` leaves these three as they are,
-for code generators that have kernels for them.
+    %1 = relay.nn.l2_normalize %x     ──►   %1 = %x / sqrt(max(sum of %x², eps))
+
+Instance and group normalisation become the same as layer normalisation with other axes; group
+normalisation splits the channels by a reshape before, which is undone after. `keep-norms` leaves these three
+and `nn.l2_normalize` as they are, for code generators that have kernels for them.
 
 Scale and shift are constants after `fold-constant`, when the statistics are. The statistics that a
 batch normalisation returns, and a dropout's mask, keep their operator. The bodies of
@@ -45,14 +47,16 @@ from xrelay.dialects.nn.norm import (
     DropoutOp,
     GroupNormOp,
     InstanceNormOp,
+    L2NormalizeOp,
     LayerNormOp,
     StandardizingOp,
 )
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
-from xrelay.dialects.tensor.reduce import MeanOp
+from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.unary import NegativeOp, SqrtOp
-from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.l2_normalization import l2_normalized
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule
 
 
 def along_axis(emit: Emitter, vector: SSAValue, axis: int, rank: int) -> SSAValue:
@@ -109,7 +113,7 @@ class Standardize(RewritePattern):
         axis, shape = op.channel_axis, op.data.type.get_shape()
         match op:
             case LayerNormOp():
-                normal = self.standardized(emit, op, op.data, (axis,))
+                normal = self.standardized(emit, op, op.data, (op.axis.value.data,))
             case InstanceNormOp():
                 normal = self.standardized(emit, op, op.data, op.reduced_axes)
             case GroupNormOp():
@@ -132,11 +136,19 @@ class Standardize(RewritePattern):
         self, emit: Emitter, op: StandardizingOp, data: SSAValue, axes: Sequence[int]
     ) -> SSAValue:
         """(data - mean) / sqrt(variance + epsilon), the statistics over `axes`."""
-        centered = emit(SubtractOp(data, emit(MeanOp(data, axes, keepdims=True))))
-        square = emit(MultiplyOp(centered, centered))
-        variance = emit(MeanOp(square, axes, keepdims=True))
+        mean = emit(MeanOp(data, axes, keepdims=True))
+        variance = emit(VarianceOp(data, mean, axis=axes, keepdims=True))
         stable = emit(AddOp(variance, emit.scalar(op.epsilon.value.data, data)))
+        centered = emit(SubtractOp(data, mean))
         return emit(DivideOp(centered, emit(SqrtOp(stable))))
+
+
+class DivideByLength(RewritePattern):
+    """Vectors of length 1."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: L2NormalizeOp, rewriter: PatternRewriter, /) -> None:
+        apply_rule(l2_normalized, op, rewriter)
 
 
 @dataclass(frozen=True)
@@ -146,11 +158,11 @@ class SimplifyInferencePass(RelayPass):
     name = "simplify-inference"
 
     keep_norms: bool = False
-    """Leave layer, instance and group normalisation as they are."""
+    """Leave layer, instance, group and L2 normalisation as they are."""
 
     def rewrite(self, op: ModuleOp) -> None:
         patterns: list[RewritePattern] = [ScaleAndShift(), SkipDropout()]
         if not self.keep_norms:
-            patterns.append(Standardize())
+            patterns.extend((Standardize(), DivideByLength()))
         applier = Outside(keeps_body, GreedyRewritePatternApplier(patterns, dce_enabled=False))
         PatternWalker(applier, apply_recursively=False).rewrite_module(op)

@@ -52,7 +52,7 @@ from xrelay.transforms.rules.rewriting import (
     has_static_type,
     shape_of,
 )
-from xrelay.transforms.simplify_expr import merged_reshapes
+from xrelay.transforms.rules.simplify.moves import merged_reshapes
 
 Shape = Sequence[int]
 

@@ -10,19 +10,20 @@ from xdsl.traits import IsolatedFromAbove
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import in_evaluation_order
 from xrelay.dialects.core.functional import LetOp, values_from_outside
+from xrelay.dialects.core.values import CompositeOp
 
 
 @dataclass(frozen=True)
 class Dependencies:
     """The dependencies between the operations of a function."""
 
-    function: func.FuncOp
+    function: func.FuncOp | CompositeOp
     effects: Effects
     before: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
     """For operations with effects: the last one with effects before it in its block."""
 
     @classmethod
-    def of_function(cls, function: func.FuncOp, effects: Effects) -> "Dependencies":
+    def of_function(cls, function: func.FuncOp | CompositeOp, effects: Effects) -> "Dependencies":
         """The dependencies within `function`."""
         found = cls(function, effects)
         last: dict[Block, Operation] = {}

@@ -11,7 +11,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import CompositeOp, ConstantOp
 
 MAX_NAME_LENGTH = 80
-"""Longer names of kernels are cut and end with a hash, as in Relay."""
+"""Longer names of kernels are cut and end with `_<hash>_`, as in Relay."""
 
 
 def sanitized(name: str) -> str:
@@ -41,7 +41,7 @@ def fused_name(ops: Iterable[Operation]) -> str:
     if len(text) <= MAX_NAME_LENGTH:
         return text
     digest = blake2b(text.encode(), digest_size=8).hexdigest()
-    return f"{text[:MAX_NAME_LENGTH]}_{digest}"
+    return f"{text[:MAX_NAME_LENGTH]}_{digest}_"
 
 
 def module_symbols(module: ModuleOp) -> set[str]:

@@ -50,25 +50,32 @@ class Within:
 
     def __init__(self, condition: Callable[[Operation], bool]):
         self.condition = condition
-        self.known: dict[Block, bool] = {}
+        self.known: dict[Block, Operation | None] = {}
         """The blocks whose answer is known."""
 
     def __call__(self, node: Operation | Block) -> bool:
+        return self.around(node) is not None
+
+    def around(self, node: Operation | Block) -> Operation | None:
+        """The innermost operation around `node` for which the condition holds."""
         passed: list[Block] = []
+        answer: Operation | None = None
         block = node.parent if isinstance(node, Operation) else node
-        while block is not None and block not in self.known:
+        while block is not None:
+            if block in self.known:
+                answer = self.known[block]
+                break
             passed.append(block)
             parent = block.parent_op()
             if parent is not None and self.condition(parent):
-                self.known[block] = True
-            else:
-                block = None if parent is None else parent.parent
-        answer = block is not None and self.known[block]
+                answer = parent
+                break
+            block = None if parent is None else parent.parent
         self.known.update(dict.fromkeys(passed, answer))
         return answer
 
 
-def in_evaluation_order(function: func.FuncOp) -> Iterator[Operation]:
+def in_evaluation_order(function: func.FuncOp | CompositeOp) -> Iterator[Operation]:
     """
     The operations of a function, those in the regions of another one before it, as Relay visits
     expressions. Isolated bodies, as of `relay.fused`, are not entered.

@@ -62,6 +62,8 @@ class Compiler:
     """What it knows as one operator, the preferred ones first."""
     optimize: Callable[[ModuleOp], None] | None = None
     """What it does to a module that holds one of its functions, as soon as that exists."""
+    lower: Callable[[ModuleOp], bool] | None = None
+    """What it does to a module that holds one of its functions, for this project to compile it; whether it did."""
     bind_constants: bool = True
     """Whether constants may be in its functions; they are parameters otherwise."""
 

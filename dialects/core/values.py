@@ -47,6 +47,7 @@ from xdsl.printer import Printer
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
+    MemoryAllocEffect,
     MemoryReadEffect,
     MemoryWriteEffect,
     Pure,
@@ -453,7 +454,7 @@ class RefCreateOp(RelayOp):
 
     value: AnyValue = operand()
     result = result_def(RefType)
-    traits = traits_def(MemoryWriteEffect(), HasPatternKind(OpPatternKind.OPAQUE))
+    traits = traits_def(MemoryAllocEffect(), HasPatternKind(OpPatternKind.OPAQUE))
 
     def infer_type(self) -> Attribute:
         return RefType(self.value.type)

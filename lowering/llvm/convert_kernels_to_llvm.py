@@ -1,4 +1,13 @@
-"""`convert-kernels-to-llvm`: kernel IR to the llvm dialect, which `-t llvm` prints as LLVM IR."""
+"""
+`convert-kernels-to-llvm`: kernel IR to the llvm dialect, which `-t llvm` prints as LLVM IR.
+
+    scf.for %i = %c0 to %c8 step %c1 {          llvm.br ^bb1(%c0)
+      …                                   ──►   ^bb1(%i):
+    }                                             …
+
+Loops become branches between blocks, arithmetic and vectors the operations of the llvm dialect. Run it after
+`convert-relay-to-kernels`.
+"""
 
 from dataclasses import dataclass
 

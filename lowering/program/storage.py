@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.analysis.facts.reshapes import reshaped_argument
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp, RefType
 from xrelay.dialects.shapes import leaf_type, leaf_types
@@ -292,22 +293,12 @@ def _origin_step(value: SSAValue, number: int) -> Leaf | None:
         case CompositeOp() as op:
             return op.yielded, number
         case FusedOp() as op if op.reshape_only is not None:
-            return _reshape_source(op)
+            parameter = reshaped_argument(op)
+            return None if parameter is None else (op.args[parameter], 0)
         case RelayOp() as op if op.has_trait(ReshapeOnly):
             return op.operands[0], 0
         case _:
             return None
-
-
-def _reshape_source(op: FusedOp) -> Leaf | None:
-    """What a fused operator that only reshapes gets its elements from."""
-    value: SSAValue = op.yielded
-    while not isinstance(value, BlockArgument):
-        owner = value.owner
-        if not (isinstance(owner, RelayOp) and owner.has_trait(ReshapeOnly)):
-            return None
-        value = owner.operands[0]
-    return op.args[value.index], 0
 
 
 def value_types(type_: Attribute) -> tuple[TensorType[Attribute], ...]:

@@ -11,8 +11,8 @@ modules are the same after they were printed and read again.
 
 Prints a line for each record that does not agree, with its source, for each pass `PASS: N of M agree`
 and last `N of M agree`. The exit code is 0 only when all agree. Records in exceptions.toml, where
-the original is wrong, are counted apart, and so are passes that the project does not have: the exit
-code is 1 when such a pass is named with --pass, or when nothing else is in the files. With --known it is
+the original is wrong, are counted apart, and so are passes that the project does not have, with which
+the exit code is 1. With --known it is
 0 when the records that do not agree are those of known.txt, which --update writes anew. It is 2 for
 files that are damaged, of which `FILE:LINE: what is wrong` is said on standard error, and for --pass
 of which there are no records.
@@ -122,7 +122,7 @@ def main() -> int:
     if args.update:
         update_known_differences(found, {o.record for o in report.differing})
         return 0
-    if missing and (named or not checked):
+    if missing:
         names = ", ".join(f"'{name}'" for name in sorted(missing))
         print(f"nothing stands for the recorded passes {names}", file=sys.stderr)
         return 1

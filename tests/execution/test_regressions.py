@@ -16,7 +16,7 @@ from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool1DOp, MaxPool2DOp
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import lower_function
-from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
+from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 
 
 def program(text: str) -> ModuleOp:
@@ -190,3 +190,20 @@ def test_long_strides_make_little_code() -> None:
     run_passes(module, LEGALIZATION)
     lowered = lower_function(entry_function(module), KernelOptions(TARGETS["x86-64"]))
     assert sum(1 for _ in lowered.module.walk()) < 1000
+
+
+def test_sign_of_zero() -> None:
+    """The sign of -0 is 0, as in ONNX, onnxruntime and NumPy; what divides by it has the sign of its other operand."""
+    x = np.array([-0.0, 0.0, 5e-8, -5e-8, -np.inf, np.nan])
+    text = """func.func @main(%x: tensor<6xf16>, %y: tensor<6xf32>, %z: tensor<6xf64>) -> (tensor<6xf16>, tensor<6xf32>, tensor<6xf64>) {
+      %0 = relay.sign %x : (tensor<6xf16>) -> tensor<6xf16>
+      %1 = relay.sign %y : (tensor<6xf32>) -> tensor<6xf32>
+      %2 = relay.sign %z : (tensor<6xf64>) -> tensor<6xf64>
+      func.return %0, %1, %2 : tensor<6xf16>, tensor<6xf32>, tensor<6xf64>
+    }"""
+    model = xrelay.compile(program(text))
+    inputs = [x.astype(dtype) for dtype in (np.float16, np.float32, np.float64)]
+    names = [each.name for each in model.signature.inputs]
+    for found in model.run(dict(zip(names, inputs, strict=True))).values():
+        np.testing.assert_array_equal(found, [0, 0, 1, -1, -1, np.nan])
+        assert not np.signbit(found[:2]).any()

@@ -51,6 +51,7 @@ OTHERS: Mapping[str, str] = {
     "extract-fused-functions": "leaves functions that nothing calls",
     "extract-intermediate-expr": "returns something else",
     "first-order-gradient": "functions return more",
+    "simplify-fc-transpose": "changes the parameters",
     "to-cps": "functions take more",
 }
 """The passes that do not make relay programs of relay programs alone, or programs of other signatures."""
@@ -61,35 +62,46 @@ INEXACT: Mapping[str, str] = {
 """The passes that tests/unit/transforms tries on numbers that say nothing of this."""
 
 CASE_TABLES = (
-    ("dtype_cases", "OPERANDS"),
-    ("dyn_cases", "TABLE"),
-    ("elementwise_cases", "ELEMENTWISE"),
-    ("export_cases", "EXPORTED"),
-    ("image_cases", "TABLE"),
-    ("indexing_cases", "INDEXING"),
-    ("qnn_cases", "TABLE"),
-    ("sort_cases", "SORT"),
-    ("sum_cases", "SUMS"),
+    ("cases.dtype", "OPERANDS"),
+    ("cases.dyn", "TABLE"),
+    ("cases.elementwise", "ELEMENTWISE"),
+    ("cases.export", "EXPORTED"),
+    ("cases.image", "TABLE"),
+    ("cases.indexing", "INDEXING"),
+    ("cases.qnn", "TABLE"),
+    ("cases.sort", "SORT"),
+    ("cases.sum", "SUMS"),
 )
-"""Programs of single operators in tests/support."""
+"""Programs of single operators, in modules of tests/support."""
 
 FLAG = (False, True)
+RULES = ("'relay'", "'cpu'")
 COMPILERS = ("('first',)", "('second',)", "('first','second')")
 """What `prepare` registers."""
 OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "alter-op-layout": {"lanes": (4, 8, 16)},
+    "alter-op-layout": {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")},
     "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
-    "combine-parallel-batch-matmul": {"min-num-branches": (2, 3)},
-    "combine-parallel-conv2d": {"min-num-branches": (2, 3)},
-    "combine-parallel-dense": {"min-num-branches": (2, 3)},
+    "combine-parallel-batch-matmul": {"min-num-branches": (2, 3), "rules": RULES},
+    "combine-parallel-conv2d": {"min-num-branches": (2, 3), "rules": RULES},
+    "combine-parallel-dense": {"min-num-branches": (2, 3), "to-batch": FLAG, "rules": RULES},
     "cpu-pipeline": {"lanes": (4, 8, 16)},
+    "dead-code-elimination": {"ignore-impurity": FLAG, "inline-once": FLAG},
     "defuse-ops": {"include-composite": FLAG},
     "dynamic-to-static": {"max-bytes": (64, 1 << 20)},
     "eta-expand": {"expand-constructor": FLAG, "expand-global-var": FLAG},
+    "convert-layout": {
+        "desired-layouts": (
+            "('nn.conv2d:NHWC:default',)",
+            "('nn.conv2d:NCHW:default','nn.max_pool2d:NHWC','image.resize2d:NHWC')",
+            "('nn.conv2d:NCHW2c:OIHW2i2o',)",
+            "('nn.conv2d:HWNC:default','nn.avg_pool2d:NHWC','nn.global_avg_pool2d:NHWC')",
+        ),
+    },
     "fold-constant": {"max-bytes": (64, 1 << 20), "fold-qnn": FLAG},
     "fold-scale-axis": {
         "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
         "constant-weights": FLAG,
+        "rules": RULES,
     },
     "fuse-composites": {"target": ("'x86-64'", "'x86-64-v3'", "'x86-64-v4'"), "threads": (1, 2)},
     "fuse-ops": {
@@ -102,9 +114,11 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "inline": {"calls": FLAG},
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
+    "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},
     "partition-graph": {"bind-constants": FLAG},
+    "plan-devices": {"default-device": (1, 2)},
     "recognize-operators": {"composites": FLAG, "attention": FLAG},
-    "simplify-expr": {"reassociate": FLAG},
+    "simplify-expr": {"reassociate": FLAG, "rules": ("'relay'", "'cpu'")},
     "split-args": {"max-function-args": (3, 4, 8)},
     "simplify-inference": {"keep-norms": FLAG},
 }
@@ -180,9 +194,13 @@ def option_text(value: Any) -> str:
 
 
 def random_program(random: Random) -> ModuleOp | None:
-    """An imported graph, or a program of the tests of attributes, fusion or kernels. None if it is refused."""
+    """An imported graph, or a program of the tests of algebra, attributes, fusion or kernels. None if it is refused."""
     kind = random.random()
-    if kind < 0.25:
+    if kind < 0.1:
+        programs = importlib.import_module("algebra_programs")
+        dtype = random.choice(importlib.import_module("attribute_programs").DTYPES)
+        return programs.random_program(random.randrange(10**6), dtype).module().clone()
+    if kind < 0.3:
         programs = importlib.import_module("attribute_programs")
         theme, dtype = random.choice(programs.THEMES), random.choice(programs.DTYPES)
         return programs.random_program(random.randrange(10**6), theme, dtype).module().clone()

@@ -83,10 +83,15 @@ class Noise:
         return np.where(flipped, -array, array)
 
     def whole(self, array: Array) -> Array:
-        """An array in which half of the numbers that errors moved off a whole one are whole again."""
-        near = np.rint(array)
-        moved = np.abs(array - near) <= 2 * self.units * np.finfo(array.dtype).eps * np.abs(near)
-        return np.where(moved & (self.rng.random(array.shape) < 0.5), near, array)
+        """
+        An array in which the numbers that errors moved off a whole one are whole again: half of them, or all. A sum of
+        many powers of negative numbers is a number in the latter case only.
+        """
+        near, info = np.rint(array), np.finfo(array.dtype)
+        least = np.maximum(info.eps * np.abs(near), info.smallest_subnormal)
+        moved = np.abs(array - near) <= 2 * self.units * least
+        share = self.rng.choice((0.5, 1.0))
+        return np.where(moved & (self.rng.random(array.shape) < share), near, array)
 
 
 def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from isomorphism import difference
 from properties import examples
 from random_graphs import FUSIBLE, RandomProgram, Step, programs, steps
 from xdsl.dialects import func
@@ -23,8 +24,9 @@ from xrelay.compiler import context
 from xrelay.dialects.core.annotation import CompilerAnnotationOp, CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.frontends.relay_text import print_relay_text, read_relay_text
 from xrelay.interpreters.relay import interpret
-from xrelay.transforms.annotate_target import annotate
+from xrelay.transforms.annotate_target import AnnotateTargetPass, annotate
 from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.inline_compiler_functions import InlineCompilerFunctionsPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
@@ -417,6 +419,42 @@ def there_and_back(program: RandomProgram, expected: list[np.ndarray]) -> None:
         step.apply(context(), program.module)
         program.module.verify()
     assert sorted(str(program.module).split("\n")) == sorted(before.split("\n"))
+
+
+OPERATORS = (
+    "abs",
+    "add",
+    "multiply",
+    "negative",
+    "nn.dense",
+    "nn.relu",
+    "subtract",
+    "sum",
+    "tanh",
+    "transpose",
+)
+supported = st.lists(
+    st.sampled_from([f"{name}:{op}" for name in COMPILERS for op in OPERATORS]), max_size=20
+)
+
+
+@pytest.mark.parametrize("kinds", [STRAIGHT, BRANCHING], ids=["straight", "if"])
+def test_text_between_the_passes_changes_nothing(kinds: tuple[str, ...]) -> None:
+    """Regions have the numbers, and their functions the parameters, that they have when each pass reads its program."""
+
+    @examples(40)
+    @given(programs(kinds, reach=12), supported, st.booleans(), st.booleans())
+    def check(program: RandomProgram, operators: list[str], non_call: bool, merge: bool):
+        at_once = read_relay_text(print_relay_text(program.module))
+        one_by_one = at_once.clone()
+        annotate = AnnotateTargetPass(COMPILERS, non_call, tuple(operators))
+        for step in (annotate, *[MergeCompilerRegionsPass()] * merge, PartitionGraphPass()):
+            step.apply(context(), at_once)
+            step.apply(context(), one_by_one)
+            one_by_one = read_relay_text(print_relay_text(one_by_one))
+        assert difference(at_once, one_by_one) is None
+
+    check()
 
 
 assert DEFAULT not in COMPILERS

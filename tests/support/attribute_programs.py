@@ -45,6 +45,9 @@ MOST_ELEMENTS = 1500
 class AttributeProgram(GuardGraph):
     """A program under construction, with a stock of values to go on from."""
 
+    least = 1
+    """The fewest elements of a value."""
+
     def __init__(self, seed: int, dtype: str):
         super().__init__(seed)
         self.dtype = np.dtype(dtype)
@@ -87,7 +90,8 @@ class AttributeProgram(GuardGraph):
         if isinstance(op, RelayOp) and op.undefined() is not None:
             return None
         type_ = op.results[0].type
-        if hasattr(type_, "get_shape") and not 0 < np.prod(type_.get_shape()) <= MOST_ELEMENTS:
+        count = np.prod(type_.get_shape()) if hasattr(type_, "get_shape") else self.least
+        if not self.least <= count <= MOST_ELEMENTS:
             return None
         return self.op(op)
 

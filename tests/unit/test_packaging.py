@@ -106,7 +106,11 @@ def test_rooms_of_lowering_import_those_before_them(room: str) -> None:
 
 def test_facts_and_rules_import_nothing_above_them() -> None:
     for folder, above in (
-        ("analysis/facts", ("analysis.fusion", "analysis.patterns", "analysis.partition")),
+        (
+            "analysis/facts",
+            ("analysis.fusion", "analysis.layouts", "analysis.patterns", "analysis.partition"),
+        ),
+        ("analysis/layouts", ("analysis.fusion", "analysis.patterns", "analysis.partition")),
         ("analysis/patterns", ("analysis.fusion", "analysis.partition")),
         ("frontends", ("analysis.fusion", "analysis.patterns", "analysis.partition")),
         ("analysis/fusion", ("analysis.patterns", "analysis.partition")),
@@ -256,7 +260,7 @@ def test_wheel_holds_the_package_only(wheel: Path) -> None:
         Path(package.replace(".", "/"), path.name)
         for package, folder in packages().items()
         for path in folder.iterdir()
-        if path.suffix in (".py", ".html", ".css", ".js")
+        if path.suffix in (".py", ".html", ".css", ".js", ".toml")
     }
     found = {name for name in names if name.parts[0] == "xrelay"}
     assert found == sources | {Path("xrelay/py.typed")}

@@ -8,7 +8,8 @@
                                         return %b
 
 Each result that something uses is bound by `relay.let` where it is computed: in Relay text each operand is then a
-variable, and the order of evaluation is the order of the lets. Values in SSA form are computed in the innermost scope
+variable, and the order of evaluation is the order of the lets. That is the order in which Relay visits expressions, wherever
+in their blocks they stood: from the result on, operands first, each once. Values in SSA form are computed in the innermost scope
 around their uses already, which is the scope that Relay binds them in.
 
 Functions are values as well: `relay.fused` and `relay.composite` become a `relay.closure`, which has a name, and a
@@ -24,11 +25,13 @@ Source: Relay's ToANormalForm.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects import tensor
+from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xrelay.analysis.facts.dependencies import Dependencies
+from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp
@@ -52,16 +55,29 @@ class _Scope:
         """The values that have got a name in this scope."""
 
 
-class Names:
-    """Names for all values, given while the operations of a function are visited in their order."""
+def put_in_order(function: func.FuncOp | CompositeOp, effects: Effects) -> None:
+    """Puts the operations of each block of a function in the order in which Relay visits expressions."""
+    for op in Dependencies.of_function(function, effects).visited():
+        block = op.parent
+        assert block is not None
+        last = block.last_op
+        if last is not None and op is not last:
+            op.detach()
+            block.insert_op_before(op, last)
 
-    def __init__(self):
+
+class Names:
+    """Names for all values, given while the operations of a function are visited in Relay's order."""
+
+    def __init__(self, effects: Effects):
+        self.effects = effects
         self.of: dict[SSAValue, SSAValue] = {}
         """By what name values are known in the scopes that are open."""
         self.scopes: list[_Scope] = []
 
-    def visit(self, function: Operation) -> None:
+    def visit(self, function: func.FuncOp) -> None:
         """Names what a function computes."""
+        put_in_order(function, self.effects)
         self._enter(function)
         while self.scopes:
             scope = self.scopes[-1]
@@ -92,6 +108,8 @@ class Names:
             self.scopes[-1].named.append(value)
 
     def _visit_operation(self, op: Operation) -> None:
+        if isinstance(op, CompositeOp):
+            put_in_order(op, self.effects)
         ops = call_by_value(op) if isinstance(op, FusedOp | CompositeOp) else (op,)
         for each in ops:
             self._visit_values(each)
@@ -130,7 +148,7 @@ class ToANormalFormPass(RelayPass):
     name = "to-a-normal-form"
 
     def rewrite(self, op: ModuleOp) -> None:
+        effects = Effects()
         for function in op.body.ops:
-            if belongs_to_backend(function):
-                continue
-            Names().visit(function)
+            if isinstance(function, func.FuncOp) and not belongs_to_backend(function):
+                Names(effects).visit(function)

@@ -44,26 +44,20 @@ from xrelay.dialects.nn.loss import (
 )
 from xrelay.dialects.nn.norm import L2NormalizeOp
 from xrelay.dialects.nn.upsampling import UpsamplingOp
-from xrelay.dialects.tensor.binary import DivideOp, EqualOp, MaximumOp, MultiplyOp
+from xrelay.dialects.tensor.binary import DivideOp, EqualOp, MultiplyOp
 from xrelay.dialects.tensor.indexing import GatherNDOp, TakeOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
-from xrelay.dialects.tensor.unary import LogOp, NegativeOp, SqrtOp
+from xrelay.dialects.tensor.unary import LogOp, NegativeOp
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
+from xrelay.transforms.rules.l2_normalization import l2_normalized
 from xrelay.transforms.rules.legalize_bits import BITS_RULES
 from xrelay.transforms.rules.legalize_transposed import TRANSPOSED_RULES
 from xrelay.transforms.rules.legalize_winograd import WINOGRAD_RULES
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
 
 LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
-
-
-def _l2_normalize(op: L2NormalizeOp, emit: Emitter) -> SSAValue:
-    x = widened(emit, op.data)
-    squares = emit(SumOp(emit(MultiplyOp(x, x)), op.normalized_axes, keepdims=True))
-    least = emit(MaximumOp(squares, emit.scalar(op.eps.value.data, squares)))
-    return narrowed(emit, emit(DivideOp(x, emit(SqrtOp(least)))), op.data)
 
 
 def _cross_entropy(op: CrossEntropyFamilyOp, emit: Emitter) -> SSAValue:
@@ -120,7 +114,7 @@ def _on_device(op: OnDeviceOp, emit: Emitter) -> SSAValue | None:
 
 
 RULES: dict[type[Operation], LegalRule] = {
-    L2NormalizeOp: _l2_normalize,
+    L2NormalizeOp: l2_normalized,
     CrossEntropyOp: _cross_entropy,
     CrossEntropyWithLogitsOp: _cross_entropy,
     NllLossOp: _nll_loss,

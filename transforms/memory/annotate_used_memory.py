@@ -32,10 +32,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp
-from xrelay.dialects.core.values import FusedOp
+from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.transforms.rules.called_bodies import PRIMITIVE
+from xrelay.transforms.rules.called_bodies import called_primitive, named
 
 USED, IO_USED = "used_memory", "io_used_memory"
 """The attributes, as Relay names them."""
@@ -66,13 +65,6 @@ def bytes_of(type_: Attribute, what: str) -> int:
     return total
 
 
-def named(value: SSAValue) -> SSAValue:
-    """The value that names stand for."""
-    while isinstance(value.owner, LetOp):
-        value = value.owner.value
-    return value
-
-
 class Lifetimes:
     """From which operation of a block to which one each value lives, and how much there is at once."""
 
@@ -100,17 +92,6 @@ class Lifetimes:
             self.alive.append(total)
 
 
-def _primitive(op: Operation) -> Operation | None:
-    """The function that an operation calls, if it is a primitive one of the block."""
-    if isinstance(op, FusedOp):
-        return op
-    if isinstance(op, ApplyOp):
-        function = named(op.function).owner
-        if isinstance(function, ClosureOp) and PRIMITIVE in function.attributes:
-            return function
-    return None
-
-
 def annotate(function: func.FuncOp) -> None:
     """Annotates a function and the primitive functions that it calls."""
     block = function.body.block
@@ -122,7 +103,7 @@ def annotate(function: func.FuncOp) -> None:
     lifetimes = Lifetimes(block)
     used: dict[Operation, list[IntegerAttr]] = defaultdict(list)
     for op, alive in zip(lifetimes.ops, lifetimes.alive, strict=True):
-        called = _primitive(op)
+        called = called_primitive(op)
         if called is not None:
             used[called].append(number(alive))
     for called, numbers in used.items():
@@ -131,11 +112,11 @@ def annotate(function: func.FuncOp) -> None:
 
 
 def _refuse_calls_within(block: Block, name: str) -> None:
-    pending: list[Operation] = [op for op in block.ops if _primitive(op) is not op]
+    pending: list[Operation] = [op for op in block.ops if called_primitive(op) is not op]
     while pending:
         for region in pending.pop().regions:
             for inner in region.walk():
-                if _primitive(inner) is not None:
+                if called_primitive(inner) is not None:
                     raise PassFailedException(
                         f"annotate-used-memory: @{name} calls a primitive function within another "
                         "operation, expected calls one after the other"

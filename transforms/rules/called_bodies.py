@@ -1,10 +1,10 @@
 """`relay.fused` and `relay.composite` as functions and calls of them, and back."""
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xrelay.dialects.core.functional import ApplyOp, ClosureOp
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 
 PRIMITIVE, COMPOSITE = "Primitive", "Composite"
@@ -16,6 +16,31 @@ PATTERN, RESHAPE_ONLY = "PartitionedFromPattern", "relay.reshape_only"
 def keeps_function(op: Operation) -> bool:
     """Whether `op` is the function of a `relay.fused`, the body of which passes on the language leave alone."""
     return isinstance(op, FusedOp) or (isinstance(op, ClosureOp) and PRIMITIVE in op.attributes)
+
+
+def named(value: SSAValue) -> SSAValue:
+    """The value that names stand for."""
+    while isinstance(value.owner, LetOp):
+        value = value.owner.value
+    return value
+
+
+def called_primitive(op: Operation) -> FusedOp | ClosureOp | None:
+    """Which primitive function an operation calls, if it calls one that the program states as a value."""
+    if isinstance(op, FusedOp):
+        return op
+    if isinstance(op, ApplyOp):
+        function = named(op.function).owner
+        if isinstance(function, ClosureOp) and PRIMITIVE in function.attributes:
+            return function
+    return None
+
+
+def only_reshapes(function: FusedOp | ClosureOp) -> bool:
+    """Whether a primitive function says of itself that it needs no kernel."""
+    if isinstance(function, FusedOp):
+        return function.reshape_only is not None
+    return RESHAPE_ONLY in function.attributes
 
 
 def call_by_value(op: FusedOp | CompositeOp) -> tuple[ClosureOp, ApplyOp]:

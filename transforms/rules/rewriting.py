@@ -7,6 +7,7 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.shapes import is_tensor_type
@@ -82,8 +83,9 @@ def apply_rule(rule: Rule, op: Operation, rewriter: PatternRewriter) -> bool:
     return True
 
 
-def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter) -> None:
+def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter | None = None) -> None:
     """Erases the operations that compute values which nothing uses, and what only they used."""
+    erase = Rewriter.erase_op if rewriter is None else rewriter.erase
     pending = list(values)
     while pending:
         op = pending.pop().owner
@@ -92,4 +94,4 @@ def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter) -> None:
         if any(result.uses for result in op.results) or not is_side_effect_free(op):
             continue
         pending.extend(dict.fromkeys(op.operands))
-        rewriter.erase(op)
+        erase(op)

@@ -51,7 +51,8 @@ def _sign(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
     zero = one(b, x, 0)
     if kind.is_float:
         positive, negative = b.compare_floats(zero, "olt", x), b.compare_floats(x, "olt", zero)
-        return b.select(positive, one(b, x), b.select(negative, one(b, x, -1), x))
+        neither = b.select(b.compare_floats(x, "uno", x), x, zero)  # The sign of -0 is 0.
+        return b.select(positive, one(b, x), b.select(negative, one(b, x, -1), neither))
     if not kind.signed:
         return b.select(b.compare_integers(x, "ne", zero), one(b, x), zero)
     positive, negative = b.compare_integers(zero, "slt", x), b.compare_integers(x, "slt", zero)

@@ -89,12 +89,11 @@ func.func @keep_function_of_a_compiler(%x: tensor<2x4xf32>, %c: tensor<4xf32>) -
 }
 
 // CHECK-LABEL: func.func @layer_norm
-// CHECK-NEXT: [[MEAN:%.*]] = relay.mean %x {axis = array<i64: 1>, keepdims = true}
-// CHECK-NEXT: [[CENTERED:%.*]] = relay.subtract %x, [[MEAN]]
-// CHECK-NEXT: [[SQUARE:%.*]] = relay.multiply [[CENTERED]], [[CENTERED]]
-// CHECK-NEXT: [[VARIANCE:%.*]] = relay.mean [[SQUARE]] {axis = array<i64: 1>, keepdims = true}
+// CHECK-NEXT: [[MEAN:%.*]] = relay.mean %x {axis = array<i64: -1>, keepdims = true}
+// CHECK-NEXT: [[VARIANCE:%.*]] = relay.variance %x, [[MEAN]] {axis = array<i64: -1>, keepdims = true}
 // CHECK-NEXT: [[EPSILON:%.*]] = relay.constant
 // CHECK-NEXT: [[STABLE:%.*]] = relay.add [[VARIANCE]], [[EPSILON]]
+// CHECK-NEXT: [[CENTERED:%.*]] = relay.subtract %x, [[MEAN]]
 // CHECK-NEXT: [[ROOT:%.*]] = relay.sqrt [[STABLE]]
 // CHECK-NEXT: [[NORMAL:%.*]] = relay.divide [[CENTERED]], [[ROOT]]
 // CHECK-NEXT: [[SCALED:%.*]] = relay.multiply [[NORMAL]], %c
@@ -128,4 +127,29 @@ func.func @instance_norm(%x: tensor<2x4x3xf32>, %c: tensor<4xf32>) -> tensor<2x4
 func.func @group_norm(%x: tensor<2x4x3xf32>, %c: tensor<4xf32>) -> tensor<2x4x3xf32> {
   %0 = relay.nn.group_norm %x, %c, %c {num_groups = 2 : i64, center = false, scale = false} : (tensor<2x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3xf32>
   return %0 : tensor<2x4x3xf32>
+}
+
+// The axis is the one that is written.
+// CHECK-LABEL: func.func @l2_normalize
+// CHECK-NEXT: [[SQUARES:%.*]] = relay.multiply %x, %x
+// CHECK-NEXT: [[SUM:%.*]] = relay.sum [[SQUARES]] {axis = array<i64: -2>, keepdims = true}
+// CHECK-NEXT: [[EPSILON:%.*]] = relay.constant dense<1.000000e-04> : tensor<f32>
+// CHECK-NEXT: [[LEAST:%.*]] = relay.maximum [[SUM]], [[EPSILON]]
+// CHECK-NEXT: [[LENGTH:%.*]] = relay.sqrt [[LEAST]]
+// CHECK-NEXT: [[RESULT:%.*]] = relay.divide %x, [[LENGTH]]
+// CHECK-NEXT: func.return [[RESULT]]
+// KEEP-LABEL: func.func @l2_normalize
+// KEEP-NEXT: relay.nn.l2_normalize
+func.func @l2_normalize(%x: tensor<2x4x3xf32>) -> tensor<2x4x3xf32> {
+  %0 = relay.nn.l2_normalize %x {eps = 1.000000e-04 : f64, axis = array<i64: -2>} : (tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  return %0 : tensor<2x4x3xf32>
+}
+
+// CHECK-LABEL: func.func @l2_normalize_in_f32
+// CHECK-NEXT: [[WIDE:%.*]] = relay.cast %x {dtype = f32}
+// CHECK: relay.divide [[WIDE]]
+// CHECK-NEXT: relay.cast {{%.*}} {dtype = f16}
+func.func @l2_normalize_in_f32(%x: tensor<2xf16>) -> tensor<2xf16> {
+  %0 = relay.nn.l2_normalize %x {eps = 1.000000e-04 : f64, axis = array<i64: 0>} : (tensor<2xf16>) -> tensor<2xf16>
+  return %0 : tensor<2xf16>
 }

@@ -35,9 +35,9 @@ func.func @names(%x: tensor<2xf32>) -> tensor<2xf32> {
 }
 
 // CHECK-LABEL: func.func @branches
+// CHECK-NEXT: [[T:%.*]] = tensor.extract %c[] :
 // CHECK-NEXT: [[E:%.*]] = relay.exp %x :
 // CHECK-NEXT: [[A:%.*]] = relay.let [[E]] :
-// CHECK-NEXT: [[T:%.*]] = tensor.extract %c[] :
 // CHECK-NEXT: [[I:%.*]] = scf.if [[T]]
 // CHECK-NEXT:   [[N:%.*]] = relay.negative [[A]] :
 // CHECK-NEXT:   [[B:%.*]] = relay.let [[N]] :
@@ -97,5 +97,61 @@ func.func @functions(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NOT: relay.let
 func.func @keep_function_of_a_compiler(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a"} {
   %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// Names stand in the order in which Relay visits expressions, wherever operations stood: that of the result's operands, in
+// branches as well. Effects keep their order, and what nothing uses comes last.
+// CHECK-LABEL: func.func @order
+// CHECK-NEXT: [[X:%.*]] = relay.exp %x :
+// CHECK-NEXT: [[XN:%.*]] = relay.let [[X]] :
+// CHECK-NEXT: [[T:%.*]] = tensor.extract %c[] :
+// CHECK-NEXT: [[I:%.*]] = scf.if [[T]]
+// CHECK-NEXT:   [[N:%.*]] = relay.negative %x :
+// CHECK-NEXT:   [[NN:%.*]] = relay.let [[N]] :
+// CHECK-NEXT:   [[S:%.*]] = relay.sqrt %x :
+// CHECK-NEXT:   [[SN:%.*]] = relay.let [[S]] :
+// CHECK-NEXT:   [[D:%.*]] = relay.subtract [[NN]], [[SN]] :
+// CHECK-NEXT:   [[DN:%.*]] = relay.let [[D]] :
+// CHECK-NEXT:   scf.yield [[DN]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT:   scf.yield %x
+// CHECK-NEXT: }
+// CHECK-NEXT: [[IN:%.*]] = relay.let [[I]] :
+// CHECK-NEXT: [[A:%.*]] = relay.add [[XN]], [[IN]] :
+// CHECK-NEXT: [[AN:%.*]] = relay.let [[A]] :
+// CHECK-NEXT: relay.tanh %x :
+// CHECK-NEXT: func.return [[AN]]
+func.func @order(%x: tensor<2xf32>, %c: tensor<i1>) -> tensor<2xf32> {
+  %unused = relay.tanh %x : (tensor<2xf32>) -> tensor<2xf32>
+  %taken = tensor.extract %c[] : tensor<i1>
+  %0 = scf.if %taken -> (tensor<2xf32>) {
+    %1 = relay.sqrt %x : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = relay.negative %x : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = relay.subtract %2, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %3 : tensor<2xf32>
+  } else {
+    scf.yield %x : tensor<2xf32>
+  }
+  %4 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  %5 = relay.add %4, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %5 : tensor<2xf32>
+}
+
+// In the body of a composite too.
+// CHECK-LABEL: func.func @composite
+// CHECK: relay.closure attributes {Composite = "a.b"}
+// CHECK-NEXT: ^bb0([[P:%.*]]: tensor<2xf32>):
+// CHECK-NEXT: relay.negative [[P]] :
+// CHECK-NEXT: relay.let
+// CHECK-NEXT: relay.sqrt [[P]] :
+func.func @composite(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.composite "a.b" %x : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%p: tensor<2xf32>):
+    %1 = relay.sqrt %p : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = relay.negative %p : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = relay.subtract %2, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    relay.yield %3 : tensor<2xf32>
+  }
   return %0 : tensor<2xf32>
 }

@@ -7,7 +7,14 @@ from guards.layers import FLOATS, IMAGE, bias, by, conv, dense, layers, plus, un
 from guards.passes import GuardGraph, GuardTable
 from xrelay.dialects.core.values import TupleGetItemOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.nn.norm import BatchNormOp, DropoutOp, GroupNormOp, InstanceNormOp, LayerNormOp
+from xrelay.dialects.nn.norm import (
+    BatchNormOp,
+    DropoutOp,
+    GroupNormOp,
+    InstanceNormOp,
+    L2NormalizeOp,
+    LayerNormOp,
+)
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
@@ -18,14 +25,20 @@ from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp, TanhOp
 JOINED = "+concatenate +strided_slice"
 """What products that became one have around them."""
 DENSES = GuardTable(
-    "combine-parallel-dense{min-num-branches=2}", units=64, expects=f"-nn.dense {JOINED}"
+    "combine-parallel-dense{min-num-branches=2 to-batch=false rules=cpu}",
+    units=64,
+    expects=f"-nn.dense {JOINED}",
 )
-THREE = GuardTable("combine-parallel-dense", units=64, expects=f"-nn.dense {JOINED}")
+THREE = GuardTable(
+    "combine-parallel-dense{to-batch=false rules=cpu}", units=64, expects=f"-nn.dense {JOINED}"
+)
 CONVOLUTIONS = GuardTable(
-    "combine-parallel-conv2d{min-num-branches=2}", units=64, expects=f"-nn.conv2d {JOINED}"
+    "combine-parallel-conv2d{min-num-branches=2 rules=cpu}",
+    units=64,
+    expects=f"-nn.conv2d {JOINED}",
 )
 BATCHES = GuardTable(
-    "combine-parallel-batch-matmul{min-num-branches=2}",
+    "combine-parallel-batch-matmul{min-num-branches=2 rules=cpu}",
     units=64,
     expects=f"-nn.batch_matmul {JOINED}",
 )
@@ -185,7 +198,7 @@ CONVOLUTIONS.keeps(
     "groups", branches(IMAGE, (conv(2, 2, 1, 1, groups=2),), (conv(4, 2, 1, 1, groups=2),))
 )
 for layout in ({"data_layout": "NHWC"}, {"kernel_layout": "HWIO"}, {"out_layout": "NHWC"}):
-    CONVOLUTIONS.keeps(f"{layout}", branches((1, 4, 4, 4), *[(conv(4, 4, 4, 4, **layout),)] * 2))
+    CONVOLUTIONS.changes(f"{layout}", branches((1, 4, 4, 4), *[(conv(4, 4, 4, 4, **layout),)] * 2))
 CONVOLUTIONS.changes(
     "rows of pixels behind",
     branches((1, 4, 3, 3), *[(conv(3, 4, 1, 1), by(1, 2, 3, shape=(3, 1)))] * 2),
@@ -384,6 +397,19 @@ for axis in (0, 2, -3, 3):
 INFERENCE.changes("groups of another axis", norm(GroupNormOp, (2, 3, 6), axis=2, num_groups=3))
 INFERENCE.changes("one group", norm(GroupNormOp, num_groups=1, epsilon=0.5))
 INFERENCE.changes("plain groups", norm(GroupNormOp, num_groups=4, scale=False, center=False))
+
+
+def lengths(*axes: int, dtype="float32", eps: float = 1e-4):
+    return lambda g: g.show(L2NormalizeOp(g.x(2, 4, 3, dtype=dtype), eps, list(axes)))
+
+
+for dtype in FLOATS:
+    INFERENCE.changes(f"length {dtype}", lengths(1, dtype=dtype))
+INFERENCE.changes("length of rows", lengths(-1))
+INFERENCE.changes("length of matrices", lengths(2, 0))
+INFERENCE.changes("length of elements", lengths())
+INFERENCE.changes("short vectors", lengths(1, eps=100.0))
+NORMS.keeps("lengths", lengths(1))
 for kind, options in ((LayerNormOp, {}), (InstanceNormOp, {}), (GroupNormOp, {"num_groups": 2})):
     NORMS.keeps(kind.name, norm(kind, axis=1, **options))
 NORMS.changes("batches", lambda g: batch_norm(g, 1))

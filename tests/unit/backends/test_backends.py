@@ -752,6 +752,8 @@ def _raises(*arguments: object) -> Any:
             r"the condition of nn.relu.* raises ZeroDivisionError.*, asked about a value .relay.nn.relu",
         ),
         ("supports", lambda *a: sys.exit("bye"), r"supports\(.*\) raises SystemExit: bye"),
+        ("lower", _raises, "lower raises KeyError"),
+        ("lower", lambda s, m: None, "lower returns a NoneType, expected True or False"),
         ("optimize", _raises, "optimize raises KeyError"),
         ("optimize", lambda s, m: m.clone(), "optimize returns a ModuleOp, expected None"),
     ],

@@ -548,6 +548,32 @@ def test_markdown_of_ops_names_operands_attributes_and_defaults(cmd: Command) ->
     )
 
 
+# -- passes -------------------------------------------------------------------------------------
+
+
+def test_passes_are_lines_of_a_table(cmd: Command) -> None:
+    header, *lines = [line.split("\t") for line in cmd("passes").out.splitlines()]
+    assert header[:2] == ["pass", "what it does"]
+    assert {len(cells) for cells in lines} == {len(header)}
+    names = [cells[0] for cells in lines]
+    assert names == sorted(names) and {"fuse-ops", "cpu-pipeline"} <= set(names)
+
+
+def test_a_named_pass_is_told_whole(cmd: Command) -> None:
+    fold, *others = cmd("passes", "fold-const*", "cpu-pipeline").out.split("## ")[:0:-1]
+    assert fold.startswith("fold-constant\n") and len(others) == 1
+    assert "%1 = relay.constant dense<2.0>" in fold
+    assert "\n- `max-bytes=1048576`: Results up to this size are always folded" in fold
+    assert "\nParity with TVM's FoldConstant: " in fold
+    assert "Runs `to-graph-normal-form`, `inline{calls=true}`, " in others[0]
+    cmd("passes", "fuse-op").refused("no pass is called 'fuse-op'; did you mean 'fuse-ops'?")
+
+
+def test_passes_in_a_terminal_are_a_table(cmd: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "│" in cmd("passes").out
+
+
 def test_run_verifies_programs_of_tuples(cmd: Command, tmp_path: Path) -> None:
     pair = "tuple<tensor<2xf32>, tuple<tensor<3xf32>>>"
     path = tmp_path / "pairs.mlir"

@@ -38,7 +38,7 @@ PASSES = (
     # It leaves products of constants, and sums of constants are those of literals.
     FoldConstantPass(),
     # A bias and the shift of a batch normalisation become one.
-    SimplifyExprPass(reassociate=True),
+    SimplifyExprPass(reassociate=True, rules="cpu"),
     MergeCompositePass(("dnnl",)),
     AnnotateTargetPass(("dnnl",)),
     PartitionGraphPass(),

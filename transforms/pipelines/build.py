@@ -1,0 +1,54 @@
+"""
+The passes that Relay's build runs before it generates code, with the least optimisation level of each.
+
+    build_pipeline(2)   ──►   remove-unused-functions, to-basic-block-normal-form, simplify-inference, fold-constant, …
+
+A pass that the original runs and that is missing here is a line of `STEPS` when there is one. Missing are: `qnn.Legalize` and
+`Legalize` (level 1), which replace operators that a target has no kernels for; `CanonicalizeCast` and
+`AlterOpLayout` (3), of which the second asks the target; `CombineParallelConv2D`, `CombineParallelDense`,
+`CombineParallelBatchMatmul` and `FastMath` (4), which the levels 0 to 3 do not reach; `PlanDevices`, `LabelOps` and
+`AnnotateMemoryScope`, which only say where and under which name something is computed; and the rewrites of layouts by
+tuning records.
+
+Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10, for one target and the graph executor.
+"""
+
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
+from xrelay.transforms.canonical.flatten_atrous_conv import FlattenAtrousConvPass
+from xrelay.transforms.canonical.split_args import SplitArgsPass
+from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPass
+from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlockNormalFormPass
+from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.infer_type import InferTypePass
+from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
+from xrelay.transforms.simplify_expr import SimplifyExprPass
+from xrelay.transforms.simplify_inference import SimplifyInferencePass
+
+STEPS: tuple[tuple[int, RelayPass], ...] = (
+    (1, RemoveUnusedFunctionsPass()),
+    (1, ToBasicBlockNormalFormPass()),
+    (0, SimplifyInferencePass()),
+    # The original means to skip casts to int32, and does not.
+    (3, EliminateCommonSubexprPass()),
+    (2, FoldConstantPass(fold_qnn=False)),
+    # FoldScaleAxis is a sequence, of which each pass has a level.
+    (3, FoldScaleAxisPass()),
+    (2, FoldConstantPass(fold_qnn=False)),
+    (0, SimplifyExprPass()),
+    (3, CanonicalizeOpsPass()),
+    (0, FlattenAtrousConvPass()),
+    (0, InferTypePass()),
+    (2, FoldConstantPass(fold_qnn=False)),
+    (1, SplitArgsPass()),
+)
+"""What runs before fusion, from which level on, in order."""
+
+
+def build_pipeline(level: int) -> tuple[RelayPass, ...]:
+    """The passes of a level in order."""
+    prefix = (step for least, step in STEPS if level >= least)
+    return (*prefix, FuseOpsPass(opt_level=level), InferTypePass(), InlinePass(), InferTypePass())

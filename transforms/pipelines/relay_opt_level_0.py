@@ -1,0 +1,24 @@
+"""
+`relay-opt-level-0`: algebra and inference's normalisation; each operator is a kernel of its own.
+
+The passes of TVM's `relay.build` under `opt_level=0`, without what asks a target: xrelay.transforms.pipelines.build lists
+them, and what is missing.
+
+Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10.
+"""
+
+from dataclasses import dataclass
+
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.transforms.pipelines.build import build_pipeline
+from xrelay.transforms.rules.pass_sequence import PassSequence
+
+
+@dataclass(frozen=True)
+class RelayOptLevel0Pass(PassSequence):
+    """Runs what TVM's build runs at level 0."""
+
+    name = "relay-opt-level-0"
+
+    def steps(self) -> tuple[RelayPass, ...]:
+        return build_pipeline(0)

@@ -1,0 +1,24 @@
+"""
+`relay-opt-level-1`: what level 0 does, of the functions that `main` needs, and operators fuse.
+
+The passes of TVM's `relay.build` under `opt_level=1`, without what asks a target: xrelay.transforms.pipelines.build lists
+them, and what is missing.
+
+Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10.
+"""
+
+from dataclasses import dataclass
+
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.transforms.pipelines.build import build_pipeline
+from xrelay.transforms.rules.pass_sequence import PassSequence
+
+
+@dataclass(frozen=True)
+class RelayOptLevel1Pass(PassSequence):
+    """Runs what TVM's build runs at level 1."""
+
+    name = "relay-opt-level-1"
+
+    def steps(self) -> tuple[RelayPass, ...]:
+        return build_pipeline(1)

@@ -1,0 +1,121 @@
+"""Rules on constants that are added and multiplied one after the other."""
+
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Block, Operation, SSAValue
+
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.nn.norm import BiasAddOp
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
+from xrelay.interpreters.arrays import Array, held_elements
+from xrelay.interpreters.constants import known_array
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
+
+
+def consecutive_sums(op: AddOp, emit: Emitter) -> SSAValue | None:
+    """
+    (x + a) + b ──► x + (a + b), where the sum of the constants is not computed: of several the last two
+    """
+    outer = _addends(op)
+    if outer is None or any(_addends(use.operation) for use in op.result.uses):
+        return None
+    value, last = outer
+    inner = _addends(value.owner)
+    if inner is None:
+        return None
+    x, first = inner
+    if isinstance(x.owner, ConstantOp) or _joint_shape(shape_of(first), shape_of(last)) is None:
+        return None
+    return emit(AddOp(x, emit(AddOp(first, last))))
+
+
+def _addends(op: Operation | Block) -> tuple[SSAValue, SSAValue] | None:
+    """x and c of an addition of x and a constant c."""
+    if isinstance(op, AddOp):
+        for x, constant in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            if isinstance(constant.owner, ConstantOp):
+                return x, constant
+    return None
+
+
+def _joint_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of two constants as one, unless that is larger than both are."""
+    shape = np.broadcast_shapes(first, second)
+    return None if prod(shape) > max(prod(first), prod(second)) else shape
+
+
+def _split_sum(value: SSAValue) -> tuple[SSAValue, Array] | None:
+    """x and c of a value x + c, x - c or bias_add(x, c) with a constant c."""
+    op = value.owner
+    if isinstance(op, BiasAddOp):
+        bias = known_array(op.bias)
+        following = op.data.type.get_num_dims() - op.channel_axis - 1
+        return None if bias is None else (op.data, bias.reshape(-1, *[1] * following))
+    if not isinstance(op, AddOp | SubtractOp) or op.result.type.element_type == i1:
+        return None  # Truth values have no negative.
+    constant = known_array(op.rhs)
+    if constant is not None:
+        with np.errstate(all="ignore"):
+            if isinstance(op, SubtractOp):
+                constant = np.broadcast_to(-held_elements(constant), constant.shape)
+            return op.lhs, constant
+    constant = known_array(op.lhs)
+    return (op.rhs, constant) if isinstance(op, AddOp) and constant is not None else None
+
+
+def _split_product(value: SSAValue) -> tuple[SSAValue, Array] | None:
+    """x and c of a value x * c with a constant c."""
+    op = value.owner
+    if not isinstance(op, MultiplyOp):
+        return None
+    for factor, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        constant = known_array(factor)
+        if constant is not None:
+            return other, constant
+    return None
+
+
+def _combined(kind: np.ufunc, first: Array, second: Array) -> Array | None:
+    """Two constants as one, unless that is larger than both are."""
+    if first.dtype.kind not in "iuf":
+        return None
+    shape = _joint_shape(first.shape, second.shape)
+    if shape is None:
+        return None
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(kind(held_elements(first), held_elements(second)), shape)
+
+
+def adjacent_sums(op: AddOp | SubtractOp | BiasAddOp, emit: Emitter) -> SSAValue | None:
+    """(x + a) + b ──► x + (a + b)"""
+    outer = _split_sum(op.result)
+    inner = None if outer is None else _split_sum(outer[0])
+    if outer is None or inner is None:
+        return None
+    constant = _combined(np.add, inner[1], outer[1])
+    return None if constant is None else emit(AddOp(inner[0], emit.constant(constant)))
+
+
+def adjacent_products(op: MultiplyOp, emit: Emitter) -> SSAValue | None:
+    """(x * a) * b ──► x * (a * b)"""
+    outer = _split_product(op.result)
+    inner = None if outer is None else _split_product(outer[0])
+    if outer is None or inner is None:
+        return None
+    constant = _combined(np.multiply, inner[1], outer[1])
+    return None if constant is None else emit(MultiplyOp(inner[0], emit.constant(constant)))
+
+
+def product_of_sum(op: MultiplyOp, emit: Emitter) -> SSAValue | None:
+    """(x + a) * b ──► x * b + a * b"""
+    outer = _split_product(op.result)
+    if outer is None or len(list(outer[0].uses)) != 1:
+        return None
+    inner = _split_sum(outer[0])
+    constant = None if inner is None else _combined(np.multiply, inner[1], outer[1])
+    if inner is None or constant is None:
+        return None
+    product = emit(MultiplyOp(inner[0], emit.constant(outer[1])))
+    return emit(AddOp(product, emit.constant(constant)))
