@@ -178,7 +178,10 @@ def fold_constant_expr(value: SSAValue, *, fold_qnn: bool = True) -> SSAValue:
         return value
     user = TupleOp([value])
     Rewriter.insert_op(user, InsertPoint.after(op))
-    patterns: list[RewritePattern] = [FoldOperator(Evaluator(FOLDED_BYTES), fold_qnn), FoldBranch()]
+    patterns: list[RewritePattern] = [
+        FoldOperator(Evaluator(FOLDED_BYTES, DEFAULT_LIMITS), fold_qnn),
+        FoldBranch(),
+    ]
     applier = GreedyRewritePatternApplier(patterns, dce_enabled=False)
     is_open = True
     while is_open:

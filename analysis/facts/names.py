@@ -1,8 +1,9 @@
 """Names: those of functions that passes add to a module, and those of operations in messages."""
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from hashlib import blake2b
+from itertools import count
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation
@@ -22,10 +23,10 @@ def sanitized(name: str) -> str:
 
 def unused_name(name: str, used: Container[str]) -> str:
     """A name, with a number behind it when it is used already."""
-    chosen, count = name, 0
+    chosen, number = name, 0
     while chosen in used:
-        count += 1
-        chosen = f"{name}_{count}"
+        number += 1
+        chosen = f"{name}_{number}"
     return chosen
 
 
@@ -48,6 +49,12 @@ def module_symbols(module: ModuleOp) -> set[str]:
     """The names that the operations of a module define."""
     found = (op.properties.get("sym_name") for op in walk(module))
     return {name.data for name in found if isinstance(name, StringAttr)}
+
+
+def fresh_names(prefix: str, module: ModuleOp) -> Iterator[str]:
+    """Names for what is added to a module: the prefix, and numbers from 0 on."""
+    used = module_symbols(module)
+    return (name for name in map(f"{prefix}{{}}".format, count()) if name not in used)
 
 
 def operation_text(op: Operation) -> str:

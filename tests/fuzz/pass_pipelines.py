@@ -80,6 +80,7 @@ COMPILERS = ("('first',)", "('second',)", "('first','second')")
 """What `prepare` registers."""
 OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "alter-op-layout": {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")},
+    "annotate-memory-scope": {"default-device": (1, 4)},
     "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
     "combine-parallel-batch-matmul": {"min-num-branches": (2, 3), "rules": RULES},
     "combine-parallel-conv2d": {"min-num-branches": (2, 3), "rules": RULES},
@@ -112,6 +113,14 @@ OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "rules": ("'relay'", "'cpu'", "'extended'"),
     },
     "inline": {"calls": FLAG},
+    "layout-rewrite": {
+        "weights": (
+            "('nn.dense:NC2n','nn.matmul:NC','nn.batch_matmul:BNC')",
+            "('nn.conv2d:OIHW2i2o','nn.conv3d:DHWIO')",
+            "('nn.conv2d:HWIO','nn.matmul:CN','nn.batch_matmul:BCN')",
+        ),
+    },
+    "manifest-alloc": {"reuse": FLAG},
     "merge-compiler-regions": {"speculate": FLAG},
     "merge-composite": {"targets": COMPILERS},
     "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},

@@ -11,7 +11,8 @@ from pathlib import Path
 from isomorphism import difference, renamed
 from records import DATA, BadInput, Options, Record
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
@@ -32,6 +33,11 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.functional.capture_post_dfs_index_in_spans import (
+    SPAN,
+    SPANS,
+    CapturePostDfsIndexInSpansPass,
+)
 from xrelay.transforms.functional.eta_expand import EtaExpandPass
 from xrelay.transforms.functional.lambda_lift import LambdaLiftPass
 from xrelay.transforms.functional.partial_eval import PartialEvalPass
@@ -46,6 +52,8 @@ from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
 from xrelay.transforms.memory.manifest_lifetimes import ManifestLifetimesPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
+from xrelay.transforms.quantize.to_mixed_precision import ToMixedPrecisionPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -57,6 +65,23 @@ KNOWN = DATA.parent / "known.txt"
 REGISTRY.register(
     Compiler("test_target", optimize=lambda module: FoldConstantPass().apply(Context(), module))
 )
+
+
+@dataclass(frozen=True)
+class WithoutSpansPass(ModulePass):
+    """Removes what the text of the original does not show."""
+
+    name = "without-spans"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in op.walk():
+            for name in SPANS:
+                each.attributes.pop(name, None)
+            if isinstance(each, func.FuncOp) and each.arg_attrs is not None:
+                stated = [{**attrs.data} for attrs in each.arg_attrs]
+                for attrs in stated:
+                    attrs.pop(SPAN, None)
+                each.arg_attrs = ArrayAttr(map(DictionaryAttr, stated)) if any(stated) else None
 
 
 def _annotate_target(options: Options) -> list[ModulePass]:
@@ -75,6 +100,10 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
     "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
+    "CapturePostDfsIndexInSpans": lambda _: [
+        CapturePostDfsIndexInSpansPass(),
+        WithoutSpansPass(),
+    ],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
     "CombineParallelDense": lambda o: [
@@ -87,6 +116,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
+    "FakeQuantizationToInteger": lambda o: [
+        FakeQuantizationToIntegerPass(o["hard_fail"], o["use_qat"])
+    ],
     "FastMath": lambda _: [FastMathPass()],
     "FlattenAtrousConv": lambda _: [FlattenAtrousConvPass()],
     "EtaExpand": lambda o: [EtaExpandPass(o["expand_constructor"], o["expand_global_var"])],
@@ -111,6 +143,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "ToANormalForm": lambda _: [ToANormalFormPass()],
     "ToBasicBlockNormalForm": lambda _: [ToBasicBlockNormalFormPass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
+    "ToMixedPrecision": lambda o: [
+        ToMixedPrecisionPass(o["mixed_precision_type"], o["missing_op_mode"])
+    ],
 }
 """What the project runs for a recorded pass and its options."""
 

@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xrelay.analysis.facts.names import fresh_names
 from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -69,18 +70,6 @@ class LambdaLiftPass(RelayPass):
             for each in list(walk(function, region_first=True)):
                 if isinstance(each, ClosureOp) and not _stays(each, function):
                     op.body.block.add_op(lift(each, next(names)))
-
-
-def fresh_names(prefix: str, module: ModuleOp) -> Iterator[str]:
-    """Names for new functions of a module: the prefix, and numbers."""
-    symbols = (op.get_attr_or_prop("sym_name") for op in module.ops)
-    taken = {name.data for name in symbols if isinstance(name, StringAttr)}
-    number = 0
-    while True:
-        name = f"{prefix}{number}"
-        if name not in taken:
-            yield name
-        number += 1
 
 
 def _stays(closure: ClosureOp, function: func.FuncOp) -> bool:

@@ -13,6 +13,7 @@ from xdsl.traits import is_side_effect_free
 from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import belongs_to_backend
+from xrelay.analysis.facts.steps import Step, run
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
@@ -52,11 +53,9 @@ from xrelay.transforms.rules.partial_values import (
     Partial,
     Scope,
     Static,
-    Steps,
     Store,
     known_value,
     matched,
-    run,
     type_params,
     types_of_call,
 )
@@ -106,7 +105,7 @@ class PartialEvaluation:
                     each.detach()
                     each.erase()
 
-    def _body(self, function: Function) -> Steps:
+    def _body(self, function: Function) -> Step[Region]:
         """The region that a function becomes, of whose arguments nothing is known."""
         source, scope = function.source, function.scope
         names = type_params(source)
@@ -134,7 +133,7 @@ class PartialEvaluation:
         args: Sequence[Partial],
         out: Block,
         types: Sequence[Attribute] | None = None,
-    ) -> Steps:
+    ) -> Step[list[Partial] | None]:
         """
         The results of a call, which have these types, written to `out`; None when the call stays. Without types the
         function itself is meant, not a call of it, and is always written.
@@ -160,7 +159,7 @@ class PartialEvaluation:
         burnt.give_back()
         return results
 
-    def _block(self, block: Block, scope: Scope, out: Block) -> Steps:
+    def _block(self, block: Block, scope: Scope, out: Block) -> Step[list[Partial]]:
         """Evaluates a block, and returns the operands of its end."""
         for op in self.orders[block]:
             if op is block.last_op:
@@ -172,7 +171,7 @@ class PartialEvaluation:
         assert end is not None
         return [scope[value] for value in end.operands]
 
-    def _visit(self, op: Operation, scope: Scope, out: Block) -> Steps | None:
+    def _visit(self, op: Operation, scope: Scope, out: Block) -> Step[None] | None:
         """Notes what an operation gives; returns what is to be run for that."""
         match op:
             case LetOp():
@@ -195,7 +194,7 @@ class PartialEvaluation:
                 self._stays(op, scope, out)
         return None
 
-    def _closure(self, op: ClosureOp, scope: Scope, out: Block) -> Steps:
+    def _closure(self, op: ClosureOp, scope: Scope, out: Block) -> Step[None]:
         function = Function(op, scope)
         body = yield self._body(function)
         block = body.block
@@ -212,7 +211,7 @@ class PartialEvaluation:
         function.itself = self._named(op, new, out, function)
         scope[op.result] = function.itself
 
-    def _call(self, op: ApplyOp | func.CallOp, scope: Scope, out: Block) -> Steps:
+    def _call(self, op: ApplyOp | func.CallOp, scope: Scope, out: Block) -> Step[None]:
         if isinstance(op, ApplyOp):
             static, args = scope[op.function].static, [scope[arg] for arg in op.args]
         else:
@@ -235,7 +234,7 @@ class PartialEvaluation:
             for result, partial in zip(op.results, results, strict=True):
                 scope[result] = partial
 
-    def _if(self, op: scf.IfOp, scope: Scope, out: Block) -> Steps:
+    def _if(self, op: scf.IfOp, scope: Scope, out: Block) -> Step[None]:
         condition = scope[op.cond]
         if isinstance(condition.static, np.ndarray):
             taken = op.true_region if condition.static.item() else op.false_region
@@ -250,7 +249,7 @@ class PartialEvaluation:
         new = scf.IfOp(condition.dynamic, types, *regions)
         self._place(op, new, scope, out)
 
-    def _match(self, op: MatchOp, scope: Scope, out: Block) -> Steps:
+    def _match(self, op: MatchOp, scope: Scope, out: Block) -> Step[None]:
         data = scope[op.data]
         for pattern, region in zip(op.patterns, op.clauses, strict=True):
             matches, values = matched(pattern, data)
@@ -268,7 +267,7 @@ class PartialEvaluation:
 
     def _branches(
         self, regions: Iterable[Region], end: type[YieldOp | scf.YieldOp], scope: Scope
-    ) -> Steps:
+    ) -> Step[list[Region]]:
         """What regions of which one may run become; afterwards nothing is known of cells."""
         new: list[Region] = []
         for region in regions:

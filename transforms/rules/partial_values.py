@@ -6,7 +6,7 @@ values in a tuple or in a data type, which cell it is, which function. `Store` i
 `Fuel` what makes the expansion of calls end.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
@@ -248,23 +248,3 @@ def types_of_call(
     for value, type_ in zip((*params, *end.operands), given, strict=True):
         instance.match(replace_type_vars(value.type, outer), type_)
     return {**outer, **instance.chosen}
-
-
-Steps: TypeAlias = Generator["Steps", Any, Any]
-"""A computation that hands those it needs to who runs it, and gets what they return: calls nest deeply."""
-
-
-def run(steps: Steps) -> Any:
-    """What a computation returns."""
-    stack: list[Steps] = [steps]
-    value: Any = None
-    while stack:
-        try:
-            needed = stack[-1].send(value)
-        except StopIteration as end:
-            stack.pop()
-            value = end.value
-        else:
-            stack.append(needed)
-            value = None
-    return value
