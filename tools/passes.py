@@ -180,7 +180,9 @@ def _documented_fields(cls: type) -> Iterator[tuple[str, str]]:
 
 
 def _default(value: object) -> str:
-    """A default in the notation of a command line."""
+    """A default in the notation of a command line; for an option that must be given an ellipsis."""
+    if value is MISSING:
+        return "…"
     match value:
         case None:
             return ""
