@@ -17,7 +17,7 @@ from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.interpreters.arrays import element_type_of
 from xrelay.interpreters.numerics import highest, is_float, lowest
 
-SHAPES = ((), (), (1,), (3,), (2, 1), (0,), (0, 3), (2, 0, 1))
+SHAPES = ((), (), (1,), (3,), (2, 1), (2, 2), (3, 3), (0,), (0, 3), (2, 0, 1))
 ALL_DTYPES = (*DTYPES, "bfloat16")
 
 UNARY = (
@@ -69,6 +69,20 @@ class CornerProgram(AttributeProgram):
         wanted = element_type_of(self.dtype)
         return value if value.type.element_type == wanted else self.op(unary.CastOp(value, wanted))
 
+    def twice(self, x: SSAValue) -> SSAValue | None:
+        """Two results of one kind of operator on one value, which differ in an attribute only."""
+        rank, kind = len(x.type.get_shape()), self.one_of(*REDUCTIONS)
+        if not rank:
+            return None
+        build = self.one_of(
+            lambda: unary.ClipOp(x, self.one_of(-1, 0, 1), self.one_of(2, 3)),
+            lambda: kind(x, [self.number(0, rank - 1)], keepdims=True),
+            lambda: transform.TransposeOp(x, self.rng.permutation(rank).tolist()),
+        )
+        found = [each for each in (self.attempt(build), self.attempt(build)) if each is not None]
+        self.values.extend(self.back(each) for each in found[1:])
+        return self.back(found[0]) if found else None
+
     def folded(self, x: SSAValue) -> SSAValue | None:
         """An operator on constants."""
         return self.attempt(lambda: self.one_of(*BINARY)(self.scalar(), self.along(x)))
@@ -92,7 +106,7 @@ def corner_program(seed: int, dtype: str, size: int = 4) -> CornerProgram:
     p = CornerProgram(seed, dtype)
     p.values.append(p.x(*p.one_of(*SHAPES), dtype=dtype))
     steps: Sequence[Any] = (
-        *(p.changed, p.changed, p.combined, p.combined, p.combined, p.reduced, p.reduced, p.compared, p.folded),
+        *(p.changed, p.changed, p.combined, p.combined, p.combined, p.reduced, p.reduced, p.compared, p.folded, p.twice),
         *(p.scaled, p.shifted, p.joined, p.divided, p.cast, p.clipped, p.filled, p.chosen, p.widened, p.stacked),
         *(p.reshaped, p.transposed, p.sliced, p.parts, p.repeated, p.named, p.known, p.concatenated, p.flattened),
     )  # fmt: skip
