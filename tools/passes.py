@@ -11,7 +11,7 @@ import inspect
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from importlib.resources import files
 from typing import Any, TypedDict, cast
 
@@ -60,13 +60,14 @@ class OptionRow:
     """An option of a pass."""
 
     name: str
-    default: str
+    default: str | None
+    """None where it has to be given."""
     meaning: str
 
     @property
     def text(self) -> str:
         """In the notation of a command line."""
-        return f"{self.name}={self.default}"
+        return self.name if self.default is None else f"{self.name}={self.default}"
 
 
 @dataclass(frozen=True)
@@ -174,8 +175,10 @@ def _documented_fields(cls: type) -> Iterator[tuple[str, str]]:
                 pass
 
 
-def _default(value: object) -> str:
-    """A default in the notation of a command line."""
+def _default(value: object) -> str | None:
+    """A default in the notation of a command line; None where there is none."""
+    if value is MISSING:
+        return None
     match value:
         case None:
             return ""

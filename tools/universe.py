@@ -11,7 +11,6 @@ from xdsl.utils.target import Target
 
 PASSES = {
     "xrelay.transforms": (
-        "alter-op-layout",
         "annotate-target",
         "apply-fusion-plan",
         "cpu-pipeline",
@@ -36,10 +35,12 @@ PASSES = {
         "relay-to-tir",
         "remove-unused-functions",
         "simplify-expr",
+        "simplify-fc-transpose",
         "simplify-inference",
         "sink-reshape",
     ),
     "xrelay.transforms.canonical": (
+        "canonicalize-cast",
         "canonicalize-matmul",
         "canonicalize-ops",
         "fast-math",
@@ -52,21 +53,36 @@ PASSES = {
         "combine-parallel-conv2d",
         "combine-parallel-dense",
     ),
+    "xrelay.transforms.extract": ("extract-fused-functions", "extract-intermediate-expr"),
     "xrelay.transforms.functional": (
+        "capture-post-dfs-index-in-spans",
+        "check-exhaustiveness",
+        "defunctionalization",
         "eta-expand",
+        "first-order-gradient",
+        "lambda-lift",
+        "lazy-gradient-init",
+        "partial-eval",
         "to-a-normal-form",
         "to-basic-block-normal-form",
+        "to-cps",
         "to-graph-normal-form",
+        "un-cps",
     ),
+    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout", "layout-rewrite"),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",
         "legalize-layouts",
         "legalize-quantized-products",
+        "qnn-legalize",
     ),
     "xrelay.transforms.memory": (
+        "annotate-memory-scope",
         "annotate-used-memory",
+        "manifest-alloc",
         "manifest-lifetimes",
+        "plan-devices",
         "remove-standalone-reshapes",
     ),
     "xrelay.transforms.pipelines": (
@@ -75,6 +91,7 @@ PASSES = {
         "relay-opt-level-2",
         "relay-opt-level-3",
     ),
+    "xrelay.transforms.quantize": ("fake-quantization-to-integer", "to-mixed-precision"),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",

@@ -9,7 +9,6 @@ a transformer.
 from dataclasses import dataclass
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.canonical.canonicalize_matmul import CanonicalizeMatmulPass
 from xrelay.transforms.combine.combine_parallel_dense import CombineParallelDensePass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
@@ -20,6 +19,7 @@ from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.legalize.legalize import LegalizePass
 from xrelay.transforms.legalize.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize.legalize_layouts import LegalizeLayoutsPass
@@ -67,7 +67,7 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         FoldExplicitPaddingPass(),
         # 10. Scales, those of batch normalisation above all, move into weights. After 7 and 8, which
         #    bring them next to each other and to the dense.
-        FoldScaleAxisPass(constant_weights=True),
+        FoldScaleAxisPass(constant_weights=True, rules="cpu"),
         # 11. The scaled weights are computed.
         FoldConstantPass(),
         # 12. What is left of biases and shifts is added once.
@@ -76,7 +76,7 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         EliminateCommonSubexprPass(),
         # 14. Now that they have one operand, projections of one input (queries, keys and values) become
         #     one product.
-        CombineParallelDensePass(),
+        CombineParallelDensePass(to_batch=False, rules="cpu"),
         # 15. The concatenated weights are computed.
         FoldConstantPass(),
         # 16. Images get blocks of channels: weights and epilogues have their final form.

@@ -32,7 +32,6 @@ from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.constants import constant_numbers
 from xrelay.dialects.dyn.base import DynamicOp
-from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import is_dynamic
 from xrelay.transforms.fold_constant import FoldBranch, FoldingPass, FoldOperator, taken_branch
 from xrelay.transforms.infer_type import TypeInference
@@ -81,7 +80,7 @@ class DynamicToStaticPass(FoldingPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in walk(op)):
-            fold = FoldOperator(self.max_bytes, limits=Limits(max_bytes=self.limit))
+            fold = FoldOperator(self.evaluator())
             ShapeResolution(op, fold).run()
 
 

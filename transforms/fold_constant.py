@@ -21,21 +21,18 @@ Source: Relay's FoldConstant.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from math import prod
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import scf, tensor
-from xdsl.dialects.builtin import ModuleOp, TupleType
-from xdsl.interpreter import Interpreter
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
-from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.names import operation_text
+from xrelay.analysis.facts.dependencies import operations_for
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -45,35 +42,28 @@ from xrelay.dialects.core.device import DeviceOp, OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
+from xrelay.dialects.shapes import is_addressable
 from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
-from xrelay.interpreters.arrays import Array, dtype_of, held_elements
 from xrelay.interpreters.constants import constant_ops, constant_value
-from xrelay.interpreters.relay import relay_interpreter
+from xrelay.transforms.rules.evaluating import Evaluator
 from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
 
-REPEATED_BYTES = 1 << 28
-"""Constants that repeat one number are stored as one; as operands they may be up to this large."""
-MOST_BYTES = 1 << 31
-"""Larger results are left to the running program, whatever they are computed from."""
+FOLDED_BYTES = 1 << 20
+"""Results up to this size are folded, however small the operands are."""
 
 
 @dataclass(frozen=True)
 class FoldOperator(RewritePattern):
     """An operator on constants becomes a constant, or a tuple of constants."""
 
-    max_bytes: int
-    """Results up to this size are always folded."""
+    evaluator: Evaluator
     fold_qnn: bool = True
     """Whether operators on quantised tensors are folded, too."""
-    limits: Limits = DEFAULT_LIMITS
-    """Raises PassFailedException rather than compute what is larger."""
     retype: Callable[[SSAValue, Attribute, Operation], None] | None = None
     """
     Gives a result the type of its constant, which knows more dimensions, and its users one that they can
     take. Without it such a result stays: not every user takes another type than the stated one.
     """
-    interpreter: Interpreter = field(default_factory=relay_interpreter)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, RelayOp) or not op.operands or not is_side_effect_free(op):
@@ -88,7 +78,7 @@ class FoldOperator(RewritePattern):
                 return
             (data,) = op.operands
             shape = np.broadcast_to(np.zeros((), np.int8), shape_of(data))
-            (result,) = self.interpreter.run_op(op, (shape,))
+            (result,) = self.evaluator.interpreter.run_op(op, (shape,))
             self._replace(op, result, rewriter)
             return
         if isinstance(op, TupleGetItemOp) and field_of_tuple(op, rewriter):
@@ -99,25 +89,9 @@ class FoldOperator(RewritePattern):
         if isinstance(op, LetOp):
             rewriter.replace(op, (), (op.value,))  # On its device, if it has one.
             return
-        if op.undefined() is not None:
-            return
-        operands = sum(map(byte_size, values))
-        if operands > REPEATED_BYTES:
-            operands = max(REPEATED_BYTES, sum(map(held_bytes, values)))
-        limit = max(self.max_bytes, operands)
-        # The operands may decide the shape, which the stated type need not say.
-        needed = type_bytes(op.infer_type())
-        if needed > min(limit, MOST_BYTES):
-            return
-        excess = self.limits.bytes_excess(needed)
-        if excess is not None:
-            raise PassFailedException(
-                f"{operation_text(op)}: the constant that it gives has {excess}"
-            )
-        (result,) = self.interpreter.run_op(op, tuple(values))
-        if byte_size(result) > limit:
-            return
-        self._replace(op, result, rewriter)
+        result = self.evaluator.result(op, values)
+        if result is not None:
+            self._replace(op, result, rewriter)
 
     def _replace(self, op: Operation, result: Any, rewriter: PatternRewriter) -> None:
         sources = tuple(dict.fromkeys(op.operands))
@@ -192,38 +166,51 @@ def taken_branch(op: Operation) -> Block | None:
     return region.blocks.first
 
 
-def type_bytes(type_: Attribute) -> int:
-    """The bytes of tensors of a type, tuples included; 0 where a dimension is not known."""
-    if isinstance(type_, TupleType):
-        return sum(map(type_bytes, type_.types.data))
-    if not is_tensor_type(type_) or is_dynamic(type_):
-        return 0
-    return prod(type_.get_shape()) * dtype_of(type_.element_type).itemsize
+def fold_constant_expr(value: SSAValue, *, fold_qnn: bool = True) -> SSAValue:
+    """
+    Computes, in the program, what a value needs and constants decide. Returns what stands in its place then:
+    the result of a `relay.constant` where all of it is known.
 
-
-def byte_size(value: Any) -> int:
-    """The bytes of an array, or of all arrays in a tuple."""
-    if isinstance(value, tuple):
-        return sum(map(byte_size, cast(tuple[Any, ...], value)))
-    return cast(Array, value).nbytes
-
-
-def held_bytes(value: Any) -> int:
-    """`byte_size` of what is in memory: a constant of one number keeps a single element."""
-    if isinstance(value, tuple):
-        return sum(map(held_bytes, cast(tuple[Any, ...], value)))
-    return held_elements(cast(Array, value)).nbytes
+    Source: Relay's FoldConstantExpr.
+    """
+    op = value.owner
+    if isinstance(op, Block):
+        return value
+    user = TupleOp([value])
+    Rewriter.insert_op(user, InsertPoint.after(op))
+    patterns: list[RewritePattern] = [
+        FoldOperator(Evaluator(FOLDED_BYTES, DEFAULT_LIMITS), fold_qnn),
+        FoldBranch(),
+    ]
+    applier = GreedyRewritePatternApplier(patterns, dce_enabled=False)
+    is_open = True
+    while is_open:
+        is_open = False
+        for each in operations_for(user, lambda operand: True):
+            if each is user or each.parent is None:
+                continue
+            # The branch that is taken stands here now, and was not looked at.
+            may_open, rewriter = isinstance(each, scf.IfOp), PatternRewriter(each)
+            applier.match_and_rewrite(each, rewriter)
+            is_open |= may_open and rewriter.has_done_action
+    result = user.fields[0]
+    Rewriter.erase_op(user)
+    return result
 
 
 @dataclass(frozen=True)
 class FoldingPass(RelayPass):
     """A pass that computes constants."""
 
-    max_bytes: int = 1 << 20
+    max_bytes: int = FOLDED_BYTES
     """Results up to this size are always folded, larger ones if their operands are as large."""
 
     limit: int = DEFAULT_LIMITS.max_bytes
     """The pass fails rather than compute a constant of more bytes."""
+
+    def evaluator(self) -> Evaluator:
+        """What computes constants within these bounds."""
+        return Evaluator(self.max_bytes, Limits(max_bytes=self.limit))
 
 
 @dataclass(frozen=True)
@@ -237,7 +224,7 @@ class FoldConstantPass(FoldingPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         patterns: list[RewritePattern] = [
-            FoldOperator(self.max_bytes, self.fold_qnn, Limits(max_bytes=self.limit)),
+            FoldOperator(self.evaluator(), self.fold_qnn),
             FoldBranch(),
         ]
         PatternWalker(

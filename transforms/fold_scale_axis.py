@@ -1,111 +1,152 @@
 """
-`fold-scale-axis`: multiplications by constants move into the weights of convolution and dense.
+`fold-scale-axis`: multiplications move into the weights of convolutions and dense.
 
-    %0 = relay.nn.conv2d %x, %w                %0 = relay.multiply %w, %s      [O, 1, 1, 1]
-    %1 = relay.nn.bias_add %0, %b              %1 = relay.nn.conv2d %x, %0
-    %2 = relay.multiply %1, %s          ──►    %2 = relay.multiply %b, %s
-    %3 = relay.add %2, %t                      %3 = relay.nn.bias_add %1, %2
-                                               %4 = relay.add %3, %t
+    %0 = relay.nn.conv2d %x, %w                %v = relay.squeeze %s {axis = [1, 2]}       [O]
+    %1 = relay.nn.bias_add %0, %b              %k = relay.expand_dims %v                   [O, 1, 1, 1]
+    %2 = relay.nn.relu %1               ──►    %0 = relay.nn.conv2d %x, (relay.multiply %w, %k)
+    %3 = relay.multiply %2, %s [O, 1, 1]       %1 = relay.nn.bias_add %0, (relay.multiply %b, %v)
+                                               %2 = relay.nn.relu %1
 
-The products with weights and biases are constants after `fold-constant`. First `backward`: a
+    %0 = relay.multiply %x, %s [I]             %0 = relay.nn.relu %x
+    %1 = relay.nn.relu %0               ──►    %1 = relay.add %0, (relay.divide %b, %s)
+    %2 = relay.add %1, %b                      %2 = relay.nn.dense %1, (relay.multiply %w, %s)
+    %3 = relay.nn.dense %2, %w
+
+The products with weights and biases are constants after `fold-constant`, if these are. First `backward`: a
 multiplication after a convolution (what `simplify-inference` makes of batch normalisation), then
-`forward`: one before it. Additions stay additions, of scaled constants. xrelay.analysis.facts.scale_axis
+`forward`: one before it. Additions stay additions, of scaled summands. xrelay.analysis.facts.scale_demands
 says what scales move past; `xrelay.analysis.facts.scale_axis.plans` explains refusals.
 
-A scale in front of a grouped convolution is laid along the input channels of each group:
-w [O, I / G, …] as [G, O / G, I / G, …] times s as [G, 1, I / G, 1, 1].
+With `rules=relay` these are the original's rules: a scale is a vector along the channels, of which one
+behind or in front of another multiplication stays for the next run. A summand is only divided by a scale
+that is known to have no zeros, a constant or a reciprocal; the original makes NaN of zeros. `rules=cpu` also moves
+single numbers, through more operators, and scales into convolutions of groups, where they are laid along the input
+channels of each group: w [O, I / G, …] as [G, O / G, I / G, …] times s as [G, 1, I / G, 1, 1].
 
+Where the scale is computed after a convolution, the way from there to the multiplication moves behind it.
 Reordering the multiplication rounds differently in the last places, and results that overflowed
 between may no longer do so; a NaN or an infinite input stays one unless the scale is 0.
-Leaves alone: infinite scales and NaN, integer arithmetic, types with unknown dimensions, the bodies of `relay.fused` and
+Leaves alone: infinite factors and NaN, integer arithmetic, scales along unknown dimensions, the bodies of `relay.fused` and
 `relay.composite` and functions for other compilers.
 
 A weight or summand that is not constant is multiplied when the program runs; with `constant-weights`,
 the multiplication stays where it was.
 
-Source: Relay's FoldScaleAxis.
+Source: Relay's FoldScaleAxis, ForwardFoldScaleAxis and BackwardFoldScaleAxis.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
-from xrelay.analysis.facts.scale_axis import Direction, Edit, Plan, plan
-from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.facts.scale_axis import Plan, plans
+from xrelay.analysis.facts.scale_demands import Edit
+from xrelay.analysis.facts.suggestions import unknown_choice
 from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
-from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.transforms.rules.rewriting import Emitter, erase_unused, shape_of
+from xrelay.transforms.rules.rule_sets import require_rules
+
+DIRECTIONS = ("backward", "forward")
 
 
-def scaled_operand(edit: Edit, each: Plan, emit: Emitter) -> SSAValue:
-    """The operand that an edit puts in place."""
+def scaled_operand(edit: Edit, factors: SSAValue, axes: Sequence[int], emit: Emitter) -> SSAValue:
+    """The operand that an edit puts in place. The factors lie along some axes of the scaled value."""
     value = edit.op.operands[edit.index]
-    factors = emit.constant(np.ascontiguousarray(each.scale.factors).reshape(edit.shape or ()))
-    if edit.divide:
-        return emit(DivideOp(value, factors))
-    if edit.groups == 1:
-        return emit(MultiplyOp(value, factors))
-    out_channels, group_channels, *kernel = shape = shape_of(value)
-    groups = edit.groups
+    if axes and edit.groups > 1:
+        return scaled_groups(value, factors, edit.groups, emit)
+    if axes and edit.axes is None:
+        factors = laid_out(factors, axes, shape_of(factors), edit.rank, emit)
+    elif axes and edit.axes is not None:
+        lengths = [shape_of(value)[axis] for axis in edit.axes]
+        factors = laid_out(factors, edit.axes, lengths, edit.rank, emit)
+    return emit(DivideOp(value, factors) if edit.divide else MultiplyOp(value, factors))
+
+
+def laid_out(
+    factors: SSAValue, axes: Sequence[int], lengths: Sequence[int], rank: int, emit: Emitter
+) -> SSAValue:
+    """Factors where they stand among `rank` axes, with some lengths."""
+    if len(axes) == 1:
+        behind = rank - axes[0] - 1
+        return emit(ExpandDimsOp(factors, 1, num_newaxis=behind)) if behind else factors
+    places = dict(zip(axes, lengths, strict=True))
+    return emit(ReshapeOp(factors, [places.get(axis, 1) for axis in range(rank)]))
+
+
+def scaled_groups(weight: SSAValue, factors: SSAValue, groups: int, emit: Emitter) -> SSAValue:
+    """A weight whose input channels, those of all groups, are scaled."""
+    out_channels, group_channels, *kernel = shape = shape_of(weight)
     grouped = (groups, out_channels // groups, group_channels, *kernel)
     factors = emit(ReshapeOp(factors, (groups, 1, group_channels, *[1] * len(kernel))))
-    product = emit(MultiplyOp(emit(ReshapeOp(value, grouped)), factors))
-    return emit(ReshapeOp(product, shape))
+    return emit(ReshapeOp(emit(MultiplyOp(emit(ReshapeOp(weight, grouped)), factors)), shape))
 
 
-@dataclass(frozen=True)
-class FoldScale(RewritePattern):
-    """Carries out the plan for a multiplication."""
+def fold(plan: Plan) -> None:
+    """Carries out a plan."""
+    multiply, index = plan.multiply, plan.index
+    scale, data = multiply.operands[index], multiply.operands[1 - index]
+    block, first, emit = multiply.parent, multiply, Emitter()
+    assert block is not None
+    if plan.direction == "backward":
+        first = plan.path[0]
+        # What the way begins with may stand in front of the scale.
+        if isinstance(scale.owner, ConstantOp):
+            scale = emit(scale.owner.clone())
+        else:
+            for op in plan.path:
+                op.detach()
+            block.insert_ops_before(plan.path, multiply)
+    factors = squeezed(scale, plan, emit)
+    Rewriter.insert_op(emit.located(multiply), InsertPoint.before(first))
+    replaced = [multiply.operands[index]]
+    for edit in plan.edits:
+        emit = Emitter()
+        value = scaled_operand(edit, factors, plan.axes, emit)
+        Rewriter.insert_op(emit.located(edit.op), InsertPoint.before(edit.op))
+        replaced.append(edit.op.operands[edit.index])
+        edit.op.operands[edit.index] = value
+    Rewriter.replace_op(multiply, (), (data,))
+    erase_unused(replaced)
 
-    direction: Direction
-    constant_weights: bool
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, MultiplyOp):
-            return
-        each = plan(op, self.direction, self.constant_weights)
-        if each is None or not each.folds:
-            return
-        for edit in each.edits:
-            emit = Emitter()
-            value = scaled_operand(edit, each, emit)
-            rewriter.insert(emit.located(edit.op), InsertPoint.before(edit.op))
-            old = edit.op.operands[edit.index]
-            edit.op.operands[edit.index] = value
-            rewriter.notify_op_modified(edit.op)
-            erase_unused((old,), rewriter)
-        factors = op.rhs if each.data is op.lhs else op.lhs
-        rewriter.replace(op, (), (each.data,))
-        erase_unused((factors,), rewriter)
+def squeezed(scale: SSAValue, plan: Plan, emit: Emitter) -> SSAValue:
+    """A scale with the axes only that its factors lie along."""
+    offset = plan.multiply.result.type.get_num_dims() - len(shape_of(scale))
+    others = [axis for axis in range(len(shape_of(scale))) if axis + offset not in plan.axes]
+    return emit(SqueezeOp(scale, others)) if others else scale
 
 
 @dataclass(frozen=True)
 class FoldScaleAxisPass(RelayPass):
-    """Folds multiplications by constants into weights, backward and then forward."""
+    """
+    Folds multiplications into weights, backward and then forward.
+
+    A wrong option raises PassFailedException.
+    """
 
     name = "fold-scale-axis"
 
-    directions: tuple[str, ...] = ("backward", "forward")
+    directions: tuple[str, ...] = DIRECTIONS
     """Which folds to make, in order."""
     constant_weights: bool = False
-    """Leave multiplications whose weight or summand is not constant."""
+    """Leave multiplications whose scale, weight or summand is not constant."""
+    rules: str = "relay"
+    """`relay` for Relay's rules, `cpu` for more than them."""
 
     def rewrite(self, op: ModuleOp) -> None:
+        require_rules(self.rules)
         for direction in self.directions:
             if direction not in ("backward", "forward"):
-                raise PassFailedException(
-                    f'\'directions\' has "{direction}", accepted are "backward" and "forward"'
-                )
-            # The last multiplication first: it merges into the one before, which then moves on.
-            PatternWalker(
-                Outside(keeps_body, FoldScale(direction, self.constant_weights)),
-                apply_recursively=False,
-                walk_reverse=direction == "backward",
-            ).rewrite_module(op)
+                raise PassFailedException(unknown_choice("directions", direction, DIRECTIONS))
+            found = plans(op, direction, self.constant_weights, self.rules)
+            # A scale that moves into the factor of another multiplication moves on with that one.
+            for plan in reversed(found) if direction == "backward" else found:
+                if plan.folds:
+                    fold(plan)

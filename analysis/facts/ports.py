@@ -62,11 +62,21 @@ def ports(function: func.FuncOp) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
     block = function.body.block
     terminator = block.last_op
     assert isinstance(terminator, func.ReturnOp)
-    hints = [arg.name_hint or f"input{i}" for i, arg in enumerate(block.args)]
-    inputs = _ports("inputs", block.arg_types, function.arg_attrs, hints)
+    inputs = _ports("inputs", block.arg_types, function.arg_attrs, _input_hints(function))
     types = [value.type for value in terminator.operands]
     hints = [f"output{i}" for i in range(len(types))]
     return inputs, _ports("outputs", types, function.res_attrs, hints)
+
+
+def input_names(function: func.FuncOp) -> list[str]:
+    """What `ports` calls the parameters of a function of one block, whatever their types are."""
+    given = function.arg_attrs.data if function.arg_attrs else ()
+    hints = _input_hints(function)
+    return _names([_stated_name(given, i) for i in range(len(hints))], hints)
+
+
+def _input_hints(function: func.FuncOp) -> list[str]:
+    return [arg.name_hint or f"input{i}" for i, arg in enumerate(function.body.block.args)]
 
 
 def _ports(

@@ -1,100 +1,52 @@
 """
-Which multiplications by constants can be folded into the weights of a convolution or dense, and why
-others cannot.
+Which multiplications can be folded into weights, and why others cannot.
 
-    conv2d(x, w) ─► bias_add ─► relu ─► multiply by s        backward: from a multiplication towards
-          ▲            ▲          ▲          │               the inputs
-          w · s      b · s      s > 0 ◄──────┘
+A *plan* for one multiplication `data · scale` is the list of operands to scale in place of its result. It is
+found by the demands of `xrelay.analysis.facts.scale_demands`: backward it needs that on `data`, and forward that on
+its own result. The scale has the lengths of `data` along the demanded axes and 1 along all others, or with the rules
+`cpu` is a single number. It may be computed when the program runs, as of a batch
+normalisation of parameters, but relu wants factors that are known not to be negative, and a summand is
+divided only by what cannot be zero: constants, and reciprocals.
 
-    multiply by s ─► relu ─► conv2d(·, w)                    forward: towards the results
-          │            ▲            ▲
-          └─────────► s > 0       w · s
+Infinite factors and NaN stay where they are: a zero in a weight would become NaN.
 
-A *plan* for one multiplication is the list of operands to scale instead of its result. It is found by
-walking from the multiplication, each step asking one operator what it demands of the scale:
-
-- *linear* operators absorb the scale in a weight (conv2d, dense), or in a constant (add, subtract,
-  bias_add, multiply) and pass it on;
-- relu and leaky relu pass a positive scale on, max pooling too, average pooling any;
-- everything else refuses, and so does a value that something else uses (backward), or one of whose
-  users refuses (forward).
-
-The scale is one number for each element along one axis, or a single number (axis None), which goes
-through reshapes, transposes and products too. No value is walked over twice by plans of one direction, as a walk
-backward goes through values with one use only, and one forward ends at the next multiplication.
-
-Infinite scales stay where they are: a zero in a weight would become NaN. Forward, an addition divides
-its constant by the scale: it refuses scales with zeros, where Relay
-produces NaN.
-
-Source: Relay's ForwardFoldScaleAxis and BackwardFoldScaleAxis, which hold the demands in messages of
-axes and a flag for positive scales, and give up without saying why.
+Source: Relay's ForwardFoldScaleAxis and BackwardFoldScaleAxis, which divide by zeros, too.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from xrelay.analysis.facts.scale_demands import (
+    Backward,
+    Demand,
+    Demands,
+    Edit,
+    Forward,
+    Given,
+    Refused,
+    axes_text,
+    refuse,
+    varies_along,
+)
+from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.base import RelayOp
-from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import ConstantOp, stored_content
-from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
-from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxPool2DOp, MaxPool2DOp
-from xrelay.dialects.shapes import is_float
-from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
-from xrelay.dialects.tensor.layout import Layout
-from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
+from xrelay.dialects.shapes import Shape, is_float
+from xrelay.dialects.tensor.binary import DivideOp, MultiplyOp
+from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp
-from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp
+from xrelay.dialects.tensor.unary import RsqrtOp
 from xrelay.interpreters.arrays import Array
 from xrelay.interpreters.constants import constant_array
 
 Direction = Literal["backward", "forward"]
 
-
-@dataclass(frozen=True)
-class Scale:
-    """The constant factors of a multiplication: one for each element along an axis."""
-
-    factors: Array
-    """A vector; one element when `axis` is None."""
-    axis: int | None
-    """The axis of the scaled value, counted from the front; None for one factor for all."""
-
-    @property
-    def finite(self) -> bool:
-        """Whether no factor is infinite or NaN."""
-        return bool(np.all(np.isfinite(self.factors)))
-
-    @property
-    def positive(self) -> bool:
-        """Whether all factors are above 0."""
-        return bool(np.all(self.factors > 0))
-
-    @property
-    def invertible(self) -> bool:
-        """Whether all quotients by the factors, which are finite, are finite."""
-        with np.errstate(all="ignore"):
-            return bool(np.all(np.isfinite(1 / self.factors)))
-
-
-@dataclass(frozen=True)
-class Edit:
-    """An operand that is scaled instead."""
-
-    op: Operation
-    index: int
-    shape: tuple[int, ...]
-    """The shape in which the factors multiply the operand."""
-    divide: bool = False
-    """Whether the operand is divided by the factors."""
-    groups: int = 1
-    """The factors along the input channels of grouped convolutions: see `fold-scale-axis`."""
+MOST_AXES = 2
+"""A scale lies along the channels, which may be in blocks."""
 
 
 @dataclass(frozen=True)
@@ -103,17 +55,23 @@ class Plan:
 
     multiply: MultiplyOp
     direction: Direction
-    data: SSAValue
-    """The operand that is not the scale."""
-    scale: Scale
+    index: int
+    """Which operand is the scale."""
+    axes: tuple[int, ...] = ()
+    """The axes of the other operand that the scale lies along, none for a single number."""
     edits: Sequence[Edit] = ()
+    """The operands to scale, in the order of the program."""
+    path: Sequence[Operation] = ()
+    """The operators that the scale moves into or past, in the order of the program."""
+    demand: Demand | None = None
+    """The demand that the scale meets, None when the multiplication stays."""
     refusal: str = ""
     """Why the multiplication stays, empty when it is folded."""
 
     @property
     def folds(self) -> bool:
         """Whether the multiplication disappears."""
-        return not self.refusal
+        return self.demand is not None
 
     def __str__(self) -> str:
         what = f"{self.multiply.name} %{self.multiply.result.name_hint or '?'} {self.direction}"
@@ -122,250 +80,137 @@ class Plan:
         return f"{what}: folded into {', '.join(edit.op.name for edit in self.edits)}"
 
 
-class _Refused(Exception):
-    """A walk ends without a plan; the message says why."""
+def computed_of_constants(ops: Iterable[Operation]) -> frozenset[SSAValue]:
+    """Which results are constants whose bytes are known, or such as were scaled and not yet folded."""
+    found = set[SSAValue]()
+    for op in ops:
+        if isinstance(op, ConstantOp):
+            if stored_content(op.value) is not None:
+                found.add(op.result)
+        elif isinstance(op, (MultiplyOp, DivideOp, *RESHAPE_OPS)) and found.issuperset(op.operands):
+            found.add(op.result)
+    return frozenset(found)
 
 
-def is_constant(value: SSAValue) -> bool:
-    """Whether a value is a constant whose bytes are known."""
-    op = value.owner
-    return isinstance(op, ConstantOp) and stored_content(op.value) is not None
+def _source(value: SSAValue) -> SSAValue:
+    """What elements are taken from that are only moved."""
+    while isinstance(value.owner, (TransposeOp, *RESHAPE_OPS)):
+        value = value.owner.data
+    return value
 
 
-def becomes_constant(value: SSAValue) -> bool:
-    """Whether a value is a constant, or constants that were scaled before and not yet folded."""
-    op = value.owner
-    if isinstance(op, MultiplyOp | DivideOp | ReshapeOp):
-        return all(map(becomes_constant, op.operands))
-    return is_constant(value)
-
-
-def scale_of(op: MultiplyOp) -> tuple[SSAValue, Scale] | None:
-    """
-    The scaled value and the scale of a multiplication of floating-point tensors, None when neither
-    operand is a constant that differs along one axis only.
-    """
-    type_ = op.result.type
-    if not is_float(type_.element_type) or not type_.has_static_shape():
+def known_factors(value: SSAValue) -> Array | None:
+    """The elements of a constant, in some order; None for other values."""
+    op = _source(value).owner
+    if not isinstance(op, ConstantOp) or stored_content(op.value) is None:
         return None
-    for data, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if data.type != type_ or not is_constant(factor) or becomes_constant(data):
-            continue
-        assert isinstance(factor.owner, ConstantOp)
-        long = [axis for axis, length in enumerate(factor.type.get_shape()) if length != 1]
-        if len(long) > 1 or 0 in type_.get_shape():
-            continue
-        axis = long[0] + type_.get_num_dims() - factor.type.get_num_dims() if long else None
-        return data, Scale(constant_array(factor.owner).reshape(-1), axis)
-    return None
+    return constant_array(op)
 
 
-def along(scale: Scale, rank: int) -> tuple[int, ...]:
-    """The shape in which the factors broadcast to a tensor of `rank` dimensions."""
-    if scale.axis is None:
-        return ()
-    return (len(scale.factors), *[1] * (rank - scale.axis - 1))
+def is_never_zero(value: SSAValue) -> bool:
+    """Whether all quotients by a value are numbers if its elements are: constants, and reciprocals."""
+    factors = known_factors(value)
+    if factors is not None:
+        with np.errstate(all="ignore"):
+            return bool(np.all(np.isfinite(1 / factors)))
+    op = _source(value).owner
+    return isinstance(op, RsqrtOp) or isinstance(op, DivideOp) and is_never_zero(op.lhs)
 
 
-@dataclass
-class _Walk:
-    """A walk from one multiplication, which collects edits."""
+def _require(scale: SSAValue, demand: Demand, given: Given) -> None:
+    """Refuses a scale whose factors a demand excludes."""
+    factors = known_factors(scale)
+    if factors is not None and not np.all(np.isfinite(factors)):
+        raise Refused("the scale is not finite: 0 in a weight times infinity is NaN")
+    if given.constant_weights and scale not in given.constants:
+        raise Refused("the scale is not constant")
+    if demand.not_negative is not None and (factors is None or not np.all(factors >= 0)):
+        refuse(demand.not_negative, "needs a scale that is known not to be negative")
+    if demand.divides is not None and not is_never_zero(scale):
+        refuse(demand.divides, "needs a scale that is known to have no zeros")
 
-    scale: Scale
-    constant_weights: bool
-    edits: list[Edit] = field(default_factory=list[Edit])
 
-    def refuse(self, op: Operation, why: str) -> None:
-        raise _Refused(f"{op.name} {why}")
+class _Planner:
+    """Plans for the multiplications of a program in one direction."""
 
-    def require_positive(self, op: Operation) -> None:
-        if not self.scale.positive:
-            self.refuse(op, "needs a scale above 0")
+    def __init__(self, ops: Sequence[Operation], direction: Direction, given: Given):
+        self.direction: Direction = direction
+        self.given = given
+        self.demands: Demands = Backward(given) if direction == "backward" else Forward(given)
+        self.order = {op: number for number, op in enumerate(ops)}
 
-    def channel_axis(self, op: RelayOp, layout: Layout) -> int:
-        """Where the channels stand."""
-        if layout.blocks:
-            self.refuse(op, f"has the layout {layout}")
-        return layout.index("C")
+    def plan(self, op: MultiplyOp) -> Plan | None:
+        """What happens to a multiplication, None when neither operand may be a scale."""
+        refused: Plan | None = None
+        for index in (1, 0):
+            if not self._may_be_scale(op, index):
+                continue
+            try:
+                return self._folded(op, index)
+            except Refused as why:
+                refused = refused or Plan(op, self.direction, index, refusal=str(why))
+        return refused
 
-    def filters(self, op: Conv2DOp, name: str) -> tuple[int, ...]:
-        """The shape in which the factors scale the axis O or I of a convolution's weight."""
-        _, kernels, _ = op.layouts
-        grouped = op.groups.value.data > 1 and str(kernels) != op.KERNEL_LAYOUT
-        if kernels.blocks or grouped or op.multiplies_depth:
-            self.refuse(op, f"has the layout {kernels}")
-        return tuple(len(self.scale.factors) if each == name else 1 for each in kernels.names)
+    def _may_be_scale(self, op: MultiplyOp, index: int) -> bool:
+        """Whether an operand varies along few axes, and is broadcast to one that is computed."""
+        data, scale = (op.lhs, op.rhs) if index == 1 else (op.rhs, op.lhs)
+        type_ = op.result.type
+        if not is_float(type_.element_type) or 0 in type_.get_shape():
+            return False
+        if data.type != type_ or data in self.given.constants:
+            return False
+        return sum(length != 1 for length in scale.type.get_shape()) <= MOST_AXES
 
-    def require_channel(self, op: RelayOp, axis: int) -> None:
-        if self.scale.axis not in (None, axis):
-            self.refuse(op, f"takes a scale along axis {axis}, not {self.scale.axis}")
-
-    def weight(self, op: Conv2DOp | DenseOp, shape: tuple[int, ...], groups: int = 1) -> None:
-        """Scales operand 1."""
-        if op.weight.type.element_type != op.result.type.element_type:
-            self.refuse(op, "has a weight of another type")
-        if op.data.type.element_type != op.result.type.element_type:
-            self.refuse(op, "has data of another type")
-        if self.constant_weights and not becomes_constant(op.operands[1]):
-            self.refuse(op, "has a weight that is not constant")
-        shape = () if self.scale.axis is None else shape
-        self.edits.append(Edit(op, 1, shape, groups=groups if shape else 1))
-
-    def shift(self, op: AddOp | SubtractOp | BiasAddOp, data: int, divide: bool) -> None:
-        """Scales the constant that is added to operand `data`."""
-        other = op.operands[1 - data]
-        if isinstance(op, BiasAddOp):
-            self.require_channel(op, op.channel_axis)
-            shape = along(self.scale, op.data.type.get_num_dims())[:1]
+    def _folded(self, op: MultiplyOp, index: int) -> Plan:
+        """The plan that folds an operand. Raises Refused."""
+        data, scale = (op.lhs, op.rhs) if index == 1 else (op.rhs, op.lhs)
+        if isinstance(self.demands, Backward):
+            start, demand = data, self.demands.of_operand(data, op)
         else:
-            shape = along(self.scale, op.result.type.get_num_dims())
-        if divide and not self.scale.invertible:
-            self.refuse(op, "needs a scale without zeros")
-        if self.constant_weights and not becomes_constant(other):
-            self.refuse(op, "adds a value that is not constant")
-        self.edits.append(Edit(op, 1 - data, shape, divide))
-
-    def backward(self, start: SSAValue) -> list[Edit]:
-        """The operands to scale so that `start` comes out scaled."""
-        pending = [start]
+            start, demand = op.result, self.demands.demand(op.result)
+        axes = self._axes(scale.type.get_shape(), data.type.get_shape(), demand)
+        _require(scale, demand, self.given)
+        edits: list[Edit] = []
+        path: list[Operation] = []
+        pending: list[SSAValue] = [start]
         while pending:
-            value = pending.pop()
-            op = value.owner
-            if not isinstance(op, RelayOp):
-                raise _Refused("the scaled value is no result of an operator")
-            if len(list(value.uses)) != 1:
-                self.refuse(op, "has a result that is used more than once")
-            match op:
-                case Conv2DOp():
-                    self.require_channel(op, self.channel_axis(op, op.layouts[2]))
-                    self.weight(op, self.filters(op, "O"))
-                case DenseOp():
-                    self.require_channel(op, op.result.type.get_num_dims() - 1)
-                    self.weight(op, (len(self.scale.factors), 1))
-                case MultiplyOp():
-                    self.backward_product(op)
-                case AddOp() | SubtractOp() | BiasAddOp():
-                    pending.extend(self.backward_sum(op))
-                case ReluOp() | LeakyReluOp():
-                    self.require_positive(op)
-                    pending.append(op.data)
-                case BatchMatmulOp() | MatmulOp():
-                    if self.scale.axis is not None:
-                        self.refuse(op, "passes on a single number only")
-                    pending.append(op.tensor_a)
-                case TransposeOp() | ReshapeFamilyOp() | ExpandDimsOp():
-                    if self.scale.axis is not None:
-                        self.refuse(op, "passes on a single number only")
-                    pending.append(op.data)
-                case _:
-                    self.refuse(op, "does not take a scale")
-        return self.edits
+            for step in self.demands.steps[pending.pop()]:
+                edits.extend(step.edits)
+                path.append(step.op)
+                pending.extend(step.onward)
+        edits.sort(key=lambda edit: self.order[edit.op])
+        path.sort(key=self.order.__getitem__)
+        met = replace(demand, axes=axes or demand.axes)
+        return Plan(op, self.direction, index, axes, edits, path, met)
 
-    def backward_product(self, op: MultiplyOp) -> None:
-        for index, operand in enumerate(op.operands):
-            if becomes_constant(operand) and op.operands[1 - index].type == op.result.type:
-                shape = along(self.scale, op.result.type.get_num_dims())
-                self.edits.append(Edit(op, index, shape))
-                return
-        self.refuse(op, "does not take a scale")
-
-    def backward_sum(self, op: AddOp | SubtractOp | BiasAddOp) -> list[SSAValue]:
-        """The operands that are scaled in turn."""
-        if isinstance(op, BiasAddOp):
-            self.shift(op, 0, divide=False)
-            return [op.data]
-        for index in (0, 1):
-            if op.operands[index].type == op.result.type and becomes_constant(
-                op.operands[1 - index]
-            ):
-                self.shift(op, index, divide=False)
-                return [op.operands[index]]
-        if op.lhs.type != op.rhs.type:
-            self.refuse(op, "broadcasts an operand that is not constant")
-        return [op.lhs, op.rhs]
-
-    def forward(self, start: SSAValue) -> list[Edit]:
-        """The operands to scale so that `start` need not be."""
-        pending = [start]
-        while pending:
-            value = pending.pop()
-            if not value.uses:
-                raise _Refused("the scaled value is not used")
-            # Uses are listed in an order of their own: sort them for messages and edits.
-            uses = sorted(value.uses, key=lambda use: (use.operation.name, use.index))
-            for use in uses:
-                op = use.operation
-                pending.extend(self.forward_into(op, use.index))
-        return self.edits
-
-    def forward_into(self, op: Operation, index: int) -> list[SSAValue]:
-        """The results that are scaled when operand `index` no longer is."""
-        match op:
-            case Conv2DOp() if index == 0:
-                self.require_channel(op, self.channel_axis(op, op.layouts[0]))
-                self.weight(op, self.filters(op, "I"), op.groups.value.data)
-                return []
-            case DenseOp() if index == 0:
-                self.require_channel(op, op.data.type.get_num_dims() - 1)
-                self.weight(op, (len(self.scale.factors),))
-                return []
-            case MultiplyOp() if (
-                becomes_constant(op.operands[1 - index])
-                and op.operands[index].type == op.result.type
-            ):
-                shape = along(self.scale, op.result.type.get_num_dims())
-                self.edits.append(Edit(op, 1 - index, shape))
-                return []
-            case AddOp() | SubtractOp() | BiasAddOp() if op.operands[
-                index
-            ].type == op.result.type and becomes_constant(op.operands[1 - index]):
-                self.shift(op, index, divide=True)
-            case ReluOp() | LeakyReluOp():
-                self.require_positive(op)
-            case MaxPool2DOp() | GlobalMaxPool2DOp():
-                self.require_channel(op, self.channel_axis(op, op.data_layout))
-                self.require_positive(op)
-            case AvgPool2DOp() | GlobalAvgPool2DOp():
-                self.require_channel(op, self.channel_axis(op, op.data_layout))
-            case TransposeOp() | ReshapeFamilyOp() | ExpandDimsOp() if self.scale.axis is None:
-                pass
-            case _:
-                self.refuse(op, "does not take a scale")
-        return list(op.results)
+    def _axes(self, shape: Shape, data: Shape, demand: Demand) -> tuple[int, ...]:
+        """The axes that a scale of some shape lies along, as a demand wants it. Raises Refused."""
+        long = tuple(axis for axis, n in enumerate(shape, len(data) - len(shape)) if n != 1)
+        if demand.axes and varies_along(shape, data, demand.axes):
+            return demand.axes
+        if self.demands.beyond_relay and (not long or demand.axes is None and len(long) == 1):
+            return long
+        raise Refused(f"the scale lies along {axes_text(long)}, not {axes_text(demand.axes)}")
 
 
-def plan(op: MultiplyOp, direction: Direction, constant_weights: bool) -> Plan | None:
+def plans(
+    root: Operation,
+    direction: Direction,
+    constant_weights: bool = False,
+    rules: str = "relay",
+) -> list[Plan]:
     """
-    What happens to a multiplication, None when it has no constant scale. `constant_weights`
-    refuses weights that would have to be multiplied at run time.
+    The plans of all multiplications by what may be a scale within an operation, in program order.
+    `constant_weights` refuses what would have to be multiplied when the program runs.
     """
-    scaled = scale_of(op)
-    if scaled is None:
-        return None
-    data, scale = scaled
-    walk = _Walk(scale, constant_weights)
-    try:
-        if not scale.finite:
-            raise _Refused("the scale is not finite: 0 in a weight times infinity is NaN")
-        if direction == "backward":
-            edits = walk.backward(data)
-        else:
-            edits = walk.forward(op.result)
-            _require_weight(edits)
-    except _Refused as refusal:
-        return Plan(op, direction, data, scale, refusal=str(refusal))
-    return Plan(op, direction, data, scale, edits)
-
-
-def _require_weight(edits: Sequence[Edit]) -> None:
-    """Refuses to move a scale to another multiplication past nothing that takes it."""
-    if not any(isinstance(edit.op, Conv2DOp | DenseOp | MultiplyOp) for edit in edits):
-        raise _Refused("no weight takes the scale")
-
-
-def plans(root: Operation, direction: Direction, constant_weights: bool = False) -> list[Plan]:
-    """The plans of all multiplications by constants within an operation, in program order."""
-    found = (
-        plan(op, direction, constant_weights) for op in walk(root) if isinstance(op, MultiplyOp)
-    )
-    return [each for each in found if each is not None]
+    is_kept = Within(keeps_body)
+    ops = [op for op in walk(root) if not is_kept(op)]
+    given = Given(rules, computed_of_constants(ops), constant_weights)
+    planner = _Planner(ops, direction, given)
+    found: list[Plan] = []
+    for op in ops if direction == "backward" else reversed(ops):
+        plan = planner.plan(op) if isinstance(op, MultiplyOp) else None
+        if plan is not None:
+            found.append(plan)
+        planner.demands.visit(op, None if plan is None else plan.demand)
+    return found if direction == "backward" else found[::-1]

@@ -13,3 +13,9 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     close = get_close_matches(name.lower(), spellings, most)
     quoted = " or ".join(f"'{spellings[each]}'" for each in close)
     return f"; did you mean {quoted}?" if close else ""
+
+
+def unknown_choice(option: str, value: str, known: Iterable[str]) -> str:
+    """The message about an option whose value is not one of the known ones."""
+    accepted = tuple(known)
+    return f"'{option}' is '{value}', expected one of {', '.join(accepted)}{did_you_mean(value, accepted)}"

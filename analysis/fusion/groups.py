@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import unknown_choice
 from xrelay.analysis.fusion.arguments import Arguments
 from xrelay.analysis.fusion.graph import (
     BROADCAST,
@@ -84,10 +84,7 @@ class FusionOptions:
                 f"'max-function-args' is {self.max_function_args}, expected at least 0"
             )
         if self.rules not in RULE_SETS:
-            raise PassFailedException(
-                f"'rules' is '{self.rules}', expected one of {', '.join(RULE_SETS)}"
-                f"{did_you_mean(self.rules, RULE_SETS)}"
-            )
+            raise PassFailedException(unknown_choice("rules", self.rules, RULE_SETS))
 
 
 class Attempt(NamedTuple):

@@ -120,6 +120,7 @@ class _Part:
 class _Creator:
     """The walk over one function."""
 
+    function: func.FuncOp
     dependencies: Dependencies
     part_of: dict[Operation, _Part] = field(default_factory=dict[Operation, _Part])
     next_begin: dict[CompilerBeginOp, CompilerBeginOp] = field(
@@ -130,10 +131,6 @@ class _Creator:
         default_factory=dict[CompilerEndOp, CompilerEndOp]
     )
     count: int = 0
-
-    @property
-    def function(self) -> func.FuncOp:
-        return self.dependencies.function
 
     def find(self, op: Operation) -> _Part | None:
         part = self.part_of.get(op)
@@ -286,7 +283,7 @@ def compiler_regions(function: func.FuncOp, effects: Effects) -> CompilerRegionS
     that something outside uses or that has effects), an end without begin, and an operation that is in regions of different compilers, or in one by some of its
     operands only.
     """
-    creator = _Creator(Dependencies.of_function(function, effects))
+    creator = _Creator(function, Dependencies.of_function(function, effects))
     for op in creator.dependencies.visited():
         creator.visit(op)
     return creator.finished()

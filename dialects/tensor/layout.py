@@ -90,11 +90,20 @@ class Layout:
 
     def index(self, name: str, *, block: bool = False) -> int:
         """Where an axis, or the block of one, stands."""
-        return next(
-            i
-            for i, axis in enumerate(self.axes)
-            if axis.name == name and (axis.block is not None) == block
-        )
+        found = self.find(name, block=block)
+        assert found is not None
+        return found
+
+    def find(self, name: str, *, block: bool = False) -> int | None:
+        """Where an axis, or the block of one, stands; None when it does not occur."""
+        for i, axis in enumerate(self.axes):
+            if axis.name == name and (axis.block is not None) == block:
+                return i
+        return None
+
+    def last(self, count: int) -> "Layout":
+        """The layout of a tensor that has the last `count` axes only."""
+        return Layout(self.axes[len(self.axes) - count :])
 
     def lengths(self, shape: Sequence[int]) -> dict[str, int]:
         """The length of each axis of a tensor in this layout before it is split, with padding."""

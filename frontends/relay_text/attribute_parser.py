@@ -2,9 +2,9 @@
 
 import re
 
+from xrelay.analysis.facts.steps import Step, run
 from xrelay.frontends.relay_text import literals
 from xrelay.frontends.relay_text.cursor import Cursor
-from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.syntax import Attrs, AttrText, AttrValue, MetaRef
 from xrelay.frontends.relay_text.tokens import Kind
 

@@ -514,15 +514,15 @@ class BodyImporter:
                     f"this clause has type {written(found)}, those before {written(before)}",
                 )
         assert result is not None, "the parser wants a clause"
+        patterns = [self.patterns.attribute(pattern) for pattern, _ in expr.clauses]
         if expr.complete:
-            unmatched = self.patterns.unmatched([pattern for pattern, _ in expr.clauses])
+            unmatched = self.patterns.unmatched(patterns)
             if unmatched is not None:
                 raise self.error(
                     expr.position,
                     f"found a match without a clause for {unmatched}, expected one for every "
                     "value: 'match?' does without",
                 )
-        patterns = [self.patterns.attribute(pattern) for pattern, _ in expr.clauses]
         self._emit(expr, MatchOp(data, patterns, regions, result, complete=expr.complete))
 
     def _finish_tuple(self, expr: TupleExpr) -> None:

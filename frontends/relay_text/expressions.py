@@ -9,12 +9,12 @@ from typing import Generic, TypeVar
 
 from xdsl.ir import Attribute
 
+from xrelay.analysis.facts.steps import Step, run
 from xrelay.frontends.relay_text import literals
 from xrelay.frontends.relay_text.attribute_parser import AttributeParser, global_name
 from xrelay.frontends.relay_text.cursor import Cursor
 from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.metadata import Metadata
-from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.syntax import (
     Attrs,
     Bindings,

@@ -5,11 +5,11 @@ Expressions nest without limit: steps that contain others are driven by `steps.r
 Python's stack does not grow with them.
 """
 
+from xrelay.analysis.facts.steps import Step, run
 from xrelay.frontends.relay_text.attribute_parser import global_name
 from xrelay.frontends.relay_text.errors import Source
 from xrelay.frontends.relay_text.expressions import ExpressionParser
 from xrelay.frontends.relay_text.metadata import Metadata
-from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.syntax import Constructor, Function, Module, TypeDefinition
 from xrelay.frontends.relay_text.tokens import Kind
 from xrelay.frontends.relay_text.types import Type

@@ -1,10 +1,11 @@
 """Patterns of `match`: their attributes, and the types of their variables."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import TupleType
+from xdsl.dialects.builtin import SymbolRefAttr, TupleType
 from xdsl.ir import Attribute
 
+from xrelay.analysis.facts.exhaustiveness import unmatched
 from xrelay.dialects.core.adt import (
     ConstructorPatternAttr,
     TuplePatternAttr,
@@ -14,7 +15,6 @@ from xrelay.dialects.core.adt import (
 )
 from xrelay.dialects.core.functional import AdtType
 from xrelay.frontends.relay_text.errors import Source
-from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.syntax import Constructor, Module, Pattern, Variable
 from xrelay.frontends.relay_text.type_printer import written
 from xrelay.frontends.relay_text.types import Type, resolve, substituted
@@ -70,53 +70,13 @@ class Patterns:
                 types = self._field_types(pattern, type_)
                 pending.extend(reversed(list(zip(pattern.fields, types, strict=True))))
 
-    def unmatched(self, patterns: Sequence[Pattern]) -> str | None:
-        """
-        A value, as a pattern, that none of these patterns matches; None when there is none.
+    def unmatched(self, patterns: Sequence[Attribute]) -> str | None:
+        """A value, as a pattern, that none of these patterns matches; None when there is none."""
+        return unmatched(patterns, self._constructors)
 
-        Source: Luc Maranget, Warnings for pattern matching (2007), algorithm I.
-        """
-        found = run(self._unmatched([(pattern,) for pattern in patterns], 1))
-        return None if found is None else found[0]
-
-    def _unmatched(
-        self, rows: list[tuple[Pattern | None, ...]], width: int
-    ) -> Step[list[str] | None]:
-        """Values that no row of `width` patterns matches. A row's None matches everything."""
-        if not width:
-            return None if rows else []
-        anything: list[tuple[Pattern | None, ...]] = []
-        """What is left of the rows that begin with a pattern that matches everything."""
-        heads: dict[str | None, list[tuple[Pattern | None, ...]]] = {}
-        arity: dict[str | None, int] = {}
-        for head, *rest in rows:
-            if head is None or head.fields is None:
-                anything.append(tuple(rest))
-            else:
-                heads.setdefault(head.name, []).append((*head.fields, *rest))
-                arity[head.name] = len(head.fields)
-        for name, specific in heads.items():
-            count = arity[name]
-            wider = [*specific, *((None,) * count + rest for rest in anything)]
-            found = yield self._unmatched(wider, count + width - 1)
-            if found is not None:
-                return [_value(name, found[:count]), *found[count:]]
-        others = self._without_clause(heads)
-        if heads and not others:
-            return None
-        found = yield self._unmatched(anything, width - 1)
-        return None if found is None else [others or "_", *found]
-
-    def _without_clause(self, heads: Collection[str | None]) -> str | None:
-        """A value of the data type of constructors `heads`, made by another one."""
-        first = next(iter(heads), None)
-        if first is None:
-            return None
-        definition = self.module.types[self.module.constructors[first].type_name]
-        for constructor in definition.constructors or ():
-            if constructor.name not in heads:
-                return _value(constructor.name, ["_"] * len(constructor.fields))
-        return None
+    def _constructors(self, one: SymbolRefAttr) -> list[tuple[str, int]]:
+        definition = self.module.types[one.root_reference.data]
+        return [(each.name, len(each.fields)) for each in definition.constructors or ()]
 
     def _field_types(self, pattern: Pattern, type_: Attribute) -> list[Attribute]:
         assert pattern.fields is not None
@@ -134,8 +94,3 @@ class Patterns:
                 found = [resolve(substituted(field, values)) for field in constructor.fields]
                 return [field for field in found if isinstance(field, Attribute)]
         raise self.source.error(pattern.position, f"this pattern does not match {written(type_)}")
-
-
-def _value(name: str | None, fields: Sequence[str]) -> str:
-    """A value as a pattern matches it: of a constructor, or without a name a tuple."""
-    return f"{name or ''}({', '.join(fields)})" if fields or name is None else name

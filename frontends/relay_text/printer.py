@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xrelay.analysis.facts.steps import Step, run
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core import adt, functional
 from xrelay.dialects.core import values as core
@@ -30,7 +31,6 @@ from xrelay.frontends.relay_text.attributes import BESIDE_OPERANDS, SCHEMAS, quo
 from xrelay.frontends.relay_text.effects import Effects
 from xrelay.frontends.relay_text.errors import RelayPrintError
 from xrelay.frontends.relay_text.metadata import MetadataWriter
-from xrelay.frontends.relay_text.steps import Step, run
 from xrelay.frontends.relay_text.type_printer import scalar_text, type_text
 
 DEEPEST_INDENT = 40

@@ -3,10 +3,10 @@
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
 
+from xrelay.analysis.facts.steps import Step
 from xrelay.dialects.core.functional import ForallType, TypeVarType
 from xrelay.dialects.shapes import tensor_of
 from xrelay.frontends.relay_text.cursor import Cursor
-from xrelay.frontends.relay_text.steps import Step
 from xrelay.frontends.relay_text.tokens import Kind
 from xrelay.frontends.relay_text.types import Type, Unknown, compound, element_type_named, resolve
 

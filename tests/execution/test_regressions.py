@@ -16,7 +16,7 @@ from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool1DOp, MaxPool2DOp
 from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import lower_function
-from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
+from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 
 
 def program(text: str) -> ModuleOp:

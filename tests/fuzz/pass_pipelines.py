@@ -8,7 +8,7 @@ verify, and to mean what it meant before the pass: the interpreter runs it on in
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from tests.fuzz.fuzzer import Fuzzer, Reductions
 from tests.fuzz.meaning import Meaning
 from tests.fuzz.onnx.graphs import random_model
-from tests.fuzz.pass_rows import option_text, pass_names, register_compilers, row
+from tests.fuzz.pass_rows import pass_names, register_compilers, row, spec_of
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import context, parse_program
 from xrelay.dialects.core.values import BlobAttr, ConstantOp
@@ -98,20 +98,28 @@ class PassPipelineFuzzer(Fuzzer):
 
 def random_pass(random: Random) -> str:
     """A pass with some of its options, as text."""
-    name = random.choice(pass_names())
+    return random_spec(random, [name for name in pass_names() if not row(name).inexact])
+
+
+def random_spec(random: Random, names: Sequence[str]) -> str:
+    """One of some passes with some of its options, as text."""
+    name = random.choice(names)
     chosen = {
         option: random.choice(values)
         for option, values in row(name).options.items()
         if random.random() < 0.6 or option == "targets"
     }
-    options = " ".join(f"{option}={option_text(value)}" for option, value in chosen.items())
-    return f"{name}{{{options}}}" if options else name
+    return spec_of(name, chosen)
 
 
 def random_program(random: Random) -> ModuleOp | None:
-    """An imported graph, or a program of the tests of attributes, fusion or kernels. None if it is refused."""
+    """An imported graph, or a program of the tests of algebra, attributes, fusion or kernels. None if it is refused."""
     kind = random.random()
-    if kind < 0.25:
+    if kind < 0.1:
+        programs = importlib.import_module("algebra_programs")
+        dtype = random.choice(importlib.import_module("attribute_programs").DTYPES)
+        return programs.random_program(random.randrange(10**6), dtype).module().clone()
+    if kind < 0.3:
         programs = importlib.import_module("attribute_programs")
         theme, dtype = random.choice(programs.THEMES), random.choice(programs.DTYPES)
         return programs.random_program(random.randrange(10**6), theme, dtype).module().clone()

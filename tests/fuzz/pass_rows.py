@@ -34,8 +34,12 @@ class PassRow:
     """Whether it finds nothing to do in what it leaves."""
     keeps_special: bool = True
     """Whether NaN and infinities stay where they are: not where factors move over sums and the like."""
+    needed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The options with which it finds something to do in programs of the themes."""
     apart: str = ""
     """Why its programs are not compared."""
+    inexact: str = ""
+    """Why they are compared after this pass alone, on numbers that say nothing of this."""
 
 
 FLAG = (False, True)
@@ -48,20 +52,50 @@ REGIONS = (*ANNOTATE, "merge-compiler-regions")
 PARTITIONS = (*REGIONS, "partition-graph")
 
 ROWS: Mapping[str, PassRow] = {
-    "alter-op-layout": PassRow({"lanes": (4, 8, 16)}, theme="images"),
+    "alter-op-layout": PassRow(
+        {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")}, theme="images"
+    ),
+    "annotate-memory-scope": PassRow({"default-device": (1, 4)}, is_idle=True),
     "annotate-target": PassRow({"targets": COMPILERS, "annotate-non-call-ops": FLAG}),
     "apply-fusion-plan": PassRow(apart="needs the file of a plan"),
     "canonicalize-matmul": PassRow(theme="matrices"),
-    "combine-parallel-batch-matmul": PassRow({"min-num-branches": (2, 3)}, theme="matrices"),
-    "combine-parallel-conv2d": PassRow({"min-num-branches": (2, 3)}, theme="images"),
-    "combine-parallel-dense": PassRow({"min-num-branches": (2, 3)}, theme="matrices"),
+    "check-exhaustiveness": PassRow(is_idle=True),
+    "combine-parallel-batch-matmul": PassRow(
+        {"min-num-branches": (2, 3), "rules": RULES}, theme="matrices"
+    ),
+    "combine-parallel-conv2d": PassRow(
+        {"min-num-branches": (2, 3), "rules": RULES}, theme="images"
+    ),
+    "combine-parallel-dense": PassRow(
+        {"min-num-branches": (2, 3), "to-batch": FLAG, "rules": RULES},
+        theme="matrices",
+        needed={"min-num-branches": 2},
+    ),
     "convert-kernels-to-llvm": PassRow(apart="is about lowered programs"),
     "convert-relay-to-kernels": PassRow(apart="makes a lowered program"),
+    "convert-layout": PassRow(
+        {
+            "desired-layouts": (
+                "('nn.conv2d:NHWC:default',)",
+                "('nn.conv2d:NCHW:default','nn.max_pool2d:NHWC','image.resize2d:NHWC')",
+                "('nn.conv2d:NCHW2c:OIHW2i2o',)",
+                "('nn.conv2d:HWNC:default','nn.avg_pool2d:NHWC','nn.global_avg_pool2d:NHWC')",
+            ),
+        },
+        theme="images",
+    ),
     "cpu-pipeline": PassRow({"lanes": (4, 8, 16)}, settles=False, keeps_special=False),
     "dead-code-elimination": PassRow({"ignore-impurity": FLAG, "inline-once": FLAG}),
     "defuse-ops": PassRow({"include-composite": FLAG}, before=("fuse-ops",)),
+    "defunctionalization": PassRow(is_idle=True),
     "dynamic-to-static": PassRow({"max-bytes": (64, 1 << 20)}, is_idle=True),
     "eta-expand": PassRow({"expand-constructor": FLAG, "expand-global-var": FLAG}, is_idle=True),
+    "extract-fused-functions": PassRow(apart="leaves functions that nothing calls"),
+    "extract-intermediate-expr": PassRow(apart="returns something else"),
+    "fake-quantization-to-integer": PassRow(
+        apart="rounds to integers in between; test_quantize.py bounds how far results move"
+    ),
+    "first-order-gradient": PassRow(apart="functions return more"),
     "flatten-atrous-conv": PassRow(is_idle=True),
     "fold-constant": PassRow({"max-bytes": (64, 1 << 20), "fold-qnn": FLAG}),
     "fold-explicit-padding": PassRow(theme="images"),
@@ -69,6 +103,7 @@ ROWS: Mapping[str, PassRow] = {
         {
             "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
             "constant-weights": FLAG,
+            "rules": RULES,
         },
         theme="images",
         keeps_special=False,
@@ -91,16 +126,38 @@ ROWS: Mapping[str, PassRow] = {
     "infer-type": PassRow(is_idle=True),
     "inline": PassRow({"calls": FLAG}, before=PARTITIONS),
     "inline-compiler-functions": PassRow(before=PARTITIONS),
+    "lambda-lift": PassRow(is_idle=True),
+    "layout-rewrite": PassRow(
+        {
+            "weights": (
+                "('nn.dense:NC2n','nn.matmul:NC','nn.batch_matmul:BNC')",
+                "('nn.conv2d:OIHW2i2o','nn.conv3d:DHWIO')",
+                "('nn.conv2d:HWIO','nn.matmul:CN','nn.batch_matmul:BCN')",
+            ),
+        },
+        before=("fuse-ops",),
+    ),
+    "lazy-gradient-init": PassRow(
+        keeps_special=False,
+        inexact="zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
+    ),
     "legalize": PassRow(theme="images"),
     "legalize-convolutions": PassRow(theme="images"),
     "legalize-layouts": PassRow(theme="images"),
     "legalize-quantized-products": PassRow(is_idle=True),
+    "manifest-alloc": PassRow({"reuse": FLAG}, before=("fuse-ops",)),
     "manifest-lifetimes": PassRow(before=("to-a-normal-form",)),
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
     "merge-composite": PassRow({"targets": COMPILERS}),
     "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
     "outline-default-regions": PassRow(before=PARTITIONS, settles=False),
+    "partial-eval": PassRow({"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)}),
     "partition-graph": PassRow({"bind-constants": FLAG}, before=REGIONS),
+    "plan-devices": PassRow({"default-device": (1, 2)}),
+    "qnn-legalize": PassRow(
+        {"target": ("'arm'", "'arm-dotprod'", "'cuda'", "'generic'", "'x86'", "'x86-vnni'")},
+        is_idle=True,
+    ),
     "recognize-bias-add": PassRow(before=("canonicalize-ops",)),
     "recognize-operators": PassRow(
         {"composites": FLAG, "attention": FLAG}, theme="matrices", keeps_special=False
@@ -114,11 +171,17 @@ ROWS: Mapping[str, PassRow] = {
     "remove-unused-functions": PassRow(before=PARTITIONS, is_idle=True),
     "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops")),
     "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, keeps_special=False),
+    "simplify-fc-transpose": PassRow(apart="changes the parameters"),
     "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),
     "sink-reshape": PassRow(theme="matrices"),
     "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
     "to-a-normal-form": PassRow(settles=False),
     "to-basic-block-normal-form": PassRow(is_idle=True),
+    "to-cps": PassRow(apart="functions take more"),
+    "to-mixed-precision": PassRow(
+        apart="computes with fewer bits; test_quantize.py runs it with more"
+    ),
+    "un-cps": PassRow(is_idle=True),
 }
 """By the name of the pass."""
 
@@ -136,12 +199,18 @@ def pass_names() -> list[str]:
 def specs(name: str) -> Iterator[str]:
     """A pass as it comes, and with each value of each option."""
     options = row(name).options
-    needed = "targets=" + option_text(options["targets"][-1]) if "targets" in options else ""
-    yield f"{name}{{{needed}}}"
+    needed = {"targets": options["targets"][-1]} if "targets" in options else {}
+    needed |= row(name).needed
+    yield spec_of(name, needed)
     for option, values in options.items():
         for value in values:
-            stated = f"{option}={option_text(value)}"
-            yield f"{name}{{{stated} {'' if option == 'targets' else needed}}}"
+            yield spec_of(name, needed | {option: value})
+
+
+def spec_of(name: str, options: Mapping[str, Any]) -> str:
+    """A pass with some options, as on a command line."""
+    stated = " ".join(f"{option}={option_text(value)}" for option, value in options.items())
+    return f"{name}{{{stated}}}"
 
 
 def option_text(value: Any) -> str:

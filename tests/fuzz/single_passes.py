@@ -26,11 +26,11 @@ from tests.fuzz.pass_pipelines import (
     PassPipelineFuzzer,
     parsed,
     passes_of,
-    random_pass,
     random_program,
+    random_spec,
     with_inline_weights,
 )
-from tests.fuzz.pass_rows import row
+from tests.fuzz.pass_rows import pass_names, row
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import context, parse_program
 
@@ -49,7 +49,7 @@ class SinglePassFuzzer(PassPipelineFuzzer):
 
     def generate(self, random: Random) -> bytes:
         """A program with its pass."""
-        spec = random_pass(random)
+        spec = random_spec(random, pass_names())
         while True:
             module = small_program(random, row(spec.partition("{")[0]).theme)
             if module is not None:

@@ -45,8 +45,8 @@ MOST_ELEMENTS = 1500
 class AttributeProgram(GuardGraph):
     """A program under construction, with a stock of values to go on from."""
 
-    fewest = 1
-    """Elements of a value, at least."""
+    least = 1
+    """The fewest elements of a value."""
 
     def __init__(self, seed: int, dtype: str):
         super().__init__(seed)
@@ -90,9 +90,8 @@ class AttributeProgram(GuardGraph):
         if isinstance(op, RelayOp) and op.undefined() is not None:
             return None
         type_ = op.results[0].type
-        if hasattr(type_, "get_shape") and not (
-            self.fewest <= np.prod(type_.get_shape()) <= MOST_ELEMENTS
-        ):
+        count = np.prod(type_.get_shape()) if hasattr(type_, "get_shape") else self.least
+        if not self.least <= count <= MOST_ELEMENTS:
             return None
         return self.op(op)
 

@@ -39,7 +39,7 @@ REDUCTIONS = (
 class CornerProgram(AttributeProgram):
     """A program of few elements."""
 
-    fewest = 0
+    least = 0
 
     def scalar(self) -> SSAValue:
         extremes = lowest(self.dtype), highest(self.dtype)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from xrelay.analysis.facts.call_graph import symbols_used
 from xrelay.dialects.core.adt import ConstructOp, ConstructorOp, TypeDefOp
 from xrelay.dialects.core.functional import ApplyOp, GlobalVarOp, LetOp
 from xrelay.dialects.core.values import ConstantOp
@@ -32,6 +33,31 @@ def difference(one: ModuleOp, other: ModuleOp, *, types: bool = True) -> str | N
     except Different as found:
         return str(found)
     return None
+
+
+def renamed(module: ModuleOp, other: ModuleOp) -> ModuleOp:
+    """
+    A copy of a module in which those functions that the other one does not have are numbered, in the order in which
+    the functions that both have use them.
+    """
+    module = module.clone()
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+    common = [name for name in functions if name in _definitions(other)]
+    order = dict.fromkeys(common)
+    pending = common[::-1]
+    while pending:
+        used = [name for name in symbols_used(functions[pending.pop()]) if name in functions]
+        pending.extend(name for name in reversed(used) if name not in order)
+        order.update(dict.fromkeys(used))
+    numbered = [name for name in order if name not in common]
+    names = {name: f"function {number}" for number, name in enumerate(numbered)}
+    for op in module.walk():
+        for key, attribute in op.properties.items():
+            if isinstance(attribute, SymbolRefAttr) and attribute.string_value() in names:
+                op.properties[key] = SymbolRefAttr(names[attribute.string_value()])
+    for name, new in names.items():
+        functions[name].properties["sym_name"] = StringAttr(new)
+    return module
 
 
 def _compare_modules(one: ModuleOp, other: ModuleOp, types: bool) -> None:

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from isomorphism import difference
+from isomorphism import difference, renamed
 from records import DATA, BadInput, Options, Record
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
@@ -32,17 +33,27 @@ from xrelay.transforms.eliminate_common_subexpr import EliminateCommonSubexprPas
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.fold_explicit_padding import FoldExplicitPaddingPass
 from xrelay.transforms.fold_scale_axis import FoldScaleAxisPass
+from xrelay.transforms.functional.capture_post_dfs_index_in_spans import (
+    SPAN,
+    SPANS,
+    CapturePostDfsIndexInSpansPass,
+)
 from xrelay.transforms.functional.eta_expand import EtaExpandPass
+from xrelay.transforms.functional.lambda_lift import LambdaLiftPass
+from xrelay.transforms.functional.partial_eval import PartialEvalPass
 from xrelay.transforms.functional.to_a_normal_form import ToANormalFormPass
 from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlockNormalFormPass
 from xrelay.transforms.functional.to_graph_normal_form import ToGraphNormalFormPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.layout.convert_layout import ConvertLayoutPass
 from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
 from xrelay.transforms.memory.manifest_lifetimes import ManifestLifetimesPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
+from xrelay.transforms.quantize.to_mixed_precision import ToMixedPrecisionPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -56,10 +67,32 @@ REGISTRY.register(
 )
 
 
+@dataclass(frozen=True)
+class WithoutSpansPass(ModulePass):
+    """Removes what the text of the original does not show."""
+
+    name = "without-spans"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in op.walk():
+            for name in SPANS:
+                each.attributes.pop(name, None)
+            if isinstance(each, func.FuncOp) and each.arg_attrs is not None:
+                stated = [{**attrs.data} for attrs in each.arg_attrs]
+                for attrs in stated:
+                    attrs.pop(SPAN, None)
+                each.arg_attrs = ArrayAttr(map(DictionaryAttr, stated)) if any(stated) else None
+
+
 def _annotate_target(options: Options) -> list[ModulePass]:
     operators = [f"{t}:{name}" for t, names in options["target_ops"].items() for name in names]
     non_call_ops = options["annotate_non_call_ops"]
     return [AnnotateTargetPass(tuple(options["targets"]), non_call_ops, tuple(operators))]
+
+
+def _convert_layout(options: Options) -> list[ModulePass]:
+    desired: dict[str, list[str]] = options["desired_layouts"]
+    return [ConvertLayoutPass(tuple(":".join((name, *each)) for name, each in desired.items()))]
 
 
 PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
@@ -67,15 +100,25 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "AnnotateUsedMemory": lambda _: [AnnotateUsedMemoryPass()],
     "BackwardFoldScaleAxis": lambda _: [FoldScaleAxisPass(directions=("backward",))],
     "CanonicalizeOps": lambda _: [CanonicalizeOpsPass()],
+    "CapturePostDfsIndexInSpans": lambda _: [
+        CapturePostDfsIndexInSpansPass(),
+        WithoutSpansPass(),
+    ],
     "CombineParallelBatchMatmul": lambda o: [CombineParallelBatchMatmulPass(o["min_num_branches"])],
     "CombineParallelConv2D": lambda o: [CombineParallelConv2DPass(o["min_num_branches"])],
-    "CombineParallelDense": lambda o: [CombineParallelDensePass(o["min_num_branches"])],
+    "CombineParallelDense": lambda o: [
+        CombineParallelDensePass(o["min_num_branches"], o["to_batch"])
+    ],
+    "ConvertLayout": _convert_layout,
     "DeadCodeElimination": lambda o: [
         DeadCodeEliminationPass(o["inline_once"], o["ignore_impurity"])
     ],
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
+    "FakeQuantizationToInteger": lambda o: [
+        FakeQuantizationToIntegerPass(o["hard_fail"], o["use_qat"])
+    ],
     "FastMath": lambda _: [FastMathPass()],
     "FlattenAtrousConv": lambda _: [FlattenAtrousConvPass()],
     "EtaExpand": lambda o: [EtaExpandPass(o["expand_constructor"], o["expand_global_var"])],
@@ -86,8 +129,10 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "FuseOps": lambda o: [FuseOpsPass(o["fuse_opt_level"], o["max_depth"], o["link_params"])],
     "InferType": lambda _: [InferTypePass()],
     "Inline": lambda _: [InlinePass()],
+    "LambdaLift": lambda _: [LambdaLiftPass()],
     "ManifestLifetimes": lambda _: [ManifestLifetimesPass()],
     "MergeCompilerRegions": lambda _: [MergeCompilerRegionsPass()],
+    "PartialEvaluate": lambda _: [PartialEvalPass()],
     "PartitionGraph": lambda o: [PartitionGraphPass(o["mod_name"], o["bind_constants"])],
     "RemoveUnusedFunctions": lambda o: [
         RemoveUnusedFunctionsPass(tuple(o["entry_functions"] or ("main",)))
@@ -98,6 +143,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "ToANormalForm": lambda _: [ToANormalFormPass()],
     "ToBasicBlockNormalForm": lambda _: [ToBasicBlockNormalFormPass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
+    "ToMixedPrecision": lambda o: [
+        ToMixedPrecisionPass(o["mixed_precision_type"], o["missing_op_mode"])
+    ],
 }
 """What the project runs for a recorded pass and its options."""
 
@@ -269,6 +317,9 @@ class Family:
         # The comments of untyped text may state types of another time.
         typed = record.name == "InferType"
         expected = self._module(record.after, check_types=typed)
+        if record.name == "LambdaLift":
+            # The original's names are hashes.
+            module, expected = renamed(module, expected), renamed(expected, module)
         found = difference(module, expected)
         if found is None:
             self._valid.add(record.after)  # `module` was verified.

@@ -106,7 +106,11 @@ def test_rooms_of_lowering_import_those_before_them(room: str) -> None:
 
 def test_facts_and_rules_import_nothing_above_them() -> None:
     for folder, above in (
-        ("analysis/facts", ("analysis.fusion", "analysis.patterns", "analysis.partition")),
+        (
+            "analysis/facts",
+            ("analysis.fusion", "analysis.layouts", "analysis.patterns", "analysis.partition"),
+        ),
+        ("analysis/layouts", ("analysis.fusion", "analysis.patterns", "analysis.partition")),
         ("analysis/patterns", ("analysis.fusion", "analysis.partition")),
         ("frontends", ("analysis.fusion", "analysis.patterns", "analysis.partition")),
         ("analysis/fusion", ("analysis.patterns", "analysis.partition")),

@@ -1,48 +1,54 @@
 """
 What `combine-parallel-dense`, `combine-parallel-conv2d` and `combine-parallel-batch-matmul` share.
 
-    %0 = relay.nn.dense %x, %u                 %0 = relay.concatenate (%u, %v)
-    %1 = relay.nn.bias_add %0, %a              %1 = relay.nn.dense %x, %0
-    %2 = relay.nn.dense %x, %v           ──►   %2 = relay.concatenate (%a, %b)
-    %3 = relay.nn.bias_add %2, %b              %3 = relay.nn.bias_add %1, %2
-                                               %4, %5 = slices of %3
+*Branches* begin at operators of one kind on the same data with the same properties. They become one
+operator, and so do the operators after them as long as each branch has one user, all these users are the same
+elementwise or broadcasting operator, and their other operands can be put together. What each branch was is
+cut out of the last of them.
 
-*Branches* begin at operators of one kind on the same data with the same properties. Their weights are
-concatenated along the axis of the outputs. Operators after them are taken along as long as each
-branch has one user, all these users are the same elementwise or broadcasting operator, and their
-other operands are vectors along the axis of the outputs, which are concatenated too, or the same
-scalar constant. The combined operators stand where the first branch begins: weights and vectors that
-are defined later must be constants, which are moved there.
+The combined operators stand where the first branch begins. Weights and operands that are defined later move
+there with all that computes them, unless that needs a branch.
 
 Fewer than `min_num_branches` stay. The bodies of `relay.fused` and `relay.composite` and functions for
 other compilers stay as they are.
 
-Source: Relay's CombineParallelConv2D, CombineParallelDense (with `to_batch=False`) and
-CombineParallelBatchMatmul.
+Source: Relay's ParallelOpCombiner, which would put branches together that need each other.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
-from xrelay.dialects.core.values import ConstantOp, TupleOp
+from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
+from xrelay.dialects.shapes import is_tensor_type, with_shape
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
-from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.rewriting import Emitter, erase_unused
 
-UNITS = ("units", "channels")
-"""Properties that repeat the number of outputs, which changes."""
+UNSHARED = ("units", "channels", "kernel_size")
+"""Properties that repeat what weights say, and are stated or not."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One operator after each branch, all of them equal."""
+
+    ops: list[RelayOp]
+    index: int
+    """Which of its operands is the branch."""
+
+    @property
+    def others(self) -> list[SSAValue]:
+        """The other operands, if operators have two."""
+        return [op.operands[1 - self.index] for op in self.ops if len(op.operands) > 1]
 
 
 @dataclass(frozen=True)
@@ -50,14 +56,36 @@ class Combiner(ABC):
     """One kind of operator whose parallel uses are combined."""
 
     min_num_branches: int
-    weight_axis: int
-    """The axis of the weight, operand 1, along which outputs lie."""
-    output_axis: int
-    """The same axis of the result."""
 
     @abstractmethod
     def accepts(self, op: Operation) -> bool:
         """Whether an operation may begin a branch."""
+
+    @abstractmethod
+    def weight_key(self, op: RelayOp) -> Hashable:
+        """Equal for operations whose weights, operand 1, can be put together."""
+
+    @abstractmethod
+    def combined(self, emit: Emitter, branches: Sequence[RelayOp]) -> SSAValue:
+        """The result of the operator that stands for all branches."""
+
+    @abstractmethod
+    def fits(self, layer: Layer, tails: Sequence[RelayOp]) -> bool:
+        """Whether the other operands of a layer after some results can be put together."""
+
+    @abstractmethod
+    def other_operand(self, emit: Emitter, layer: Layer, tails: Sequence[RelayOp]) -> SSAValue:
+        """What stands for the other operands of a layer that fits."""
+
+    @abstractmethod
+    def widened_shape(self, shape: Sequence[int], branches: Sequence[RelayOp]) -> list[int]:
+        """The shape of what stands for results of which the first has some shape."""
+
+    @abstractmethod
+    def parts(
+        self, emit: Emitter, value: SSAValue, tails: Sequence[RelayOp], branches: Sequence[RelayOp]
+    ) -> list[SSAValue]:
+        """What each branch gives, of the result of all."""
 
     def combine(self, module: ModuleOp) -> None:
         """Combines all parallel branches of a module."""
@@ -72,139 +100,114 @@ class Combiner(ABC):
     def combine_block(self, block: Block) -> None:
         """Combines the parallel branches that begin in a block."""
         groups: dict[Hashable, list[RelayOp]] = {}
-        order = {op: position for position, op in enumerate(block.ops)}
         for op in block.ops:
             if isinstance(op, RelayOp) and self.accepts(op):
                 groups.setdefault(self.key(op), []).append(op)
+        places = Places(block)
+        fewest = max(self.min_num_branches, 2)
         for branches in groups.values():
-            early = Early(block, order, order[branches[0]])
-            usable = [op for op in branches if op.parent is block and early(op.operands[1])]
-            if len(usable) >= max(self.min_num_branches, 2):
-                self.combine_branches(usable, early)
+            if len(branches) >= fewest:
+                hoist = Hoist(places, places.in_order(branches))
+                usable = [op for op in hoist.branches if hoist.add([op.operands[1]])]
+                if len(usable) >= fewest:
+                    self.combine_branches(usable, hoist)
 
     def key(self, op: RelayOp) -> Hashable:
         """Equal for operations that can be one: all but the number of outputs agrees."""
-        weight = list(shape_of(op.operands[1]))
-        weight[self.weight_axis] = 0
-        properties = tuple((k, op.properties[k]) for k in sorted(op.properties) if k not in UNITS)
+        properties = tuple(
+            (k, op.properties[k]) for k in sorted(op.properties) if k not in UNSHARED
+        )
         types = [value.type for value in (op.operands[1], op.results[0])]
         dtypes = tuple(type_.element_type for type_ in types if is_tensor_type(type_))
-        return op.operands[0], dtypes, tuple(weight), properties
+        return op.operands[0], dtypes, self.weight_key(op), properties
 
-    def combine_branches(self, branches: Sequence[RelayOp], early: "Early") -> None:
+    def combine_branches(self, branches: Sequence[RelayOp], hoist: "Hoist") -> None:
         """Makes one operator of some, and one of each layer of equal operators after them."""
-        first = branches[0]
         emit = Emitter()
-        widths = [shape_of(op.operands[1])[self.weight_axis] for op in branches]
-        weights = [op.operands[1] for op in branches]
-        weight = joined(emit, weights, self.weight_axis % len(shape_of(weights[0])))
-        value = self.widened(emit, first, [first.operands[0], weight], sum(widths))
+        value = self.combined(emit, branches)
         tails = branches
         while (layer := next_layer(tails)) is not None:
-            operands = self.layer_operands(emit, layer, tails, early, value)
-            if operands is None:
-                break
-            value = self.widened(emit, layer.ops[0], operands, sum(widths))
+            operands = [value]
+            if layer.others:
+                if not self.fits(layer, tails) or not hoist.add(layer.others):
+                    break
+                operands.insert(1 - layer.index, self.other_operand(emit, layer, tails))
+            value = emit(self.widened(layer.ops[0], operands, branches))
             tails = layer.ops
-        begin = 0
-        axis = self.output_axis % len(shape_of(value))
-        parts: list[SSAValue] = []
-        for tail, width in zip(tails, widths, strict=True):
-            part = emit(StridedSliceOp(value, [begin], [begin + width], axes=[axis]))
-            part.name_hint = tail.results[0].name_hint
-            parts.append(part)
-            begin += width
-        block = first.parent
-        assert block is not None
-        block.insert_ops_before(emit.located(first), first)
+        parts = self.parts(emit, value, tails, branches)
+        hoist.insert(emit.located(branches[0]))
         for tail, part in zip(tails, parts, strict=True):
+            part.name_hint = tail.results[0].name_hint
             tail.results[0].replace_all_uses_with(part)
-            _erase_unused(tail)
+        erase_unused(tail.results[0] for tail in tails)
 
     def widened(
-        self, emit: Emitter, op: RelayOp, operands: Sequence[SSAValue], width: int
-    ) -> SSAValue:
-        """`op` on concatenated operands, with a result of `width` outputs."""
+        self, op: RelayOp, operands: Sequence[SSAValue], branches: Sequence[RelayOp]
+    ) -> Operation:
+        """`op` on operands that stand for those of all branches."""
         type_ = op.results[0].type
         assert is_tensor_type(type_)
-        shape = list(type_.get_shape())
-        shape[self.output_axis] = width
-        properties: dict[str, Attribute] = {
-            key: integer(width) if key in UNITS else value for key, value in op.properties.items()
-        }
-        new = type(op).create(
-            operands=operands, result_types=[with_shape(type_, shape)], properties=properties
+        shape = self.widened_shape(type_.get_shape(), branches)
+        return type(op).create(
+            operands=operands,
+            result_types=[with_shape(type_, shape)],
+            properties=op.properties.copy(),
         )
-        return emit(new)
-
-    def layer_operands(
-        self,
-        emit: Emitter,
-        layer: "Layer",
-        tails: Sequence[RelayOp],
-        early: "Early",
-        value: SSAValue,
-    ) -> list[SSAValue] | None:
-        """The operands of the operator that replaces a layer, None when they cannot be joined."""
-        if len(layer.ops[0].operands) == 1:
-            return [value]
-        others = [op.operands[1 - layer.index] for op in layer.ops]
-        if not all(map(early, others)):
-            return None
-        if all(not shape_of(other) for other in others):
-            # Bit by bit: 0 and -0 are equal, and what is divided by them is not.
-            numbers = [known_array(other) for other in others]
-            bits = {number.tobytes() for number in numbers if number is not None}
-            if len(bits) != 1 or any(number is None for number in numbers):
-                return None
-            other = placed(emit, others[0])
-        else:
-            axes = {
-                self.vector_axis(op, tail, other)
-                for op, tail, other in zip(layer.ops, tails, others, strict=True)
-            }
-            axis = axes.pop()
-            if axis is None or axes:
-                return None
-            other = joined(emit, others, axis)
-        return [value, other] if layer.index == 0 else [other, value]
-
-    def vector_axis(self, op: RelayOp, tail: RelayOp, other: SSAValue) -> int | None:
-        """The axis of another operand that lies along the outputs, None when it varies elsewhere."""
-        result, shape = shape_of(tail.results[0]), shape_of(other)
-        output = self.output_axis % len(result)
-        if isinstance(op, BiasAddOp):
-            return 0 if op.channel_axis == output else None
-        axis = output - len(result) + len(shape)
-        if axis < 0 or any(n != 1 for i, n in enumerate(shape) if i != axis):
-            return None
-        return axis if shape[axis] == result[output] else None
 
 
-@dataclass(frozen=True)
-class Early:
-    """Tells which values are known, or can be made known, before an operation of a block."""
+class Places:
+    """Where the operations of a block stand, also such as were put in."""
 
-    block: Block
-    order: dict[Operation, int]
-    """The positions of the operations that were in the block at first."""
-    begin: int
+    def __init__(self, block: Block):
+        self.block = block
+        self.numbers: dict[Operation, float] = {op: n for n, op in enumerate(block.ops)}
 
-    def __call__(self, value: SSAValue) -> bool:
-        """Whether a value is defined before, or is a constant."""
-        op = value.owner
-        if isinstance(op, Block | ConstantOp) or op.parent is not self.block:
-            return True
-        return self.order.get(op, self.begin) < self.begin
+    def in_order(self, ops: Sequence[RelayOp]) -> list[RelayOp]:
+        """Operations in their order now."""
+        if any(self.numbers[op] % 1 for op in ops):
+            # Some have moved, and what moved to one place has one number.
+            self.numbers = {op: n for n, op in enumerate(self.block.ops)}
+        return sorted(ops, key=self.numbers.__getitem__)
+
+    def insert(self, ops: Sequence[Operation], before: Operation) -> None:
+        """Puts operations in front of another one."""
+        self.block.insert_ops_before(ops, before)
+        self.numbers.update(dict.fromkeys(ops, self.numbers[before] - 0.5))
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One operator after each branch, all of them equal."""
+@dataclass
+class Hoist:
+    """What has to stand in front of the first of some branches."""
 
-    ops: list[RelayOp]
-    index: int
-    """Which of its operands is the branch."""
+    places: Places
+    branches: Sequence[RelayOp]
+    moved: dict[Operation, None] = field(default_factory=dict[Operation, None])
+
+    def add(self, values: Sequence[SSAValue]) -> bool:
+        """Moves what computes values, unless that cannot move or needs a branch: then nothing does."""
+        first = self.places.numbers[self.branches[0]]
+        stay = set[Operation](self.branches)
+        found: dict[Operation, None] = {}
+        pending = [value.owner for value in values]
+        while pending:
+            op = pending.pop()
+            if isinstance(op, Block) or op.parent is not self.places.block:
+                continue
+            if self.places.numbers[op] < first or op in self.moved or op in found:
+                continue
+            if op in stay or op.regions or isinstance(op, LetOp) or not is_side_effect_free(op):
+                return False
+            found[op] = None
+            pending.extend(operand.owner for operand in op.operands)
+        self.moved.update(found)
+        return True
+
+    def insert(self, ops: Sequence[Operation]) -> None:
+        """Puts what moves, and then some operations, in front of the first branch."""
+        moved = sorted(self.moved, key=self.places.numbers.__getitem__)
+        for op in moved:
+            op.detach()
+        self.places.insert([*moved, *ops], self.branches[0])
 
 
 def next_layer(tails: Sequence[RelayOp]) -> Layer | None:
@@ -216,35 +219,9 @@ def next_layer(tails: Sequence[RelayOp]) -> Layer | None:
         user = uses[0].operation if len(uses) == 1 else None
         if not isinstance(user, ElementwiseUnaryOp | BroadcastBinaryOp | BiasAddOp):
             return None
-        if user.parent is not tail.parent or shape_of(user.result) != shape_of(tail.results[0]):
+        if user.parent is not tail.parent:
             return None
         ops.append(user)
         indices.add(uses[0].index)
     same = all(type(op) is type(ops[0]) and op.properties == ops[0].properties for op in ops)
     return Layer(ops, indices.pop()) if same and len(indices) == 1 else None
-
-
-def placed(emit: Emitter, value: SSAValue) -> SSAValue:
-    """A value that may be used early: constants are repeated, as they may be defined later."""
-    op = value.owner
-    return emit(op.clone()) if isinstance(op, ConstantOp) else value
-
-
-def joined(emit: Emitter, values: Sequence[SSAValue], axis: int) -> SSAValue:
-    """Values concatenated along an axis."""
-    fields = emit(TupleOp([placed(emit, value) for value in values]))
-    return emit(ConcatenateOp(fields, axis=axis))
-
-
-def _erase_unused(op: Operation) -> None:
-    """Erases an operation whose result is not used, and what only it used."""
-    pending = [op]
-    while pending:
-        dead = pending.pop()
-        if any(result.uses for result in dead.results) or dead.parent is None:
-            continue
-        if not is_side_effect_free(dead):
-            continue
-        pending.extend(owner for v in dead.operands if isinstance(owner := v.owner, Operation))
-        dead.detach()
-        dead.erase()

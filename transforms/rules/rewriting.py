@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue, TypeAttribute
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.shapes import is_tensor_type
@@ -58,6 +59,14 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return value.type.get_shape()
 
 
+def element_type_of(value: SSAValue) -> TypeAttribute:
+    """The dtype of a tensor."""
+    assert is_tensor_type(value.type)
+    dtype = value.type.element_type
+    assert isinstance(dtype, TypeAttribute)
+    return dtype
+
+
 def has_static_type(value: SSAValue) -> bool:
     """Whether a value is a tensor whose dimensions are all known."""
     return is_tensor_type(value.type) and value.type.has_static_shape()
@@ -82,8 +91,9 @@ def apply_rule(rule: Rule, op: Operation, rewriter: PatternRewriter) -> bool:
     return True
 
 
-def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter) -> None:
+def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter | None = None) -> None:
     """Erases the operations that compute values which nothing uses, and what only they used."""
+    erase = Rewriter.erase_op if rewriter is None else rewriter.erase
     pending = list(values)
     while pending:
         op = pending.pop().owner
@@ -92,4 +102,4 @@ def erase_unused(values: Iterable[SSAValue], rewriter: PatternRewriter) -> None:
         if any(result.uses for result in op.results) or not is_side_effect_free(op):
             continue
         pending.extend(dict.fromkeys(op.operands))
-        rewriter.erase(op)
+        erase(op)

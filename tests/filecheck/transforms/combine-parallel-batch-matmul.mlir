@@ -3,8 +3,8 @@
 // CHECK-LABEL: func.func @batches
 // CHECK: relay.concatenate {{.*}} {axis = 1 : i64} : (tuple<tensor<2x5x3xf32>, tensor<2x6x3xf32>>) -> tensor<2x11x3xf32>
 // CHECK-NEXT: relay.nn.batch_matmul %x
-// CHECK-NEXT: relay.strided_slice {{.*}} {begin = array<i64: 0>, end = array<i64: 5>, axes = array<i64: 2>}
-// CHECK-NEXT: relay.strided_slice {{.*}} {begin = array<i64: 5>, end = array<i64: 11>, axes = array<i64: 2>}
+// CHECK-NEXT: relay.strided_slice {{.*}} {begin = array<i64: 0, 0, 0>, end = array<i64: -1, -1, 5>, strides = array<i64: 1, 1, 1>, slice_mode = "size"}
+// CHECK-NEXT: relay.strided_slice {{.*}} {begin = array<i64: 0, 0, 5>, end = array<i64: -1, -1, 6>, strides = array<i64: 1, 1, 1>, slice_mode = "size"}
 func.func @batches(%x: tensor<2x4x3xf32>, %u: tensor<2x5x3xf32>, %v: tensor<2x6x3xf32>) -> (tensor<2x4x5xf32>, tensor<2x4x6xf32>) {
   %0 = relay.nn.batch_matmul %x, %u {transpose_b = true} : (tensor<2x4x3xf32>, tensor<2x5x3xf32>) -> tensor<2x4x5xf32>
   %1 = relay.nn.batch_matmul %x, %v {transpose_b = true} : (tensor<2x4x3xf32>, tensor<2x6x3xf32>) -> tensor<2x4x6xf32>

@@ -29,6 +29,41 @@ func.func @average_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32> {
   return %1 : tensor<1x3x8x8xf32>
 }
 
+// CHECK-LABEL: func.func @volume
+// CHECK-NEXT: relay.nn.conv3d %x, %w {padding = array<i64: 1, 3, 5, 2, 4, 6>}
+func.func @volume(%x: tensor<1x3x8x8x8xf32>, %w: tensor<4x3x3x3x3xf32>) -> tensor<1x4x9x13x17xf32> {
+  %zero = relay.constant dense<0.0> : tensor<f32>
+  %0 = relay.nn.pad %x, %zero {pad_width = [array<i64: 0, 0>, array<i64: 0, 0>, array<i64: 1, 2>, array<i64: 3, 4>, array<i64: 5, 6>]} : (tensor<1x3x8x8x8xf32>, tensor<f32>) -> tensor<1x3x11x15x19xf32>
+  %1 = relay.nn.conv3d %0, %w : (tensor<1x3x11x15x19xf32>, tensor<4x3x3x3x3xf32>) -> tensor<1x4x9x13x17xf32>
+  return %1 : tensor<1x4x9x13x17xf32>
+}
+
+// CHECK-LABEL: func.func @line
+// CHECK-NEXT: relay.nn.conv1d %x, %w {data_layout = "NWC", padding = array<i64: 1, 2>}
+func.func @line(%x: tensor<1x8x3xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x9x4xf32> {
+  %zero = relay.constant dense<0.0> : tensor<f32>
+  %0 = relay.nn.pad %x, %zero {pad_width = [array<i64: 0, 0>, array<i64: 1, 2>, array<i64: 0, 0>]} : (tensor<1x8x3xf32>, tensor<f32>) -> tensor<1x11x3xf32>
+  %1 = relay.nn.conv1d %0, %w {data_layout = "NWC"} : (tensor<1x11x3xf32>, tensor<4x3x3xf32>) -> tensor<1x9x4xf32>
+  return %1 : tensor<1x9x4xf32>
+}
+
+// Padding of a quantised image is its zero point.
+// CHECK-LABEL: func.func @quantized
+// CHECK: relay.qnn.conv2d %x, %w
+// CHECK-SAME: padding = array<i64: 1, 1, 1, 1>
+// CHECK-NEXT: relay.nn.pad
+func.func @quantized(%x: tensor<1x3x8x8xi8>, %w: tensor<4x3x3x3xi8>) -> (tensor<1x4x8x8xi32>, tensor<1x4x8x8xi32>) {
+  %pad = relay.constant dense<10> : tensor<i8>
+  %zero = relay.constant dense<10> : tensor<i32>
+  %other = relay.constant dense<9> : tensor<i32>
+  %scale = relay.constant dense<1.0> : tensor<f32>
+  %0 = relay.nn.pad %x, %pad {pad_width = [array<i64: 0, 0>, array<i64: 0, 0>, array<i64: 1, 1>, array<i64: 1, 1>]} : (tensor<1x3x8x8xi8>, tensor<i8>) -> tensor<1x3x10x10xi8>
+  %1 = relay.qnn.conv2d %0, %w, %zero, %zero, %scale, %scale : (tensor<1x3x10x10xi8>, tensor<4x3x3x3xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<1x4x8x8xi32>
+  %2 = relay.nn.pad %x, %pad {pad_width = [array<i64: 0, 0>, array<i64: 0, 0>, array<i64: 1, 1>, array<i64: 1, 1>]} : (tensor<1x3x8x8xi8>, tensor<i8>) -> tensor<1x3x10x10xi8>
+  %3 = relay.qnn.conv2d %2, %w, %other, %zero, %scale, %scale : (tensor<1x3x10x10xi8>, tensor<4x3x3x3xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<1x4x8x8xi32>
+  return %1, %3 : tensor<1x4x8x8xi32>, tensor<1x4x8x8xi32>
+}
+
 // The pad stays for its other user.
 // CHECK-LABEL: func.func @pad_of_two_users
 // CHECK: [[P:%.*]] = relay.nn.pad

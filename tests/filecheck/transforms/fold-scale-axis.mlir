@@ -1,191 +1,156 @@
 // RUN: xdsl-opt -p fold-scale-axis %s | filecheck %s
-// RUN: xdsl-opt -p fold-scale-axis,fold-scale-axis %s | filecheck %s
-// RUN: xdsl-opt -p 'fold-scale-axis{constant-weights=true}' %s | filecheck %s --check-prefix=CONSTANT
+// RUN: xdsl-opt -p 'fold-scale-axis{directions="backward"}' %s | filecheck %s --check-prefix=BACKWARD
+// RUN: xdsl-opt -p fold-scale-axis,fold-constant %s | filecheck %s --check-prefix=FOLDED
 
+// The example of the papers: bias and weight are parameters.
+// CHECK-LABEL: func.func @papers
+// CHECK-NEXT: [[S:%.*]] = relay.constant dense<[2.000000e+00, 4.000000e+00, 5.000000e-01]> : tensor<3xf32>
+// CHECK-NEXT: [[R:%.*]] = relay.nn.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: [[B:%.*]] = relay.divide %bias, [[S]] : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// CHECK-NEXT: [[A:%.*]] = relay.add [[R]], [[B]] : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+// CHECK-NEXT: [[W:%.*]] = relay.multiply %weight, [[S]] : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: [[D:%.*]] = relay.nn.dense [[A]], [[W]] : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT: func.return [[D]] : tensor<4x2xf32>
+// CHECK-NEXT: }
+// BACKWARD-LABEL: func.func @papers
+// BACKWARD: relay.multiply %x
+func.func @papers(%x: tensor<4x3xf32>, %weight: tensor<2x3xf32>, %bias: tensor<3xf32>) -> tensor<4x2xf32> {
+  %s = relay.constant dense<[2.0, 4.0, 0.5]> : tensor<3xf32>
+  %0 = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = relay.nn.relu %0 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %2 = relay.add %1, %bias : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %3 = relay.nn.dense %2, %weight : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  return %3 : tensor<4x2xf32>
+}
+
+// A scale is squeezed once, and laid out for each operand.
 // CHECK-LABEL: func.func @backward
-// CHECK: [[S:%.*]] = relay.constant dense<{{.*}}> : tensor<2x1x1x1xf32>
-// CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[S]]
+// CHECK-NEXT: [[S:%.*]] = relay.constant dense<{{.*}}> : tensor<2x1x1xf32>
+// CHECK-NEXT: [[V:%.*]] = relay.squeeze [[S]] {axis = array<i64: 1, 2>} : (tensor<2x1x1xf32>) -> tensor<2xf32>
+// CHECK-NEXT: [[F:%.*]] = relay.expand_dims [[V]] {axis = 1 : i64, num_newaxis = 3 : i64}
+// CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[F]]
 // CHECK-NEXT: [[C:%.*]] = relay.nn.conv2d %x, [[W]]
-// CHECK-NEXT: [[V:%.*]] = relay.constant dense<{{.*}}> : tensor<2xf32>
-// CHECK-NEXT: [[B:%.*]] = relay.multiply %b, [[V]]
-// CHECK-NEXT: [[A:%.*]] = relay.nn.bias_add [[C]], [[B]]
+// CHECK-NEXT: [[G:%.*]] = relay.expand_dims [[V]] {axis = 1 : i64, num_newaxis = 2 : i64}
+// CHECK-NEXT: [[T:%.*]] = relay.multiply %t, [[G]]
+// CHECK-NEXT: [[U:%.*]] = relay.subtract [[C]], [[T]]
+// CHECK-NEXT: [[P:%.*]] = relay.multiply %b, [[V]]
+// CHECK-NEXT: [[A:%.*]] = relay.nn.bias_add [[U]], [[P]]
 // CHECK-NEXT: [[R:%.*]] = relay.nn.relu [[A]]
 // CHECK-NEXT: func.return [[R]]
-// CONSTANT-LABEL: func.func @backward
-// CONSTANT: relay.nn.conv2d %x, %w
-// CONSTANT: relay.multiply
-func.func @backward(%x: tensor<1x3x4x4xf32>, %w: tensor<2x3x1x1xf32>, %b: tensor<2xf32>) -> tensor<1x2x4x4xf32> {
+func.func @backward(%x: tensor<1x3x4x4xf32>, %w: tensor<2x3x1x1xf32>, %b: tensor<2xf32>, %t: tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32> {
   %s = relay.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
   %0 = relay.nn.conv2d %x, %w : (tensor<1x3x4x4xf32>, tensor<2x3x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %1 = relay.nn.bias_add %0, %b : (tensor<1x2x4x4xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
-  %2 = relay.nn.relu %1 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
-  %3 = relay.multiply %2, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  return %3 : tensor<1x2x4x4xf32>
+  %1 = relay.subtract %0, %t : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %2 = relay.nn.bias_add %1, %b : (tensor<1x2x4x4xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %3 = relay.nn.relu %2 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %4 = relay.multiply %3, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  return %4 : tensor<1x2x4x4xf32>
 }
 
-// The shift after the scale stays, as an addition.
-// CHECK-LABEL: func.func @shift_stays
-// CHECK: relay.multiply %w
-// CHECK-NEXT: [[C:%.*]] = relay.nn.conv2d
-// CHECK-NEXT: relay.add [[C]], %t
-func.func @shift_stays(%x: tensor<1x3x4x4xf32>, %w: tensor<2x3x1x1xf32>) -> tensor<1x2x4x4xf32> {
-  %s = relay.constant dense<[[[-2.0]], [[3.0]]]> : tensor<2x1x1xf32>
-  %t = relay.constant dense<[[[1.0]], [[0.0]]]> : tensor<2x1x1xf32>
-  %0 = relay.nn.conv2d %x, %w : (tensor<1x3x4x4xf32>, tensor<2x3x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %1 = relay.multiply %0, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %2 = relay.add %1, %t : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  return %2 : tensor<1x2x4x4xf32>
-}
-
-// CHECK-LABEL: func.func @backward_into_both_summands
-// CHECK: relay.multiply %u
-// CHECK-NEXT: relay.nn.conv2d
-// CHECK: relay.multiply %v
-// CHECK-NEXT: relay.nn.conv2d
-// CHECK-NEXT: [[R:%.*]] = relay.add
-// CHECK-NEXT: func.return [[R]]
-func.func @backward_into_both_summands(%x: tensor<1x3x4x4xf32>, %u: tensor<2x3x1x1xf32>, %v: tensor<2x3x1x1xf32>) -> tensor<1x2x4x4xf32> {
-  %s = relay.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
-  %0 = relay.nn.conv2d %x, %u : (tensor<1x3x4x4xf32>, tensor<2x3x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %1 = relay.nn.conv2d %x, %v : (tensor<1x3x4x4xf32>, tensor<2x3x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %2 = relay.add %0, %1 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
-  %3 = relay.multiply %2, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  return %3 : tensor<1x2x4x4xf32>
-}
-
-// CHECK-LABEL: func.func @dense
-// CHECK: [[S:%.*]] = relay.constant dense<{{.*}}> : tensor<2x1xf32>
-// CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[S]]
-// CHECK-NEXT: [[R:%.*]] = relay.nn.dense %x, [[W]]
-// CHECK-NEXT: func.return [[R]]
-func.func @dense(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
-  %s = relay.constant dense<[2.0, 3.0]> : tensor<2xf32>
-  %0 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-  %1 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
-  return %1 : tensor<4x2xf32>
-}
-
-// A single number passes reshapes, transposes and products.
-// CHECK-LABEL: func.func @number
-// CHECK: relay.multiply %w
-// CHECK-NEXT: relay.nn.dense
-// CHECK-NEXT: relay.reshape
-// CHECK-NEXT: relay.transpose
-// CHECK-NEXT: [[R:%.*]] = relay.nn.batch_matmul
-// CHECK-NEXT: func.return [[R]]
-func.func @number(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %y: tensor<2x4x5xf32>) -> tensor<2x1x5xf32> {
-  %s = relay.constant dense<0.125> : tensor<f32>
-  %0 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-  %1 = relay.reshape %0 {newshape = array<i64: 1, 4, 2>} : (tensor<4x2xf32>) -> tensor<1x4x2xf32>
-  %2 = relay.transpose %1 {axes = array<i64: 2, 0, 1>} : (tensor<1x4x2xf32>) -> tensor<2x1x4xf32>
-  %3 = relay.nn.batch_matmul %2, %y : (tensor<2x1x4xf32>, tensor<2x4x5xf32>) -> tensor<2x1x5xf32>
-  %4 = relay.multiply %3, %s : (tensor<2x1x5xf32>, tensor<f32>) -> tensor<2x1x5xf32>
-  return %4 : tensor<2x1x5xf32>
-}
-
-// CHECK-LABEL: func.func @forward
-// CHECK: [[A:%.*]] = relay.add %x
-// CHECK-NEXT: [[R:%.*]] = relay.nn.relu [[A]]
-// CHECK-NEXT: [[S:%.*]] = relay.constant dense<{{.*}}> : tensor<1x2x1x1xf32>
-// CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[S]]
-// CHECK-NEXT: [[C:%.*]] = relay.nn.conv2d [[R]], [[W]]
+// The convolution moves behind the computation of the scale.
+// CHECK-LABEL: func.func @scale_after_convolution
+// CHECK-NEXT: [[S:%.*]] = relay.tanh %t
+// CHECK-NEXT: [[F:%.*]] = relay.expand_dims [[S]] {axis = 1 : i64, num_newaxis = 3 : i64}
+// CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[F]]
+// CHECK-NEXT: [[C:%.*]] = relay.nn.conv2d %x, [[W]]
 // CHECK-NEXT: func.return [[C]]
-func.func @forward(%x: tensor<1x2x4x4xf32>, %w: tensor<3x2x1x1xf32>) -> tensor<1x3x4x4xf32> {
-  %s = relay.constant dense<[[[2.0]], [[4.0]]]> : tensor<2x1x1xf32>
-  %t = relay.constant dense<[[[1.0]], [[8.0]]]> : tensor<2x1x1xf32>
-  %0 = relay.multiply %x, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %1 = relay.add %0, %t : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %2 = relay.nn.relu %1 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
-  %3 = relay.nn.conv2d %2, %w : (tensor<1x2x4x4xf32>, tensor<3x2x1x1xf32>) -> tensor<1x3x4x4xf32>
-  return %3 : tensor<1x3x4x4xf32>
+func.func @scale_after_convolution(%x: tensor<1x4x4x3xf32>, %w: tensor<2x3x1x1xf32>, %t: tensor<2xf32>) -> tensor<1x4x4x2xf32> {
+  %0 = relay.nn.conv2d %x, %w {data_layout = "NHWC"} : (tensor<1x4x4x3xf32>, tensor<2x3x1x1xf32>) -> tensor<1x4x4x2xf32>
+  %s = relay.tanh %t : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = relay.multiply %0, %s : (tensor<1x4x4x2xf32>, tensor<2xf32>) -> tensor<1x4x4x2xf32>
+  return %1 : tensor<1x4x4x2xf32>
 }
 
-// Each depthwise kernel has its own factor.
-// CHECK-LABEL: func.func @forward_depthwise
-// CHECK: relay.reshape %w {newshape = array<i64: 2, 2, 1, 1, 1>}
-// CHECK: relay.nn.conv2d %x
-func.func @forward_depthwise(%x: tensor<1x2x4x4xf32>, %w: tensor<4x1x1x1xf32>) -> tensor<1x4x4x4xf32> {
-  %s = relay.constant dense<[[[2.0]], [[-4.0]]]> : tensor<2x1x1xf32>
-  %0 = relay.multiply %x, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  %1 = relay.nn.conv2d %0, %w {groups = 2 : i64} : (tensor<1x2x4x4xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x4x4xf32>
-  return %1 : tensor<1x4x4x4xf32>
+// The weight of two convolutions is scaled for one of them.
+// CHECK-LABEL: func.func @shared_weight
+// CHECK: [[W:%.*]] = relay.multiply %w
+// CHECK-NEXT: relay.nn.conv3d %x, [[W]]
+// CHECK-NEXT: relay.nn.conv3d %x, %w
+func.func @shared_weight(%x: tensor<1x3x4x4x4xf32>, %w: tensor<2x3x1x1x1xf32>, %s: tensor<2x1x1x1xf32>) -> (tensor<1x2x4x4x4xf32>, tensor<1x2x4x4x4xf32>) {
+  %0 = relay.nn.conv3d %x, %w : (tensor<1x3x4x4x4xf32>, tensor<2x3x1x1x1xf32>) -> tensor<1x2x4x4x4xf32>
+  %1 = relay.multiply %0, %s : (tensor<1x2x4x4x4xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x4x4xf32>
+  %2 = relay.nn.conv3d %x, %w : (tensor<1x3x4x4x4xf32>, tensor<2x3x1x1x1xf32>) -> tensor<1x2x4x4x4xf32>
+  return %1, %2 : tensor<1x2x4x4x4xf32>, tensor<1x2x4x4x4xf32>
 }
 
-// CHECK-LABEL: func.func @keep_negative_scale_after_relu
-// CHECK: relay.nn.relu
-// CHECK-NEXT: relay.multiply
-func.func @keep_negative_scale_after_relu(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
-  %s = relay.constant dense<[2.0, -3.0]> : tensor<2xf32>
+// In blocks of channels the factors are laid out for those of the weight.
+// CHECK-LABEL: func.func @blocks
+// CHECK: [[V:%.*]] = relay.squeeze %s {axis = array<i64: 0, 2, 3>}
+// CHECK: [[F:%.*]] = relay.reshape [[V]] {newshape = array<i64: 1, 1, 1, 1, 4, 1>}
+// CHECK-NEXT: [[W:%.*]] = relay.multiply %w, [[F]]
+// CHECK-NEXT: relay.nn.conv2d %x, [[W]]
+func.func @blocks(%x: tensor<1x2x4x4x2xf32>, %w: tensor<4x1x1x1x4x2xf32>, %s: tensor<1x2x1x1x2xf32>) -> tensor<1x4x4x4x2xf32> {
+  %0 = relay.multiply %x, %s : (tensor<1x2x4x4x2xf32>, tensor<1x2x1x1x2xf32>) -> tensor<1x2x4x4x2xf32>
+  %1 = relay.nn.conv2d %0, %w {data_layout = "NCHW2c", kernel_layout = "OIHW4i2o"} : (tensor<1x2x4x4x2xf32>, tensor<4x1x1x1x4x2xf32>) -> tensor<1x4x4x4x2xf32>
+  return %1 : tensor<1x4x4x4x2xf32>
+}
+
+// As with the original, one multiplication of a row moves in a run.
+// CHECK-LABEL: func.func @two_in_a_row
+// CHECK: relay.nn.dense
+// CHECK-NEXT: [[R:%.*]] = relay.multiply {{.*}}, %t
+// CHECK-NEXT: func.return [[R]]
+func.func @two_in_a_row(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %s: tensor<2xf32>, %t: tensor<2xf32>) -> tensor<4x2xf32> {
   %0 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-  %1 = relay.nn.relu %0 : (tensor<4x2xf32>) -> tensor<4x2xf32>
-  %2 = relay.multiply %1, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  %1 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  %2 = relay.multiply %1, %t : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
   return %2 : tensor<4x2xf32>
 }
 
-// CHECK-LABEL: func.func @keep_other_axis
-// CHECK: relay.nn.dense
-// CHECK-NEXT: relay.multiply
-func.func @keep_other_axis(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
-  %s = relay.constant dense<[[2.0], [3.0], [4.0], [5.0]]> : tensor<4x1xf32>
-  %0 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-  %1 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<4x1xf32>) -> tensor<4x2xf32>
+// FOLDED-LABEL: func.func @constants
+// FOLDED-NEXT: [[W:%.*]] = relay.constant dense<{{\[\[}}2.000000e+00, 4.000000e+00], [9.000000e+00, 1.200000e+01]]> : tensor<2x2xf32>
+// FOLDED-NEXT: relay.nn.dense %x, [[W]]
+// FOLDED-NEXT: func.return
+func.func @constants(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %w = relay.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = relay.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %0 = relay.nn.dense %x, %w : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %1 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
   return %1 : tensor<4x2xf32>
 }
 
-// CHECK-LABEL: func.func @keep_result_with_other_user
-// CHECK: relay.nn.dense
+// CHECK-LABEL: func.func @keep_number
+// CHECK: relay.nn.dense %x, %w
 // CHECK-NEXT: relay.multiply
-func.func @keep_result_with_other_user(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
-  %s = relay.constant dense<[2.0, 3.0]> : tensor<2xf32>
+func.func @keep_number(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
+  %s = relay.constant dense<2.0> : tensor<f32>
   %0 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-  %1 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
-  return %1, %0 : tensor<4x2xf32>, tensor<4x2xf32>
+  %1 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
 }
 
-// tanh stands between.
-// CHECK-LABEL: func.func @keep_nonlinear
-// CHECK: relay.tanh
-// CHECK-NEXT: relay.multiply
-func.func @keep_nonlinear(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
-  %s = relay.constant dense<[2.0, 3.0]> : tensor<2xf32>
-  %0 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-  %1 = relay.tanh %0 : (tensor<4x2xf32>) -> tensor<4x2xf32>
-  %2 = relay.multiply %1, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
-  return %2 : tensor<4x2xf32>
-}
-
-// One of the two users does not take the scale.
-// CHECK-LABEL: func.func @keep_forward_dual_use
-// CHECK: relay.multiply %x
-func.func @keep_forward_dual_use(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> (tensor<4x2xf32>, tensor<4x3xf32>) {
-  %s = relay.constant dense<[2.0, 3.0, 4.0]> : tensor<3xf32>
+// CHECK-LABEL: func.func @keep_unknown_sign
+// CHECK: relay.multiply %x, %s
+func.func @keep_unknown_sign(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<4x2xf32> {
   %0 = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
-  %1 = relay.nn.dense %0, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-  %2 = relay.tanh %0 : (tensor<4x3xf32>) -> tensor<4x3xf32>
-  return %1, %2 : tensor<4x2xf32>, tensor<4x3xf32>
-}
-
-// The constant would be divided by 0.
-// CHECK-LABEL: func.func @keep_zero_before_sum
-// CHECK: relay.multiply %x
-func.func @keep_zero_before_sum(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
-  %s = relay.constant dense<[2.0, 0.0, 4.0]> : tensor<3xf32>
-  %t = relay.constant dense<[2.0, 1.0, 4.0]> : tensor<3xf32>
-  %0 = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
-  %1 = relay.add %0, %t : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = relay.nn.relu %0 : (tensor<4x3xf32>) -> tensor<4x3xf32>
   %2 = relay.nn.dense %1, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
   return %2 : tensor<4x2xf32>
 }
 
-// CHECK-LABEL: func.func @keep_fused
-// CHECK: relay.multiply %p, %s
-func.func @keep_fused(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x2xf32> {
-  %0 = relay.fused %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32> {
-  ^bb0(%p: tensor<4x3xf32>, %q: tensor<2x3xf32>):
-    %s = relay.constant dense<[2.0, 3.0, 4.0]> : tensor<3xf32>
-    %1 = relay.multiply %p, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
-    %2 = relay.nn.dense %1, %q : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
-    relay.yield %2 : tensor<4x2xf32>
-  }
-  return %0 : tensor<4x2xf32>
+// The summand might be divided by 0.
+// CHECK-LABEL: func.func @keep_unknown_divisor
+// CHECK: relay.multiply %x, %s
+func.func @keep_unknown_divisor(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %s: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<4x2xf32> {
+  %0 = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = relay.add %0, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %2 = relay.nn.dense %1, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @keep_let
+// CHECK: relay.multiply %x
+func.func @keep_let(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<4x2xf32> {
+  %0 = relay.multiply %x, %s : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = relay.let %0 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %2 = relay.nn.dense %1, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @keep_depth_multiplier
+// CHECK: relay.multiply %x
+func.func @keep_depth_multiplier(%x: tensor<1x2x4x4xf32>, %w: tensor<4x1x1x1xf32>, %s: tensor<2x1x1xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = relay.multiply %x, %s : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %1 = relay.nn.conv2d %0, %w {groups = 2 : i64} : (tensor<1x2x4x4xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x4x4xf32>
+  return %1 : tensor<1x4x4x4xf32>
 }

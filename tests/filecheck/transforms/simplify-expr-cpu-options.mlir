@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true}' %s | filecheck %s
 // RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true ignore-signed-zeros=true}' %s | filecheck %s --check-prefix=ZERO
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu factor-polynomials=true}' %s | filecheck %s --check-prefix=FACTOR
 
 // CHECK-LABEL: func.func @sums
 // CHECK-NEXT: [[FIVE:%.*]] = relay.constant dense<5.000000e+00> : tensor<f32>
@@ -63,4 +64,21 @@ func.func @zero(%x: tensor<2xf32>) -> tensor<2xf32> {
   %zero = relay.constant dense<0.0> : tensor<f32>
   %0 = relay.add %x, %zero : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @square_of_a_sum
+// CHECK-COUNT-4: relay.multiply
+// FACTOR-LABEL: func.func @square_of_a_sum
+// FACTOR-NEXT: [[SUM:%.*]] = relay.add %x, %y
+// FACTOR-NEXT: [[SQUARE:%.*]] = relay.multiply [[SUM]], [[SUM]]
+// FACTOR-NEXT: func.return [[SQUARE]]
+func.func @square_of_a_sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %two = relay.constant dense<2.0> : tensor<f32>
+  %0 = relay.multiply %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = relay.multiply %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = relay.multiply %two, %1 : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+  %3 = relay.multiply %y, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %4 = relay.add %0, %2 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %5 = relay.add %4, %3 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %5 : tensor<2xf32>
 }

@@ -318,3 +318,51 @@ func.func @keep_function_of_a_compiler(%x: tensor<f32>) -> tensor<f32> attribute
   %0 = relay.copy %x : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// Were the first one a reshape, the second one would stay beside it.
+// CHECK-LABEL: func.func @transpose_behind_one_of_unit_axes
+// CHECK-NEXT: [[R:%.*]] = relay.transpose %x {axes = array<i64: 2, 0, 1>}
+// CHECK-NEXT: func.return [[R]]
+func.func @transpose_behind_one_of_unit_axes(%x: tensor<1x3x2xf32>) -> tensor<2x1x3xf32> {
+  %0 = relay.transpose %x {axes = array<i64: 1, 0, 2>} : (tensor<1x3x2xf32>) -> tensor<3x1x2xf32>
+  %1 = relay.transpose %0 {axes = array<i64: 2, 1, 0>} : (tensor<3x1x2xf32>) -> tensor<2x1x3xf32>
+  return %1 : tensor<2x1x3xf32>
+}
+
+// CHECK-LABEL: func.func @cast_like
+// CHECK-NEXT: relay.cast %x {dtype = i32}
+func.func @cast_like(%x: tensor<?xf32>, %y: tensor<i32>) -> tensor<?xi32> {
+  %0 = relay.cast_like %x, %y : (tensor<?xf32>, tensor<i32>) -> tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+
+// CHECK-LABEL: func.func @doubled
+// CHECK-NEXT: [[TWO:%.*]] = relay.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-NEXT: relay.multiply %x, [[TWO]]
+func.func @doubled(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = relay.add %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// 6 x² + 5 x y + y²
+// CHECK-LABEL: func.func @polynomial_of_integers
+// CHECK-NEXT: [[THREE:%.*]] = relay.constant dense<3> : tensor<i32>
+// CHECK-NEXT: [[A:%.*]] = relay.multiply [[THREE]], %x
+// CHECK-NEXT: [[B:%.*]] = relay.add %y, [[A]]
+// CHECK-NEXT: [[TWO:%.*]] = relay.constant dense<2> : tensor<i32>
+// CHECK-NEXT: [[C:%.*]] = relay.multiply [[TWO]], %x
+// CHECK-NEXT: [[D:%.*]] = relay.add %y, [[C]]
+// CHECK-NEXT: [[R:%.*]] = relay.multiply [[B]], [[D]]
+// CHECK-NEXT: func.return [[R]]
+func.func @polynomial_of_integers(%x: tensor<2xi32>, %y: tensor<2xi32>) -> tensor<2xi32> {
+  %six = relay.constant dense<6> : tensor<i32>
+  %five = relay.constant dense<5> : tensor<i32>
+  %0 = relay.multiply %x, %x : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  %1 = relay.multiply %six, %0 : (tensor<i32>, tensor<2xi32>) -> tensor<2xi32>
+  %2 = relay.multiply %five, %x : (tensor<i32>, tensor<2xi32>) -> tensor<2xi32>
+  %3 = relay.multiply %2, %y : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  %4 = relay.multiply %y, %y : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  %5 = relay.add %4, %1 : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  %6 = relay.add %3, %5 : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  return %6 : tensor<2xi32>
+}

@@ -25,14 +25,20 @@ from xrelay.dialects.tensor.unary import LeakyReluOp, ReluOp, TanhOp
 JOINED = "+concatenate +strided_slice"
 """What products that became one have around them."""
 DENSES = GuardTable(
-    "combine-parallel-dense{min-num-branches=2}", units=64, expects=f"-nn.dense {JOINED}"
+    "combine-parallel-dense{min-num-branches=2 to-batch=false rules=cpu}",
+    units=64,
+    expects=f"-nn.dense {JOINED}",
 )
-THREE = GuardTable("combine-parallel-dense", units=64, expects=f"-nn.dense {JOINED}")
+THREE = GuardTable(
+    "combine-parallel-dense{to-batch=false rules=cpu}", units=64, expects=f"-nn.dense {JOINED}"
+)
 CONVOLUTIONS = GuardTable(
-    "combine-parallel-conv2d{min-num-branches=2}", units=64, expects=f"-nn.conv2d {JOINED}"
+    "combine-parallel-conv2d{min-num-branches=2 rules=cpu}",
+    units=64,
+    expects=f"-nn.conv2d {JOINED}",
 )
 BATCHES = GuardTable(
-    "combine-parallel-batch-matmul{min-num-branches=2}",
+    "combine-parallel-batch-matmul{min-num-branches=2 rules=cpu}",
     units=64,
     expects=f"-nn.batch_matmul {JOINED}",
 )
@@ -192,7 +198,7 @@ CONVOLUTIONS.keeps(
     "groups", branches(IMAGE, (conv(2, 2, 1, 1, groups=2),), (conv(4, 2, 1, 1, groups=2),))
 )
 for layout in ({"data_layout": "NHWC"}, {"kernel_layout": "HWIO"}, {"out_layout": "NHWC"}):
-    CONVOLUTIONS.keeps(f"{layout}", branches((1, 4, 4, 4), *[(conv(4, 4, 4, 4, **layout),)] * 2))
+    CONVOLUTIONS.changes(f"{layout}", branches((1, 4, 4, 4), *[(conv(4, 4, 4, 4, **layout),)] * 2))
 CONVOLUTIONS.changes(
     "rows of pixels behind",
     branches((1, 4, 3, 3), *[(conv(3, 4, 1, 1), by(1, 2, 3, shape=(3, 1)))] * 2),

@@ -26,7 +26,7 @@ from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.relay import interpret
-from xrelay.transforms.alter_op_layout import AlterOpLayoutPass
+from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

@@ -37,7 +37,5 @@ def _keeps_order(op: QnnDequantizeOp) -> bool:
     limits = np.iinfo(dtype)
     numbers = np.arange(limits.min, limits.max + 1)
     pairs = np.broadcast_arrays(scale.reshape(-1), zero_point.reshape(-1))
-    return all(
-        bool(np.all(np.diff(dequantized(numbers, *parameters)) > 0))
-        for parameters in dict.fromkeys(zip(*pairs, strict=True))
-    )
+    meant = (dequantized(numbers, *pair) for pair in dict.fromkeys(zip(*pairs, strict=True)))
+    return all(bool(np.all(values[1:] > values[:-1])) for values in meant)

@@ -16,7 +16,8 @@ from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
 from xrelay.memory import require_memory
 from xrelay.options import CompileError, CompileOptions
 from xrelay.runtime.executor import aligned_bytes, allocated
-from xrelay.transforms.fold_constant import REPEATED_BYTES, FoldConstantPass
+from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.rules.evaluating import REPEATED_BYTES
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 
 NUMBER = TensorProto.FLOAT

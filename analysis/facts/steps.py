@@ -1,4 +1,4 @@
-"""Recursive algorithms that do not recurse in Python: nesting in a text may be deep."""
+"""Recursive algorithms that do not recurse in Python: what they are about may nest deeply."""
 
 from collections.abc import Generator
 from typing import Any, TypeAlias, TypeVar
@@ -8,7 +8,7 @@ R = TypeVar("R")
 Step: TypeAlias = Generator["Step[Any]", Any, R]
 """
 A part of an algorithm that may need the result of another: it yields the other and is sent its
-result. `run` drives them, so that nesting in the text does not become recursion of Python.
+result. `run` drives them, so that nesting does not become recursion of Python.
 """
 
 

@@ -24,6 +24,10 @@ known, elements other than f32, the bodies of `relay.fused` and `relay.composite
 other compilers. Run it after simplify-inference, fold-scale-axis and fold-constant, and before
 fuse-ops. Running it twice changes nothing.
 
+With another `target` its hooks decide for each operator alone, as in Relay, and what lies between follows them
+(`xrelay.transforms.rules.relayout`). `llvm` is TVM's own choice for processors without records of tuning:
+conv2d in the largest blocks of at most `lanes` channels that divide the channels.
+
 Source: Relay's AlterOpLayout.
 """
 
@@ -46,6 +50,7 @@ from xrelay.analysis.facts.blocking import (
 )
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.fusion.plan import fusion_blocks
+from xrelay.analysis.layouts.alteration import TARGETS
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleOp
@@ -66,9 +71,12 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.tensor.layout import change_layout
+from xrelay.transforms.rules.relayout import Relayout, operations_outside_kernels
 
 DIVISIONS = (DivideOp, FloorDivideOp, FloorModOp, ModOp)
 """Operators whose second operand is 1, not 0, in the lanes that are padding."""
+CPU = "cpu"
+"""The target that code is generated for here, where costs decide."""
 
 
 class BlockRewriter:
@@ -249,10 +257,16 @@ class AlterOpLayoutPass(RelayPass):
 
     lanes: int = 16
     """How many channels a block has: the elements of f32 in a vector register."""
+    target: str = CPU
+    """`cpu`, or a target of `xrelay.analysis.layouts.alteration` whose hooks say where layouts begin."""
 
     def rewrite(self, op: ModuleOp) -> None:
         if self.lanes < 1:
             raise PassFailedException(f"'lanes' is {self.lanes}, expected at least 1")
+        if self.target != CPU:
+            alter = TARGETS.alteration(self.target, self.lanes)
+            Relayout(self.name, alter).rewrite(operations_outside_kernels(op))
+            return
         is_kept = Within(keeps_body)
         for block in fusion_blocks(op):
             parent = block.parent_op()

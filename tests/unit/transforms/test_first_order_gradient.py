@@ -1,0 +1,175 @@
+"""Gradients against finite differences: the results of the program as it was, along random directions."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from cases.gradient import CASES, NARROW, number
+from guards.passes import GuardGraph, main_function, program
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.loss import CrossEntropyWithLogitsOp
+from xrelay.dialects.nn.norm import BiasAddOp, LogSoftmaxOp
+from xrelay.dialects.pool.pool import MaxPool2DOp
+from xrelay.dialects.tensor.binary import MultiplyOp
+from xrelay.dialects.tensor.reduce import MaxOp
+from xrelay.dialects.tensor.reshape import BatchFlattenOp
+from xrelay.dialects.tensor.unary import AbsOp, ClipOp, NegativeOp, ReluOp, SigmoidOp
+from xrelay.interpreters.relay import interpret
+from xrelay.tools.semantics import leaves
+from xrelay.transforms.derivatives.table import RULES
+from xrelay.transforms.functional.first_order_gradient import FirstOrderGradientPass
+
+STEP = 1e-5
+DIRECTIONS = 2
+
+
+def differentiated(module: ModuleOp) -> ModuleOp:
+    copy = module.clone()
+    FirstOrderGradientPass().apply(Context(), copy)
+    copy.verify()
+    return copy
+
+
+def weighted(name: str) -> tuple[ModuleOp, list[Any]]:
+    """The program of a case: each element of the result counts differently."""
+    g = GuardGraph(len(name))
+    value = CASES[name](g)
+    shape: tuple[int, ...] = value.type.get_shape()
+    if all(length >= 0 for length in shape):
+        value = g.op(MultiplyOp(value, g.constant(g.rng.uniform(0.5, 2, shape))))
+    g.returns(value)
+    return g.module(), g.inputs
+
+
+def moved(value: Any, direction: Any, step: float) -> Any:
+    """A value and as much of a direction, field by field; integers stay."""
+    if isinstance(value, tuple):
+        return tuple(moved(*each, step) for each in zip(value, direction, strict=True))
+    return np.asarray(value + step * direction) if value.dtype.kind == "f" else value
+
+
+def total(module: ModuleOp, inputs: list[Any]) -> float:
+    return float(
+        sum(array.sum() for result in interpret(module, inputs) for array in leaves(result))
+    )
+
+
+def random_like(value: Any, rng: np.random.Generator) -> Any:
+    if isinstance(value, tuple):
+        return tuple(random_like(each, rng) for each in value)
+    return np.asarray(rng.uniform(-1, 1, value.shape))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_slopes(name: str):
+    module, inputs = weighted(name)
+    ((result, gradients),) = interpret(differentiated(module), inputs)
+    (expected,) = interpret(module, inputs)
+    np.testing.assert_array_equal(result, expected)
+    rng = np.random.default_rng(1)
+    for place, (value, gradient) in enumerate(zip(inputs, gradients, strict=True)):
+        for _ in range(DIRECTIONS):
+            direction = random_like(value, rng)
+            ends = [
+                total(
+                    module, [*inputs[:place], moved(value, direction, step), *inputs[place + 1 :]]
+                )
+                for step in (STEP, -STEP)
+            ]
+            slope = (ends[0] - ends[1]) / (2 * STEP)
+            pairs = zip(leaves(gradient), leaves(direction), strict=True)
+            found = float(sum((g * d).sum() for g, d in pairs if g.dtype.kind == "f"))
+            assert found == pytest.approx(slope, rel=1e-6, abs=1e-7), f"parameter {place}"
+
+
+def test_every_rule_has_a_case():
+    used = {type(op) for name in CASES for op in weighted(name)[0].walk()}
+    assert not set(RULES) - used
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_gradients_have_the_types_of_parameters(name: str):
+    g = GuardGraph()
+    g.returns(NARROW[name](g))
+    found = differentiated(g.module())
+    function = main_function(found)
+    _, gradients = function.function_type.outputs.data[0].types
+    assert gradients.types.data == function.function_type.inputs.data
+
+
+BENDS = {
+    "abs": (AbsOp, [-1.0, -0.0, 0.0, 2.0], [-1, 1, 1, 1]),
+    "clip": (partial(ClipOp, a_min=-1, a_max=1), [-2.0, -1.0, 0.0, 1.0, 2.0], [0, 1, 1, 1, 0]),
+    "max": (MaxOp, [3.0, 1.0, 3.0], [0.5, 0, 0.5]),
+    "max_pool2d": (MaxPool2DOp, [[[[3.0, 1.0], [3.0, 2.0]]]], [[[[1, 0], [0, 0]]]]),
+    "relu": (ReluOp, [-1.0, -0.0, 0.0, 2.0], [0, 1, 1, 1]),
+}
+"""The gradients at bends, which finite differences do not tell: those of the original."""
+
+
+@pytest.mark.parametrize("name", BENDS)
+def test_gradients_at_bends(name: str):
+    build, numbers, expected = BENDS[name]
+    g = GuardGraph()
+    x = g.input(np.array(numbers))
+    g.returns(g.op(build(x, pool_size=[2, 2]) if build is MaxPool2DOp else build(x)))
+    ((_, (gradient,)),) = interpret(differentiated(g.module()), g.inputs)
+    np.testing.assert_array_equal(gradient, expected)
+
+
+def test_dimensions_that_are_not_known():
+    rows, y = np.arange(6.0).reshape(2, 3), np.ones((1, 3))
+    text = """
+        func.func @main(%x: tensor<?x3xf64>, %y: tensor<?x3xf64>) -> tensor<3xf64> {
+          %0 = relay.multiply %x, %y : (tensor<?x3xf64>, tensor<?x3xf64>) -> tensor<?x3xf64>
+          %1 = relay.mean %0 {axis = array<i64: 0>} : (tensor<?x3xf64>) -> tensor<3xf64>
+          return %1 : tensor<3xf64>
+        }"""
+    module = differentiated(program(text)(GuardGraph()))
+    ((_, (of_x, of_y)),) = interpret(module, [rows, y])
+    np.testing.assert_array_equal(of_x, np.full((2, 3), 0.5))
+    np.testing.assert_array_equal(of_y, rows.mean(axis=0, keepdims=True))
+
+
+def test_long_chains():
+    g = GuardGraph()
+    x = g.input(np.array([0.5]))
+    for _ in range(3_000):
+        x = g.op(NegativeOp(x))
+    g.returns(x)
+    module = g.module()
+    FirstOrderGradientPass().apply(Context(), module)
+    assert sum(isinstance(op, NegativeOp) for op in module.walk()) == 6_000
+
+
+@pytest.mark.slow
+def test_a_network_has_the_gradients_of_torch():
+    torch: Any = pytest.importorskip("torch")
+    g = GuardGraph(5)
+    image, filters, weight, bias = (
+        number(g, *shape) for shape in ((2, 4, 8, 9), (6, 2, 3, 3), (5, 48), (5,))
+    )
+    x = g.op(Conv2DOp(image, filters, strides=[1, 2], padding=[1, 1], groups=2))
+    x = g.op(MaxPool2DOp(g.op(ReluOp(x)), pool_size=[2, 2], strides=[2, 2]))
+    x = g.op(BatchFlattenOp(g.op(SigmoidOp(x))))
+    x = g.op(BiasAddOp(g.op(DenseOp(x, weight)), bias))
+    target = g.constant(np.eye(5)[[3, 1]])
+    g.returns(g.op(CrossEntropyWithLogitsOp(g.op(LogSoftmaxOp(x)), target)))
+    ((loss, gradients),) = interpret(differentiated(g.module()), g.inputs)
+
+    f = torch.nn.functional
+    images, kernels, weights, biases = leaf = [
+        torch.tensor(each, requires_grad=True) for each in g.inputs
+    ]
+    y = f.conv2d(images, kernels, stride=(1, 2), padding=1, groups=2)
+    y = f.max_pool2d(y.relu(), 2).sigmoid().flatten(1) @ weights.T + biases
+    expected = f.cross_entropy(y, torch.tensor([3, 1]))
+    expected.backward()
+    np.testing.assert_allclose(loss, expected.item(), rtol=1e-12)
+    for found, parameter in zip(gradients, leaf, strict=True):
+        np.testing.assert_allclose(found, parameter.grad.numpy(), rtol=1e-9, atol=1e-14)

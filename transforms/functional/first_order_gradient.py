@@ -1,0 +1,245 @@
+"""
+`first-order-gradient`: functions return the gradients of their parameters, too.
+
+    func.func @main(%x: T, %y: T) -> T           func.func @main(%x: T, %y: T) -> tuple<T, tuple<T, T>>
+      %0 = relay.multiply %x, %y                   %0 = relay.multiply %x, %y
+      return %0                          ──►       %1 = relay.ones_like %0
+                                                   %2 = relay.multiply %1, %y
+                                                   %3 = relay.multiply %1, %x
+                                                   %4 = relay.tuple %2, %3
+                                                   %5 = relay.tuple %0, %4
+                                                   return %5
+
+The gradients are those of the sum of all elements that the function returns, tuples included (several results become a
+tuple). Each operator on the way from a parameter hands the gradient of its result on to its operands, by the rule that
+`transforms/derivatives` has for it, the last operator first; what several operators use gets the sum. Parameters that
+nothing uses, and those that are not of floating point, get zeros: what is rounded, compared or counted does not grow
+with its operands. (In the original integers have gradients, those of casts to integers are rounded.)
+
+Bodies of `relay.fused` and `relay.composite` become part of the function, and so do function literals where they are called;
+`relay.let` is the value itself.
+
+Refused, with the name of the operator: operators that have no rule, calls of other functions (`inline{calls=true}` puts
+these in their place), control flow, references; parameters that are no tensors or tuples of these; functions with type
+parameters. What has no effects and does not depend on parameters may be anything. Functions for other compilers stay as
+they are.
+
+Run `simplify-inference` before it, for which batch norm and its like are operators that have rules, and
+`eliminate-common-subexpr` and `dead-code-elimination` after it. A second run gives the gradient of the gradient's sum.
+
+Source: Relay's FirstOrderGradient.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.facts.names import operation_text
+from xrelay.analysis.facts.scopes import belongs_to_backend
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.core.functional import (
+    ApplyOp,
+    ClosureOp,
+    LetOp,
+    type_params_of,
+    values_from_outside,
+)
+from xrelay.dialects.core.values import CalledBodyOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.shapes import is_float, is_tensor_type, types_within
+from xrelay.dialects.tensor.creation import OnesLikeOp, ZerosLikeOp
+from xrelay.transforms.derivatives.table import RULES
+from xrelay.transforms.derivatives.terms import Gradient, Term
+from xrelay.transforms.rules.rewriting import Emitter
+
+
+@dataclass(frozen=True)
+class FirstOrderGradientPass(RelayPass):
+    """Returns the gradients of parameters with the results."""
+
+    name = "first-order-gradient"
+
+    def rewrite(self, op: ModuleOp) -> None:
+        for function in op.body.ops:
+            if isinstance(function, func.FuncOp) and not (
+                function.is_declaration or belongs_to_backend(function)
+            ):
+                add_gradients(function)
+
+
+def add_gradients(function: func.FuncOp) -> None:
+    """
+    Returns the gradients of the parameters of a function with its results.
+
+    Raises PassFailedException when something in it has no gradient.
+    """
+    name = f"function @{function.sym_name.data}"
+    if type_params_of(function):
+        raise PassFailedException(f"{name} has type parameters, expected none")
+    if len(function.body.blocks) != 1:
+        raise PassFailedException(f"{name} has {len(function.body.blocks)} blocks, expected one")
+    block = function.body.block
+    for i, argument in enumerate(block.args):
+        if not all(map(is_tensor_type, types_within(argument.type))):
+            raise PassFailedException(
+                f"{name}: parameter {i} is {argument.type}, expected a tensor or a tuple of tensors"
+            )
+    expose_bodies(block)
+    end = block.last_op
+    assert isinstance(end, func.ReturnOp)
+    backward = Backward(block)
+    backward.run(end.operands)
+    emit = Emitter()
+    fields = [materialized(backward.gradients.get(each), each, emit) for each in block.args]
+    value = end.operands[0] if len(end.operands) == 1 else emit(TupleOp(end.operands))
+    result = emit(TupleOp([value, emit(TupleOp(fields))]))
+    block.insert_ops_before([*backward.ops, *emit.located(end)], end)
+    Rewriter.replace_op(end, func.ReturnOp(result), [])
+    function.properties.pop("res_attrs", None)
+    function.function_type = FunctionType.from_lists(block.arg_types, [result.type])
+
+
+def expose_bodies(block: Block) -> None:
+    """Puts bodies that are called in their place, and values in that of their names."""
+    op = block.first_op
+    while op is not None:
+        following = op.next_op
+        match op:
+            case LetOp():
+                Rewriter.replace_op(op, [], [op.value])
+            case CalledBodyOp():
+                following = _inlined(op, op.detach_region(op.body).block, op.args)
+            case ApplyOp() if isinstance(closure := op.function.owner, ClosureOp) and not (
+                closure.recursive or closure.type_params
+            ):
+                body = closure.body.clone()
+                following = _inlined(op, body.detach_block(0), op.args)
+            case _:
+                pass
+        op = following
+
+
+def _inlined(call: Operation, body: Block, args: Sequence[SSAValue]) -> Operation | None:
+    """Puts a body in the place of a call. Returns its first operation."""
+    end = body.last_op
+    assert end is not None
+    result = end.operands[0]
+    if isinstance(result, BlockArgument) and result.block is body:
+        result = args[result.index]
+    Rewriter.erase_op(end)
+    first = body.first_op or call.next_op
+    Rewriter.inline_block(body, InsertPoint.before(call), args)
+    Rewriter.replace_op(call, [], [result])
+    return first
+
+
+def has_floats(type_: Attribute) -> bool:
+    """Whether a type is that of tensors some of which are of floating point."""
+    return any(is_tensor_type(each) and is_float(each.element_type) for each in types_within(type_))
+
+
+class Backward:
+    """The way back through the operations of a block."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.gradients: dict[SSAValue, Gradient] = {}
+        """Those of values that what is returned depends on."""
+        self.ops: list[Operation] = []
+        """The operations that compute them."""
+        self.depends: set[SSAValue] = set()
+        """The values that may depend on parameters, other than integers."""
+        for each in block.args:
+            self._note(each)
+        for op in block.ops:
+            operands = (*op.operands, *values_from_outside(op)) if op.regions else op.operands
+            # What a reference holds may depend on parameters by any operation before.
+            if not self.depends.isdisjoint(operands) or not is_side_effect_free(op):
+                for each in op.results:
+                    self._note(each)
+
+    def _note(self, value: SSAValue) -> None:
+        """Notes that a value depends on parameters, unless it is rounded, compared or counted."""
+        if has_floats(value.type) or not all(map(is_tensor_type, types_within(value.type))):
+            self.depends.add(value)
+
+    def run(self, returned: Sequence[SSAValue]) -> None:
+        """Computes the gradients of the sum of what is returned."""
+        emit = Emitter()
+        for value in returned:
+            self._add(value, ones(value, emit), emit)
+        self.ops.extend(emit.ops)
+        for op in reversed(tuple(self.block.ops)):
+            gradients = [self.gradients.get(result) for result in op.results]
+            if any(gradient is not None for gradient in gradients):
+                self._step(op, gradients)
+
+    def _step(self, op: Operation, gradients: Sequence[Gradient]) -> None:
+        """Hands the gradient of an operation's result on to its operands."""
+        emit = Emitter()
+        for operand, gradient in zip(op.operands, _of_operands(op, gradients, emit), strict=True):
+            self._add(operand, gradient, emit)
+        self.ops.extend(emit.located(op))
+
+    def _add(self, value: SSAValue, gradient: Gradient, emit: Emitter) -> None:
+        if value in self.depends and gradient is not None:
+            self.gradients[value] = added(self.gradients.get(value), gradient, emit)
+
+
+def _of_operands(op: Operation, gradients: Sequence[Gradient], emit: Emitter) -> Sequence[Gradient]:
+    """The gradients of the operands of an operation with one result."""
+    gradient = gradients[0]
+    match op, gradient:
+        case TupleOp(), tuple():
+            return gradient
+        case TupleGetItemOp(), _:
+            count = len(op.tuple_value.type.types)
+            return [tuple(gradient if i == op.index.value.data else None for i in range(count))]
+        case _, Term() if (rule := RULES.get(type(op))) is not None:
+            return rule(op, Term(gradient.value, emit))
+        case _:
+            raise PassFailedException(f"{operation_text(op)} has no gradient")
+
+
+def added(one: Gradient, other: Gradient, emit: Emitter) -> Gradient:
+    """The sum of two gradients."""
+    match one, other:
+        case None, _:
+            return other
+        case _, None:
+            return one
+        case tuple(), tuple():
+            return tuple(added(*fields, emit) for fields in zip(one, other, strict=True))
+        case Term(), Term():
+            return Term(one.value, emit) + other
+        case _:
+            raise ValueError("a tensor and a tuple are no gradients of one value")
+
+
+def ones(value: SSAValue, emit: Emitter) -> Gradient:
+    """The gradient of the sum of a value's elements with respect to each."""
+    if not isinstance(value.type, TupleType):
+        return Term(emit(OnesLikeOp(value)), emit) if has_floats(value.type) else None
+    count = len(value.type.types)
+    return tuple(ones(emit(TupleGetItemOp(value, i)), emit) for i in range(count))
+
+
+def materialized(gradient: Gradient, value: SSAValue, emit: Emitter) -> SSAValue:
+    """A gradient as a value of the type of what it belongs to."""
+    if isinstance(gradient, Term):
+        return gradient.value
+    if not isinstance(value.type, TupleType):
+        return emit(ZerosLikeOp(value))
+    parts = gradient or (None,) * len(value.type.types)
+    fields = [
+        part.value
+        if isinstance(part, Term)
+        else materialized(part, emit(TupleGetItemOp(value, i)), emit)
+        for i, part in enumerate(parts)
+    ]
+    return emit(TupleOp(fields))
