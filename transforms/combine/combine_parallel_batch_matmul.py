@@ -6,7 +6,7 @@ columns.
     %1 = relay.nn.batch_matmul %x, %v {transpose_b}   ──►   %1 = relay.nn.batch_matmul %x, %0 {transpose_b}
                                                             %2, %3 = slices of %1
 
-xrelay.transforms.rules.combine_joined says what comes along, and xrelay.transforms.rules.combine_parallel what is left
+xrelay.transforms.rules.combine.joined says what comes along, and xrelay.transforms.rules.combine.parallel what is left
 alone. Only products with transposed right operands (`transpose_b`) are combined, as in Relay.
 
 Source: Relay's CombineParallelBatchMatmul, which puts operands of any shape together.
@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.dense import BatchMatmulOp
-from xrelay.transforms.rules.combine_joined import JoiningCombiner
+from xrelay.transforms.rules.combine.joined import JoiningCombiner
 from xrelay.transforms.rules.rewriting import has_static_type
 from xrelay.transforms.rules.rule_sets import require_rules
 

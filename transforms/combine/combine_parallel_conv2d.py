@@ -6,7 +6,7 @@
                                                %2, %3 = slices of %1
 
 Kernels of the same size with the same strides, padding and dilation, as Inception modules have.
-xrelay.transforms.rules.combine_joined says what comes along, and xrelay.transforms.rules.combine_parallel what is
+xrelay.transforms.rules.combine.joined says what comes along, and xrelay.transforms.rules.combine.parallel what is
 left alone. Grouped convolutions stay, and those of blocks, whose channels the original miscounts.
 
 Source: Relay's CombineParallelConv2D.
@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.transforms.rules.combine_joined import JoiningCombiner
+from xrelay.transforms.rules.combine.joined import JoiningCombiner
 from xrelay.transforms.rules.rewriting import has_static_type
 from xrelay.transforms.rules.rule_sets import require_rules
 

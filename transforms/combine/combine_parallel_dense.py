@@ -11,8 +11,8 @@
 
 Three projections of one input, as attention has for queries, keys and values, make one product that
 is large enough for all threads; not in batches, it also reads the data once. Products of a batch have
-weights of one shape. xrelay.transforms.rules.combine_stacked and combine_joined say what comes along, and
-xrelay.transforms.rules.combine_parallel what is left alone.
+weights of one shape. xrelay.transforms.rules.combine.stacked and combine_joined say what comes along, and
+xrelay.transforms.rules.combine.parallel what is left alone.
 
 Source: Relay's CombineParallelDense.
 """
@@ -24,8 +24,8 @@ from xdsl.ir import Operation
 
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.dense import DenseOp
-from xrelay.transforms.rules.combine_joined import JoiningCombiner
-from xrelay.transforms.rules.combine_stacked import StackingCombiner
+from xrelay.transforms.rules.combine.joined import JoiningCombiner
+from xrelay.transforms.rules.combine.stacked import StackingCombiner
 from xrelay.transforms.rules.rewriting import has_static_type, shape_of
 from xrelay.transforms.rules.rule_sets import require_rules
 

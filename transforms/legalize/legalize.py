@@ -48,10 +48,10 @@ from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import LogOp, NegativeOp
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.rules.l2_normalization import l2_normalized
-from xrelay.transforms.rules.legalization import LegalRule, TargetTables, of_static_shapes
-from xrelay.transforms.rules.legalize_bits import BITS_RULES
-from xrelay.transforms.rules.legalize_transposed import TRANSPOSED_RULES
-from xrelay.transforms.rules.legalize_winograd import WINOGRAD_RULES
+from xrelay.transforms.rules.legalize.bits import BITS_RULES
+from xrelay.transforms.rules.legalize.tables import LegalRule, TargetTables, of_static_shapes
+from xrelay.transforms.rules.legalize.transposed import TRANSPOSED_RULES
+from xrelay.transforms.rules.legalize.winograd import WINOGRAD_RULES
 from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 

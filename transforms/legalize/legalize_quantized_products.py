@@ -24,7 +24,7 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
-from xrelay.transforms.rules.legalize_integers import without_zero_point
+from xrelay.transforms.rules.legalize.integers import without_zero_point
 from xrelay.transforms.rules.rewriting import Emitter
 
 REPLACED = QNN_PRODUCT_OPS

@@ -10,7 +10,7 @@
 
     %0 = relay.qnn.sigmoid %x, …        ──►    %0 = relay.take %table, relay.cast %x to i32 + 128
 
-`transforms/rules/legalize_integers.py` has the tables of `arm`, `arm-dotprod`, `cuda`, `generic`, `x86` and `x86-vnni`;
+`transforms/rules/legalize/integers.py` has the tables of `arm`, `arm-dotprod`, `cuda`, `generic`, `x86` and `x86-vnni`;
 `TARGETS` takes those of others. Results stay the same to the last bit. What stays: operators of which the target has no
 rule, functions and products whose zero points (or scales, for functions) are not known, products of 16 bits whose zero points 8 bits do not
 hold, `relay.composite` and functions for other compilers.
@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.transforms.rules.legalization import TargetTables
-from xrelay.transforms.rules.legalize_integers import INTEGER_TABLES
+from xrelay.transforms.rules.legalize.integers import INTEGER_TABLES
+from xrelay.transforms.rules.legalize.tables import TargetTables
 
 TARGETS = TargetTables("qnn-legalize", INTEGER_TABLES)
 """The tables of targets. Whoever has another one registers it."""

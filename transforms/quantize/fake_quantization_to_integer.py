@@ -7,7 +7,7 @@
     %3 = relay.qnn.quantize %2, %3.0, %7
 
 A *region* is what a `relay.qnn.quantize` needs down to dequantized values and constants. It is rewritten as a whole, from
-its inputs to its end, when every operator has a rule (`transforms/rules/quantized_operators.py`) and no rule refuses;
+its inputs to its end, when every operator has a rule (`transforms/rules/quantize/operators.py`) and no rule refuses;
 with `hard-fail` the pass fails where it is not. A value of which two regions know what it stands for is made once.
 
     products, bias_add                 sums of i32, whose scale is the product of the scales, around 0
@@ -48,8 +48,8 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
-from xrelay.transforms.rules.quantized_operators import MORE_RULES, RELAY_RULES
-from xrelay.transforms.rules.quantized_values import (
+from xrelay.transforms.rules.quantize.operators import MORE_RULES, RELAY_RULES
+from xrelay.transforms.rules.quantize.values import (
     Affine,
     IntegerRule,
     Kept,

@@ -8,7 +8,7 @@
                                                %4 = relay.cast %3 to f32
                                                %5 = relay.nn.softmax %4
 
-`transforms/rules/mixed_precision_lists.py` lists which operators *always* take operands of `mixed-precision-type`, which
+`transforms/rules/quantize/mixed_precision.py` lists which operators *always* take operands of `mixed-precision-type`, which
 *follow* their operands, and which *never* do: these get what they had before. Parameters, constants and names count as
 having fewer bits for those that follow. A value is cast once, where it is computed. An operator that does not take the
 type stays as it was, and so do those that other operations than operators, tuples and names use: calls, branches that
@@ -57,7 +57,7 @@ from xrelay.dialects.dtypes import DTYPES, dtype_name
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float, is_tensor_type, with_dtype
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rules.mixed_precision_lists import FILLED, SUMS, Category, category_table
+from xrelay.transforms.rules.quantize.mixed_precision import FILLED, SUMS, Category, category_table
 from xrelay.transforms.rules.rewriting import erase_unused
 
 FAIL, WARN, IGNORE = range(3)

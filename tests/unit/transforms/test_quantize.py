@@ -28,7 +28,7 @@ from xrelay.transforms.quantize.fake_quantization_to_integer import (
     FakeQuantizationToIntegerPass,
 )
 from xrelay.transforms.quantize.to_mixed_precision import ToMixedPrecisionPass
-from xrelay.transforms.rules.mixed_precision_lists import FILLED, LISTS, SUMS
+from xrelay.transforms.rules.quantize.mixed_precision import FILLED, LISTS, SUMS
 
 
 def problem_of(case: Case, step: FakeQuantizationToIntegerPass, changes: bool) -> str | None:

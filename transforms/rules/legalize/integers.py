@@ -26,7 +26,7 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.emitting import cast
 from xrelay.transforms.rules.folding import folded
-from xrelay.transforms.rules.legalization import LegalRule, LegalTable
+from xrelay.transforms.rules.legalize.tables import LegalRule, LegalTable
 from xrelay.transforms.rules.rewriting import Emitter, element_type_of, shape_of
 
 Pairs: TypeAlias = Mapping[tuple[IntegerType, IntegerType], tuple[IntegerType, IntegerType]]

@@ -57,8 +57,8 @@ from xrelay.dialects.tensor.unary import (
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.transforms.rules.emitting import cast
-from xrelay.transforms.rules.quantized_axes import AVERAGED, MORE_MOVES, RELAY_MOVES
-from xrelay.transforms.rules.quantized_values import (
+from xrelay.transforms.rules.quantize.axes import AVERAGED, MORE_MOVES, RELAY_MOVES
+from xrelay.transforms.rules.quantize.values import (
     Affine,
     IntegerRule,
     Kept,

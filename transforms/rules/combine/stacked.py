@@ -24,7 +24,7 @@ from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
 from xrelay.dialects.tensor.transform import SplitOp, StackOp
-from xrelay.transforms.rules.combine_parallel import Combiner, Layer
+from xrelay.transforms.rules.combine.parallel import Combiner, Layer
 from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 

@@ -28,7 +28,7 @@ from xrelay.dialects.shapes import integer
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, RepeatOp, StridedSliceOp
 from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.combine_parallel import Combiner, Layer
+from xrelay.transforms.rules.combine.parallel import Combiner, Layer
 from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 

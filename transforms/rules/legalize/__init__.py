@@ -1,0 +1,1 @@
+"""Operators as others that kernels know: tables by target, and rules by family."""
