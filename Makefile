@@ -12,7 +12,8 @@ help:
 	@echo "make test    before each commit: ruff, pyright and pytest"
 	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, many more random"
 	@echo "             programs and cases of every strategy, models between guard pages, recorded passes of TVM"
-	@echo "make fuzz    random and damaged inputs for ten minutes; findings go to build/fuzz"
+	@echo "make fuzz    random and damaged inputs for ten minutes, and 20,000 random programs of which each goes through a"
+	@echo "             pass; findings go to build/fuzz"
 	@echo "make lint    ruff"
 	@echo "make types   pyright"
 	@echo "make mutants  whether the tests notice mistakes that are made on purpose"
@@ -70,8 +71,12 @@ conformance: lit
 # Options of the fuzzers: `make fuzz FUZZ="--fuzzer mlir,files --seconds 3600 --seed 7"`.
 FUZZ ?= --seconds 600
 
+# The random programs that meet a pass alone, whatever else is asked for.
+PROGRAMS ?= 20000
+
 fuzz: $(VENV)/installed-test
 	$(BIN)/python -m tests.fuzz $(FUZZ)
+	$(if $(PROGRAMS),$(BIN)/python -m tests.fuzz --fuzzer single-passes --cases $(PROGRAMS))
 
 # The counts of records are those of known.txt and exceptions.toml, which `golden.py --known --update` and people write.
 pages: $(VENV)/installed-test

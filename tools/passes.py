@@ -61,13 +61,13 @@ class OptionRow:
 
     name: str
     default: str | None
-    """None where the option must be stated."""
+    """None where it has to be given."""
     meaning: str
 
     @property
     def text(self) -> str:
         """In the notation of a command line."""
-        return f"{self.name}={'…' if self.default is None else self.default}"
+        return self.name if self.default is None else f"{self.name}={self.default}"
 
 
 @dataclass(frozen=True)
@@ -157,11 +157,7 @@ def _steps(cls: type[ModulePass]) -> tuple[str, ...]:
 def _option(cls: type[ModulePass], field: Field[Any]) -> OptionRow:
     owner = next(base for base in cls.__mro__ if field.name in inspect.get_annotations(base))
     meaning = dict(_documented_fields(owner))[field.name]
-    return OptionRow(
-        field.name.replace("_", "-"),
-        None if field.default is MISSING else _default(field.default),
-        meaning,
-    )
+    return OptionRow(field.name.replace("_", "-"), _default(field.default), meaning)
 
 
 def _documented_fields(cls: type) -> Iterator[tuple[str, str]]:
@@ -179,10 +175,10 @@ def _documented_fields(cls: type) -> Iterator[tuple[str, str]]:
                 pass
 
 
-def _default(value: object) -> str:
-    """A default in the notation of a command line; for an option that must be given an ellipsis."""
+def _default(value: object) -> str | None:
+    """A default in the notation of a command line; None where there is none."""
     if value is MISSING:
-        return "…"
+        return None
     match value:
         case None:
             return ""

@@ -7,10 +7,8 @@ verify, and to mean what it meant before the pass: the interpreter runs it on in
 """
 
 import importlib
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,22 +18,18 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.utils.exceptions import DiagnosticException, InterpretationError, VerifyException
+from xdsl.utils.exceptions import DiagnosticException
 
-from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
+from tests.fuzz.fuzzer import Fuzzer, Reductions
+from tests.fuzz.meaning import Meaning
 from tests.fuzz.onnx.graphs import random_model
-from tests.fuzz.onnx.values import Array
-from tests.fuzz.roundings import noisy_results, unexplained
+from tests.fuzz.pass_rows import pass_names, register_compilers, row, spec_of
 from xrelay.analysis.facts.ports import entry_function
-from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators
-from xrelay.analysis.patterns.composites import CompositePattern
-from xrelay.analysis.patterns.language import is_op, wildcard
 from xrelay.compiler import context, parse_program
 from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.interpreters.relay import interpret
 from xrelay.tools.reduction import Part
-from xrelay.tools.semantics import KINDS, input_of, leaves
+from xrelay.tools.semantics import KINDS, input_of
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
 FIRST_LINE = "// passes: "
@@ -43,25 +37,6 @@ TESTS = Path(__file__).parents[1]
 MOST_OPERATIONS = 120
 MOST_BYTES = 200_000
 """Of the text of a program."""
-
-OTHERS: Mapping[str, str] = {
-    "apply-fusion-plan": "needs the file of a plan",
-    "convert-kernels-to-llvm": "is about lowered programs",
-    "convert-relay-to-kernels": "makes a lowered program",
-    "extract-fused-functions": "leaves functions that nothing calls",
-    "extract-intermediate-expr": "returns something else",
-    "fake-quantization-to-integer": "rounds to integers in between; test_quantize.py bounds how far results move",
-    "first-order-gradient": "functions return more",
-    "simplify-fc-transpose": "changes the parameters",
-    "to-cps": "functions take more",
-    "to-mixed-precision": "computes with fewer bits; test_quantize.py runs it with more",
-}
-"""The passes that do not make relay programs of the same meaning and signatures of relay programs alone."""
-
-INEXACT: Mapping[str, str] = {
-    "lazy-gradient-init": "zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
-}
-"""The passes that tests/unit/transforms tries on numbers that say nothing of this."""
 
 CASE_TABLES = (
     ("cases.dtype", "OPERANDS"),
@@ -75,68 +50,6 @@ CASE_TABLES = (
     ("cases.sum", "SUMS"),
 )
 """Programs of single operators, in modules of tests/support."""
-
-FLAG = (False, True)
-RULES = ("'relay'", "'cpu'")
-COMPILERS = ("('first',)", "('second',)", "('first','second')")
-"""What `prepare` registers."""
-OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "alter-op-layout": {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")},
-    "annotate-memory-scope": {"default-device": (1, 4)},
-    "annotate-target": {"targets": COMPILERS, "annotate-non-call-ops": FLAG},
-    "combine-parallel-batch-matmul": {"min-num-branches": (2, 3), "rules": RULES},
-    "combine-parallel-conv2d": {"min-num-branches": (2, 3), "rules": RULES},
-    "combine-parallel-dense": {"min-num-branches": (2, 3), "to-batch": FLAG, "rules": RULES},
-    "cpu-pipeline": {"lanes": (4, 8, 16)},
-    "dead-code-elimination": {"ignore-impurity": FLAG, "inline-once": FLAG},
-    "defuse-ops": {"include-composite": FLAG},
-    "dynamic-to-static": {"max-bytes": (64, 1 << 20)},
-    "eta-expand": {"expand-constructor": FLAG, "expand-global-var": FLAG},
-    "convert-layout": {
-        "desired-layouts": (
-            "('nn.conv2d:NHWC:default',)",
-            "('nn.conv2d:NCHW:default','nn.max_pool2d:NHWC','image.resize2d:NHWC')",
-            "('nn.conv2d:NCHW2c:OIHW2i2o',)",
-            "('nn.conv2d:HWNC:default','nn.avg_pool2d:NHWC','nn.global_avg_pool2d:NHWC')",
-        ),
-    },
-    "fold-constant": {"max-bytes": (64, 1 << 20), "fold-qnn": FLAG},
-    "fold-scale-axis": {
-        "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
-        "constant-weights": FLAG,
-        "rules": RULES,
-    },
-    "fuse-composites": {"target": ("'x86-64'", "'x86-64-v3'", "'x86-64-v4'"), "threads": (1, 2)},
-    "fuse-ops": {
-        "opt-level": (0, 1, 2, 3),
-        "max-depth": (1, 2, 5, 256),
-        "link-params": FLAG,
-        "max-function-args": (0, 2, 5),
-        "rules": ("'relay'", "'cpu'", "'extended'"),
-    },
-    "inline": {"calls": FLAG},
-    "layout-rewrite": {
-        "weights": (
-            "('nn.dense:NC2n','nn.matmul:NC','nn.batch_matmul:BNC')",
-            "('nn.conv2d:OIHW2i2o','nn.conv3d:DHWIO')",
-            "('nn.conv2d:HWIO','nn.matmul:CN','nn.batch_matmul:BCN')",
-        ),
-    },
-    "manifest-alloc": {"reuse": FLAG},
-    "merge-compiler-regions": {"speculate": FLAG},
-    "merge-composite": {"targets": COMPILERS},
-    "partial-eval": {"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)},
-    "partition-graph": {"bind-constants": FLAG},
-    "plan-devices": {"default-device": (1, 2)},
-    "qnn-legalize": {
-        "target": ("'arm'", "'arm-dotprod'", "'cuda'", "'generic'", "'x86'", "'x86-vnni'")
-    },
-    "recognize-operators": {"composites": FLAG, "attention": FLAG},
-    "simplify-expr": {"reassociate": FLAG, "rules": ("'relay'", "'cpu'")},
-    "split-args": {"max-function-args": (3, 4, 8)},
-    "simplify-inference": {"keep-norms": FLAG},
-}
-"""What the options of passes are drawn from. (Signed zeros are ignored only where one asks for it.)"""
 
 
 class PassPipelineFuzzer(Fuzzer):
@@ -172,7 +85,7 @@ class PassPipelineFuzzer(Fuzzer):
             before = module.clone()
             each.apply(context(), module)
             if not before.is_structurally_equivalent(module):
-                compare(each, before, module, inputs)
+                Meaning(before, inputs).require_same(each, module)
 
     def reductions(self, payload: bytes) -> Reductions:
         """Fewer passes, then fewer operations."""
@@ -183,28 +96,20 @@ class PassPipelineFuzzer(Fuzzer):
 # -- making cases ---------------------------------------------------------------------------------
 
 
-def pass_names() -> list[str]:
-    """The passes that are tried."""
-    return [name for name in XRELAY_UNIVERSE.all_passes if name not in OTHERS]
-
-
 def random_pass(random: Random) -> str:
     """A pass with some of its options, as text."""
-    name = random.choice([name for name in pass_names() if name not in INEXACT])
+    return random_spec(random, [name for name in pass_names() if not row(name).inexact])
+
+
+def random_spec(random: Random, names: Sequence[str]) -> str:
+    """One of some passes with some of its options, as text."""
+    name = random.choice(names)
     chosen = {
         option: random.choice(values)
-        for option, values in OPTIONS.get(name, {}).items()
+        for option, values in row(name).options.items()
         if random.random() < 0.6 or option == "targets"
     }
-    options = " ".join(f"{option}={option_text(value)}" for option, value in chosen.items())
-    return f"{name}{{{options}}}" if options else name
-
-
-def option_text(value: Any) -> str:
-    """An option's value as a pipeline has it: lists without parentheses, strings in quotes."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return re.sub(r"[()]|,(?=\))", "", str(value)).replace("'", '"')
+    return spec_of(name, chosen)
 
 
 def random_program(random: Random) -> ModuleOp | None:
@@ -243,28 +148,17 @@ def with_inline_weights(module: ModuleOp) -> ModuleOp:
     return module
 
 
-def register_compilers() -> None:
-    """Two compilers that share some operators, and know some chains as one operator."""
-    patterns = {
-        "first": CompositePattern("first.add_relu", is_op("nn.relu")(wildcard() + wildcard())),
-        "second": CompositePattern("second.scale_add", wildcard() * wildcard() + wildcard()),
-    }
-    operators = {
-        "first": "add multiply nn.relu exp tanh reshape transpose nn.conv2d nn.dense sum",
-        "second": "add subtract sigmoid tanh nn.softmax concatenate split reshape strided_slice",
-    }
-    for name, pattern in patterns.items():
-        supported = SupportedOperators(frozenset(operators[name].split()))
-        REGISTRY.register(Compiler(name, supported, (pattern,)))
-
-
 # -- checking -------------------------------------------------------------------------------------
 
 
 def passes_of(payload: bytes) -> tuple[ModulePass, ...]:
     """The passes that the first line names."""
-    line = payload.decode().partition("\n")[0].removeprefix(FIRST_LINE)
-    return PassPipeline.parse_spec(dict(XRELAY_UNIVERSE.all_passes), line).passes
+    return parsed(payload.decode().partition("\n")[0].removeprefix(FIRST_LINE))
+
+
+def parsed(spec: str) -> tuple[ModulePass, ...]:
+    """Passes as a command line has them."""
+    return PassPipeline.parse_spec(dict(XRELAY_UNIVERSE.all_passes), spec).passes
 
 
 def random_inputs(module: ModuleOp) -> Iterator[tuple[Any, ...]]:
@@ -273,44 +167,6 @@ def random_inputs(module: ModuleOp) -> Iterator[tuple[Any, ...]]:
     for number, kind in enumerate(KINDS):
         rng = np.random.default_rng(number)
         yield tuple(input_of(type_, kind, rng) for type_ in types)
-
-
-def compare(
-    step: ModulePass, before: ModuleOp, after: ModuleOp, inputs: Sequence[tuple[Any, ...]]
-) -> None:
-    """Raises Difference unless a program verifies and means what it meant before."""
-    name = step.name
-    try:
-        after.verify()
-    except VerifyException as error:
-        raise Difference(f"{name}: the program does not verify\n{error}") from error
-    if entry_function(before).function_type != entry_function(after).function_type:
-        raise Difference(f"{name}: @main has another type")
-    for values in inputs:
-        expected = results_of(before, values)
-        try:
-            found = results_of(after, values)
-        except InterpretationError as error:
-            raise Difference(f"{name}: the program cannot be interpreted\n{error}") from error
-        run = partial(_noisy, before, values)
-        for number, mask in unexplained(found, expected, run):
-            place = tuple(np.argwhere(mask)[0].tolist())
-            raise Difference(
-                f"{name}: a result changes\n{step.pipeline_pass_spec()}: result {number}, "
-                f"{int(mask.sum())} of {mask.size} elements, at {list(place)}: "
-                f"{found[number][place]!r}, before {expected[number][place]!r}"
-            )
-
-
-def results_of(module: ModuleOp, inputs: tuple[Any, ...]) -> list[Array]:
-    """What the main function gives, tuples flattened."""
-    with np.errstate(all="ignore"):
-        results = interpret(module, inputs, entry_function(module).sym_name.data)
-    return [array for value in results for array in leaves(value)]
-
-
-def _noisy(module: ModuleOp, inputs: tuple[Any, ...], noise: Any) -> list[Array]:
-    return [array for value in noisy_results(module, inputs, noise) for array in leaves(value)]
 
 
 # -- making findings smaller ----------------------------------------------------------------------

@@ -15,6 +15,7 @@ FUZZERS = {
     "pass-pipelines": "pass_pipelines:PassPipelineFuzzer",
     "relay-grammar": "relay_programs:RelayGrammarFuzzer",
     "relay-text": "relay_text:RelayTextFuzzer",
+    "single-passes": "single_passes:SinglePassFuzzer",
 }
 """Module and class by name."""
 

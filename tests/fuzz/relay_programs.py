@@ -12,15 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
-from tests.fuzz.pass_pipelines import (
-    FIRST_LINE,
-    compare,
-    passes_of,
-    random_inputs,
-    random_pass,
-    register_compilers,
-    results_of,
-)
+from tests.fuzz.meaning import Meaning, results_of
+from tests.fuzz.pass_pipelines import FIRST_LINE, passes_of, random_inputs, random_pass
+from tests.fuzz.pass_rows import register_compilers
 from tests.fuzz.relay_grammar import relay_program
 from tests.fuzz.relay_text import same_as_text, text_reductions
 from xrelay.compiler import context, parse_relay, read_relay
@@ -63,7 +57,7 @@ class RelayGrammarFuzzer(Fuzzer):
             before = module.clone()
             each.apply(context(), module)
             if not before.is_structurally_equivalent(module):
-                compare(each, before, module, inputs)
+                Meaning(before, inputs).require_same(each, module)
 
     def reductions(self, payload: bytes) -> Reductions:
         return text_reductions(payload)

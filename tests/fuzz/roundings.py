@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from ml_dtypes import finfo
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.interpreter import Interpreter
@@ -28,6 +29,7 @@ from xrelay.dialects.tensor.binary import PowerOp
 from xrelay.dialects.tensor.bits import ReinterpretOp
 from xrelay.dialects.tensor.reduce import ProdOp
 from xrelay.dialects.tensor.unary import CastOp
+from xrelay.interpreters import numerics
 from xrelay.interpreters.relay import register_relay
 
 CLOSE = 8
@@ -50,9 +52,13 @@ class Noise:
         if isinstance(value, tuple):
             fields: tuple[Any, ...] = value
             return tuple(self.on(field, of_largest, least) for field in fields)
-        if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+        if (
+            not isinstance(value, np.ndarray)
+            or not numerics.is_float(value.dtype)
+            or not value.size
+        ):
             return value
-        info = np.finfo(value.dtype)
+        info = finfo(value.dtype)
         wide = value.astype(np.float64)
         errors = self.units * self.rng.uniform(-1, 1, value.shape)
         size = np.maximum(np.abs(wide), least)
@@ -64,7 +70,7 @@ class Noise:
 
     def flushed(self, array: Array) -> Array:
         """An array in which some numbers below twice the least normal one are zeros."""
-        small = np.abs(array) < 2 * np.finfo(array.dtype).tiny
+        small = np.abs(array) < 2 * finfo(array.dtype).tiny
         return np.where(small & (self.rng.random(array.shape) < 0.5), array.dtype.type(0), array)
 
     def split(self, factors: Array) -> tuple[tuple[Array], tuple[Array]]:
@@ -87,7 +93,7 @@ class Noise:
         An array in which the numbers that errors moved off a whole one are whole again: half of them, or all. A sum of
         many powers of negative numbers is a number in the latter case only.
         """
-        near, info = np.rint(array), np.finfo(array.dtype)
+        near, info = np.rint(array), finfo(array.dtype)
         least = np.maximum(info.eps * np.abs(near), info.smallest_subnormal)
         moved = np.abs(array - near) <= 2 * self.units * least
         share = self.rng.choice((0.5, 1.0))
@@ -134,11 +140,11 @@ def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[
         isinstance(operand.owner, ConstantOp) and np.size(value) == 1
         for operand, value in zip(op.operands, values, strict=True)
     ]
-    if isinstance(op, ReinterpretOp) and values[0].dtype.kind == "f":
+    if isinstance(op, ReinterpretOp) and numerics.is_float(values[0].dtype):
         return (noise.signed_nan(noise.on(values[0])),)
     if isinstance(op, PowerOp):
         base, exponent = values
-        if exponent.dtype.kind == "f" and not exact[1]:
+        if numerics.is_float(exponent.dtype) and not exact[1]:
             exponent = noise.whole(exponent)  # A negative number has whole powers only.
         return base if exact[0] else noise.on(base), exponent
     return tuple(
@@ -157,9 +163,9 @@ def is_exact(op: Operation) -> bool:
 
 def differing(found: Array, expected: Array, units: float = CLOSE) -> Array:
     """Where two arrays of a shape and dtype differ in more than the last places."""
-    if found.dtype.kind != "f":
+    if not numerics.is_float(found.dtype):
         return found != expected
-    info = np.finfo(found.dtype)
+    info = finfo(found.dtype)
     with np.errstate(all="ignore"):
         wide, wanted = found.astype(np.float64), expected.astype(np.float64)
         bound = units * np.maximum(float(info.eps) * np.abs(wanted), float(info.smallest_subnormal))
@@ -171,7 +177,7 @@ class Range:
     """What several runs span, element by element: integers exactly, and finite numbers apart from others."""
 
     def __init__(self, expected: Array):
-        self.is_exact = expected.dtype.kind != "f"
+        self.is_exact = not numerics.is_float(expected.dtype)
         wide = self._wide(expected)
         nothing = np.full(wide.shape, np.inf, wide.dtype)
         self.low, self.high = nothing, -nothing

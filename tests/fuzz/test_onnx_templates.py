@@ -20,7 +20,8 @@ from tests.fuzz.onnx.graphs import OnnxGraphFuzzer, data_of, model_of, operator_
 from tests.fuzz.onnx.growth import Growth
 from tests.fuzz.onnx.templates import TEMPLATES
 from tests.fuzz.onnx.values import Array
-from tests.fuzz.pass_pipelines import OPTIONS, OTHERS, PassPipelineFuzzer, pass_names, passes_of
+from tests.fuzz.pass_pipelines import PassPipelineFuzzer, passes_of
+from tests.fuzz.pass_rows import ROWS
 from tests.fuzz.roundings import Noise, noisy_results, unexplained
 from xrelay.dialects.tensor.reduce import ArgmaxOp, SumOp
 from xrelay.dialects.tensor.unary import AbsOp, ExpOp, NegativeOp, SinOp, TanhOp
@@ -95,10 +96,10 @@ def test_reductions_leave_one_pass_and_operation():
 
 
 def test_pass_tables_name_what_there_is():
-    assert set(OPTIONS) | set(OTHERS) <= set(XRELAY_UNIVERSE.all_passes)
-    for name in pass_names():
+    assert set(ROWS) <= set(XRELAY_UNIVERSE.all_passes)
+    for name, row in ROWS.items():
         fields = {field.name for field in dataclasses.fields(XRELAY_UNIVERSE.all_passes[name]())}
-        assert {option.replace("-", "_") for option in OPTIONS.get(name, {})} <= fields
+        assert {option.replace("-", "_") for option in row.options} <= fields
 
 
 # What is a difference

@@ -32,7 +32,7 @@ from xrelay.dialects.tensor.creation import FullOp, OnesLikeOp, ZerosLikeOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp, ExpandDimsOp, ReshapeOp, SqueezeOp
 from xrelay.interpreters.arrays import element_type_of
-from xrelay.interpreters.numerics import lowest
+from xrelay.interpreters.numerics import is_float, lowest
 
 DTYPES = (
     *("float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"),
@@ -51,7 +51,7 @@ class AttributeProgram(GuardGraph):
     def __init__(self, seed: int, dtype: str):
         super().__init__(seed)
         self.dtype = np.dtype(dtype)
-        self.floating = self.dtype.kind == "f"
+        self.floating = is_float(self.dtype)
         self.values: list[SSAValue] = []
 
     def one_of(self, *choices: Any) -> Any:
@@ -176,7 +176,7 @@ class AttributeProgram(GuardGraph):
 
     def sliced(self, x: SSAValue) -> SSAValue | None:
         shape = x.type.get_shape()
-        if not shape:
+        if not shape or 0 in shape:
             return None
         axis = self.number(0, len(shape) - 1)
         if self.likely(0.3):

@@ -3,17 +3,17 @@ The passes that Relay's build runs before it generates code, with the least opti
 
     build_pipeline(2)   ──►   remove-unused-functions, to-basic-block-normal-form, simplify-inference, fold-constant, …
 
-A pass that the original runs and that is missing here is a line of `STEPS` when there is one. Missing are: `qnn.Legalize` and
-`Legalize` (level 1), which replace operators that a target has no kernels for; `CanonicalizeCast` and
-`AlterOpLayout` (3), of which the second asks the target; `CombineParallelConv2D`, `CombineParallelDense`,
-`CombineParallelBatchMatmul` and `FastMath` (4), which the levels 0 to 3 do not reach; `PlanDevices`, `LabelOps` and
-`AnnotateMemoryScope`, which only say where and under which name something is computed; and the rewrites of layouts by
-tuning records.
+A pass that the original runs and that is missing here is a line of `STEPS` when there is one. Missing are: `Legalize` (level
+1), whose tables are those of targets; `CombineParallelConv2D`, `CombineParallelDense`, `CombineParallelBatchMatmul` and
+`FastMath` (4), which the levels 0 to 3 do not reach; `PlanDevices`, `LabelOps` and `AnnotateMemoryScope`, which only say
+where and under which name something is computed; and the rewrites of layouts by tuning records. Of `qnn.Legalize` the
+second half is here what it does to products.
 
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10, for one target and the graph executor.
 """
 
 from xrelay.analysis.relay_pass import RelayPass
+from xrelay.transforms.canonical.canonicalize_cast import CanonicalizeCastPass
 from xrelay.transforms.canonical.canonicalize_ops import CanonicalizeOpsPass
 from xrelay.transforms.canonical.flatten_atrous_conv import FlattenAtrousConvPass
 from xrelay.transforms.canonical.split_args import SplitArgsPass
@@ -24,6 +24,9 @@ from xrelay.transforms.functional.to_basic_block_normal_form import ToBasicBlock
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.inline import InlinePass
+from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
+from xrelay.transforms.legalize.legalize_quantized_products import LegalizeQuantizedProductsPass
+from xrelay.transforms.legalize.qnn_legalize import QnnLegalizePass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -31,6 +34,9 @@ from xrelay.transforms.simplify_inference import SimplifyInferencePass
 STEPS: tuple[tuple[int, RelayPass], ...] = (
     (1, RemoveUnusedFunctionsPass()),
     (1, ToBasicBlockNormalFormPass()),
+    # The two halves of qnn.Legalize.
+    (1, QnnLegalizePass()),
+    (1, LegalizeQuantizedProductsPass()),
     (0, SimplifyInferencePass()),
     # The original means to skip casts to int32, and does not.
     (3, EliminateCommonSubexprPass()),
@@ -39,9 +45,11 @@ STEPS: tuple[tuple[int, RelayPass], ...] = (
     (3, FoldScaleAxisPass()),
     (2, FoldConstantPass(fold_qnn=False)),
     (0, SimplifyExprPass()),
+    (3, CanonicalizeCastPass()),
     (3, CanonicalizeOpsPass()),
     (0, FlattenAtrousConvPass()),
     (0, InferTypePass()),
+    (3, AlterOpLayoutPass(target="llvm")),
     (2, FoldConstantPass(fold_qnn=False)),
     (1, SplitArgsPass()),
 )

@@ -1,8 +1,8 @@
 """
 `relay-opt-level-0`: algebra and inference's normalisation; each operator is a kernel of its own.
 
-The passes of TVM's `relay.build` under `opt_level=0`, without what asks a target: xrelay.transforms.pipelines.build lists
-them, and what is missing.
+The passes of TVM's `relay.build` under `opt_level=0`, on a processor of which it knows nothing: xrelay.transforms.pipelines.build
+lists them, and what is missing.
 
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10.
 """

@@ -1,8 +1,8 @@
 """
 `relay-opt-level-1`: what level 0 does, of the functions that `main` needs, and operators fuse.
 
-The passes of TVM's `relay.build` under `opt_level=1`, without what asks a target: xrelay.transforms.pipelines.build lists
-them, and what is missing.
+The passes of TVM's `relay.build` under `opt_level=1`, on a processor of which it knows nothing: xrelay.transforms.pipelines.build
+lists them, and what is missing.
 
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10.
 """

@@ -1,8 +1,8 @@
 """
 `relay-opt-level-2`: what level 1 does, and constants are folded: TVM's default.
 
-The passes of TVM's `relay.build` under `opt_level=2`, without what asks a target: xrelay.transforms.pipelines.build lists
-them, and what is missing.
+The passes of TVM's `relay.build` under `opt_level=2`, on a processor of which it knows nothing: xrelay.transforms.pipelines.build
+lists them, and what is missing.
 
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10.
 """

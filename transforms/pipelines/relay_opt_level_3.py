@@ -1,8 +1,8 @@
 """
 `relay-opt-level-3`: what level 2 does, and scales move into weights, and equal operators are computed once.
 
-The passes of TVM's `relay.build` under `opt_level=3`, without what asks a target: xrelay.transforms.pipelines.build lists
-them, and what is missing.
+The passes of TVM's `relay.build` under `opt_level=3`, on a processor of which it knows nothing: xrelay.transforms.pipelines.build
+lists them, and what is missing.
 
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10.
 """

@@ -1,0 +1,235 @@
+"""
+What tests of the meaning of passes have to know of each: a pass without a row takes part as it comes.
+
+`pass_names` gives all passes that make relay programs of relay programs; of each, `specs` gives the variants that are
+tried, and the others read its row.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xrelay.analysis.partition.compilers import REGISTRY, Compiler, SupportedOperators
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.language import is_op, wildcard
+from xrelay.tools.universe import XRELAY_UNIVERSE
+
+Options = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class PassRow:
+    """What is special about a pass."""
+
+    options: Options = field(default_factory=dict[str, Sequence[Any]])
+    """What its options are drawn from. (Signed zeros are ignored only where one asks for it.)"""
+    before: tuple[str, ...] = ()
+    """What makes programs in which it finds something to do."""
+    theme: str = ""
+    """What most of the programs are about in which it finds something to do."""
+    is_idle: bool = False
+    """Whether it finds nothing to do in programs of the themes."""
+    settles: bool = True
+    """Whether it finds nothing to do in what it leaves."""
+    keeps_special: bool = True
+    """Whether NaN and infinities stay where they are: not where factors move over sums and the like."""
+    needed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The options with which it finds something to do in programs of the themes."""
+    apart: str = ""
+    """Why its programs are not compared."""
+    inexact: str = ""
+    """Why they are compared after this pass alone, on numbers that say nothing of this."""
+
+
+FLAG = (False, True)
+COMPILERS = ("('first',)", "('second',)", "('first','second')")
+"""What `register_compilers` registers."""
+RULES = ("'relay'", "'cpu'")
+
+ANNOTATE = ("to-graph-normal-form", 'annotate-target{targets="first","second"}')
+REGIONS = (*ANNOTATE, "merge-compiler-regions")
+PARTITIONS = (*REGIONS, "partition-graph")
+
+ROWS: Mapping[str, PassRow] = {
+    "alter-op-layout": PassRow(
+        {"lanes": (4, 8, 16), "target": ("'cpu'", "'llvm'")}, theme="images"
+    ),
+    "annotate-memory-scope": PassRow({"default-device": (1, 4)}, is_idle=True),
+    "annotate-target": PassRow({"targets": COMPILERS, "annotate-non-call-ops": FLAG}),
+    "apply-fusion-plan": PassRow(apart="needs the file of a plan"),
+    "canonicalize-matmul": PassRow(theme="matrices"),
+    "check-exhaustiveness": PassRow(is_idle=True),
+    "combine-parallel-batch-matmul": PassRow(
+        {"min-num-branches": (2, 3), "rules": RULES}, theme="matrices"
+    ),
+    "combine-parallel-conv2d": PassRow(
+        {"min-num-branches": (2, 3), "rules": RULES}, theme="images"
+    ),
+    "combine-parallel-dense": PassRow(
+        {"min-num-branches": (2, 3), "to-batch": FLAG, "rules": RULES},
+        theme="matrices",
+        needed={"min-num-branches": 2},
+    ),
+    "convert-kernels-to-llvm": PassRow(apart="is about lowered programs"),
+    "convert-relay-to-kernels": PassRow(apart="makes a lowered program"),
+    "convert-layout": PassRow(
+        {
+            "desired-layouts": (
+                "('nn.conv2d:NHWC:default',)",
+                "('nn.conv2d:NCHW:default','nn.max_pool2d:NHWC','image.resize2d:NHWC')",
+                "('nn.conv2d:NCHW2c:OIHW2i2o',)",
+                "('nn.conv2d:HWNC:default','nn.avg_pool2d:NHWC','nn.global_avg_pool2d:NHWC')",
+            ),
+        },
+        theme="images",
+    ),
+    "cpu-pipeline": PassRow({"lanes": (4, 8, 16)}, settles=False, keeps_special=False),
+    "dead-code-elimination": PassRow({"ignore-impurity": FLAG, "inline-once": FLAG}),
+    "defuse-ops": PassRow({"include-composite": FLAG}, before=("fuse-ops",)),
+    "defunctionalization": PassRow(is_idle=True),
+    "dynamic-to-static": PassRow({"max-bytes": (64, 1 << 20)}, is_idle=True),
+    "eta-expand": PassRow({"expand-constructor": FLAG, "expand-global-var": FLAG}, is_idle=True),
+    "extract-fused-functions": PassRow(apart="leaves functions that nothing calls"),
+    "extract-intermediate-expr": PassRow(apart="returns something else"),
+    "fake-quantization-to-integer": PassRow(
+        apart="rounds to integers in between; test_quantize.py bounds how far results move"
+    ),
+    "first-order-gradient": PassRow(apart="functions return more"),
+    "flatten-atrous-conv": PassRow(is_idle=True),
+    "fold-constant": PassRow({"max-bytes": (64, 1 << 20), "fold-qnn": FLAG}),
+    "fold-explicit-padding": PassRow(theme="images"),
+    "fold-scale-axis": PassRow(
+        {
+            "directions": ("('forward',)", "('backward',)", "('backward','forward')"),
+            "constant-weights": FLAG,
+            "rules": RULES,
+        },
+        theme="images",
+        keeps_special=False,
+    ),
+    "fuse-composites": PassRow(
+        {"target": ("'x86-64'", "'x86-64-v3'", "'x86-64-v4'"), "threads": (1, 2)},
+        before=("recognize-operators{composites=true attention=true}",),
+        theme="matrices",
+        settles=False,
+    ),
+    "fuse-ops": PassRow(
+        {
+            "opt-level": (0, 1, 2, 3),
+            "max-depth": (1, 2, 5, 256),
+            "link-params": FLAG,
+            "max-function-args": (0, 2, 5),
+            "rules": (*RULES, "'extended'"),
+        }
+    ),
+    "infer-type": PassRow(is_idle=True),
+    "inline": PassRow({"calls": FLAG}, before=PARTITIONS),
+    "inline-compiler-functions": PassRow(before=PARTITIONS),
+    "lambda-lift": PassRow(is_idle=True),
+    "layout-rewrite": PassRow(
+        {
+            "weights": (
+                "('nn.dense:NC2n','nn.matmul:NC','nn.batch_matmul:BNC')",
+                "('nn.conv2d:OIHW2i2o','nn.conv3d:DHWIO')",
+                "('nn.conv2d:HWIO','nn.matmul:CN','nn.batch_matmul:BCN')",
+            ),
+        },
+        before=("fuse-ops",),
+    ),
+    "lazy-gradient-init": PassRow(
+        keeps_special=False,
+        inexact="zeros times NaN are zeros, and -0 plus zeros is -0, as in the original",
+    ),
+    "legalize": PassRow(theme="images"),
+    "legalize-convolutions": PassRow(theme="images"),
+    "legalize-layouts": PassRow(theme="images"),
+    "legalize-quantized-products": PassRow(is_idle=True),
+    "manifest-alloc": PassRow({"reuse": FLAG}, before=("fuse-ops",)),
+    "manifest-lifetimes": PassRow(before=("to-a-normal-form",)),
+    "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
+    "merge-composite": PassRow({"targets": COMPILERS}),
+    "outline-compiler-functions": PassRow(before=(*PARTITIONS, "inline")),
+    "outline-default-regions": PassRow(before=PARTITIONS, settles=False),
+    "partial-eval": PassRow({"max-bytes": (64, 1 << 20), "max-operations": (0, 10, 100_000)}),
+    "partition-graph": PassRow({"bind-constants": FLAG}, before=REGIONS),
+    "plan-devices": PassRow({"default-device": (1, 2)}),
+    "qnn-legalize": PassRow(
+        {"target": ("'arm'", "'arm-dotprod'", "'cuda'", "'generic'", "'x86'", "'x86-vnni'")},
+        is_idle=True,
+    ),
+    "recognize-bias-add": PassRow(before=("canonicalize-ops",)),
+    "recognize-operators": PassRow(
+        {"composites": FLAG, "attention": FLAG}, theme="matrices", keeps_special=False
+    ),
+    "relay-opt-level-0": PassRow(keeps_special=False),
+    "relay-opt-level-1": PassRow(keeps_special=False),
+    "relay-opt-level-2": PassRow(keeps_special=False),
+    "relay-opt-level-3": PassRow(keeps_special=False),
+    "relay-to-tir": PassRow(is_idle=True),
+    "remove-standalone-reshapes": PassRow(before=("fuse-ops",)),
+    "remove-unused-functions": PassRow(before=PARTITIONS, is_idle=True),
+    "select-strategies": PassRow(before=("cpu-pipeline", "fuse-ops")),
+    "simplify-expr": PassRow({"reassociate": FLAG, "rules": RULES}, keeps_special=False),
+    "simplify-fc-transpose": PassRow(apart="changes the parameters"),
+    "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),
+    "sink-reshape": PassRow(theme="matrices"),
+    "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
+    "to-a-normal-form": PassRow(settles=False),
+    "to-basic-block-normal-form": PassRow(is_idle=True),
+    "to-cps": PassRow(apart="functions take more"),
+    "to-mixed-precision": PassRow(
+        apart="computes with fewer bits; test_quantize.py runs it with more"
+    ),
+    "un-cps": PassRow(is_idle=True),
+}
+"""By the name of the pass."""
+
+
+def row(name: str) -> PassRow:
+    """The row of a pass."""
+    return ROWS.get(name, PassRow())
+
+
+def pass_names() -> list[str]:
+    """The passes that are tried."""
+    return [name for name in XRELAY_UNIVERSE.all_passes if not row(name).apart]
+
+
+def specs(name: str) -> Iterator[str]:
+    """A pass as it comes, and with each value of each option."""
+    options = row(name).options
+    needed = {"targets": options["targets"][-1]} if "targets" in options else {}
+    needed |= row(name).needed
+    yield spec_of(name, needed)
+    for option, values in options.items():
+        for value in values:
+            yield spec_of(name, needed | {option: value})
+
+
+def spec_of(name: str, options: Mapping[str, Any]) -> str:
+    """A pass with some options, as on a command line."""
+    stated = " ".join(f"{option}={option_text(value)}" for option, value in options.items())
+    return f"{name}{{{stated}}}"
+
+
+def option_text(value: Any) -> str:
+    """An option's value as a pipeline has it: lists without parentheses, strings in quotes."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return re.sub(r"[()]|,(?=\))", "", str(value)).replace("'", '"')
+
+
+def register_compilers() -> None:
+    """Two compilers that share some operators, and know some chains as one operator."""
+    patterns = {
+        "first": CompositePattern("first.add_relu", is_op("nn.relu")(wildcard() + wildcard())),
+        "second": CompositePattern("second.scale_add", wildcard() * wildcard() + wildcard()),
+    }
+    operators = {
+        "first": "add multiply nn.relu exp tanh reshape transpose nn.conv2d nn.dense sum",
+        "second": "add subtract sigmoid tanh nn.softmax concatenate split reshape strided_slice",
+    }
+    for name, pattern in patterns.items():
+        supported = SupportedOperators(frozenset(operators[name].split()))
+        REGISTRY.register(Compiler(name, supported, (pattern,)))

@@ -1,0 +1,117 @@
+"""
+Random relay programs through one pass: with NaN, infinities and the extremes of integers, numbers and empty tensors, and
+a second run.
+
+A case is the text of a program whose first line names the pass. The programs are those in which it finds something to do:
+passes that have to run before it have done so. What is special about a pass stands in `pass_rows.py`.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+import numpy as np
+from attribute_programs import DTYPES, THEMES
+from attribute_programs import random_program as attribute_program
+from corner_programs import ALL_DTYPES, corner_program
+from guards.passes import KINDS, values_of
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tests.fuzz.fuzzer import Difference
+from tests.fuzz.meaning import Meaning
+from tests.fuzz.pass_pipelines import (
+    FIRST_LINE,
+    PassPipelineFuzzer,
+    parsed,
+    passes_of,
+    random_program,
+    random_spec,
+    with_inline_weights,
+)
+from tests.fuzz.pass_rows import pass_names, row
+from xrelay.analysis.facts.ports import entry_function
+from xrelay.compiler import context, parse_program
+
+SPECIAL = KINDS.index("special")
+CORNERS = 0.4
+"""The share of programs with numbers and empty tensors."""
+ATTRIBUTES = 0.4
+"""The share of programs that are about attributes of operators."""
+
+
+class SinglePassFuzzer(PassPipelineFuzzer):
+    """Programs and the pass that they go through."""
+
+    name: ClassVar[str] = "single-passes"
+    quick: ClassVar[int] = 40
+
+    def generate(self, random: Random) -> bytes:
+        """A program with its pass."""
+        spec = random_spec(random, pass_names())
+        while True:
+            module = small_program(random, row(spec.partition("{")[0]).theme)
+            if module is not None:
+                break
+        for each in row(spec.partition("{")[0]).before:
+            applied(each, module)
+        return f"{FIRST_LINE}{spec}\n{with_inline_weights(module)!s}\n".encode()
+
+    def check(self, payload: bytes, folder: Path) -> None:
+        """Raises Difference when the pass leaves another meaning, or something to do."""
+        module = parse_program(payload, "program.mlir", context())
+        module.verify()
+        (step,) = passes_of(payload)
+        check_alone(step, Meaning(module, inputs_of(module)), module, kinds_of(step.name))
+
+
+def small_program(random: Random, theme: str) -> ModuleOp | None:
+    """A program of few operations, a copy, as operators that were refused still count as uses; None if there is none."""
+    share, seed = random.random(), random.randrange(10**6)
+    if share < CORNERS:
+        return corner_program(seed, random.choice(ALL_DTYPES)).module().clone()
+    if share < CORNERS + ATTRIBUTES:
+        chosen = theme if theme and random.random() < 0.7 else random.choice(THEMES)
+        size = random.randint(2, 8)
+        return attribute_program(seed, chosen, random.choice(DTYPES), size).module().clone()
+    return random_program(random)
+
+
+def inputs_of(module: ModuleOp, seed: int = 0) -> list[tuple[object, ...]]:
+    """Inputs of each kind for the main function."""
+    types, rng = entry_function(module).function_type.inputs, np.random.default_rng(seed)
+    return [tuple(values_of(type_, kind, rng) for type_ in types) for kind in KINDS]
+
+
+def kinds_of(name: str) -> range:
+    """The numbers of the kinds of inputs on which a pass keeps the results."""
+    return range(len(KINDS) if row(name).keeps_special else SPECIAL)
+
+
+def applied(spec: str, module: ModuleOp) -> ModuleOp:
+    """A program after passes, verified after each."""
+    for each in parsed(spec):
+        each.apply(context(), module)
+        module.verify()
+    return module
+
+
+def check_alone(
+    step: ModulePass, meaning: Meaning, before: ModuleOp, wanted: Iterable[int]
+) -> bool:
+    """
+    Whether a pass changes `before`, a program of some meaning. Raises Difference when it does not mean the same
+    afterwards, or a second run changes more.
+    """
+    module = before.clone()
+    step.apply(context(), module)
+    if before.is_structurally_equivalent(module):
+        return False
+    meaning.require_same(step, module, wanted)
+    if row(step.name).settles:
+        once = module.clone()
+        step.apply(context(), module)
+        if not once.is_structurally_equivalent(module):
+            raise Difference(f"{step.name}: a second run changes more")
+    return True
