@@ -29,8 +29,9 @@ from xrelay.backends.contract_cases import ContractCase, operator_cases, structu
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.pattern_examples import NoExample, pattern_examples
 from xrelay.backends.region_builder import RegionBuilder
-from xrelay.backends.regions import arrays_in, compile_region, nested, region_outputs, region_text
+from xrelay.backends.regions import compile_region, nested, region_outputs, region_text
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.interpreters.arrays import arrays_in
 from xrelay.interpreters.relay import interpret
 from xrelay.transforms.merge_composite import merge_composites
 

@@ -7,8 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from xrelay.backends.base import Array, Backend, CompiledRegion, No, RegionOptions, Support, Yes
-from xrelay.backends.regions import arrays_in, nested
+from xrelay.backends.regions import nested
 from xrelay.dialects.base import RelayOp
+from xrelay.interpreters.arrays import arrays_in
 from xrelay.interpreters.relay import interpret, interpreted_operators
 
 

@@ -101,17 +101,6 @@ def nested(arrays: Sequence[Array], types: Sequence[Attribute]) -> list[Any]:
     return [value(type_) for type_ in types]
 
 
-def arrays_in(values: Sequence[Any]) -> list[Array]:
-    """The arrays in values that may be tuples, from the left."""
-    flat: list[Array] = []
-    for value in values:
-        if isinstance(value, tuple):
-            flat.extend(arrays_in(cast(tuple[Any, ...], value)))
-        else:
-            flat.append(value)
-    return flat
-
-
 def compile_region(
     backend: Backend, function: func.FuncOp, options: RegionOptions
 ) -> CompiledRegion:

@@ -167,7 +167,12 @@ class RelayOp(PlainOp, ABC):
             properties=properties or {},
         )
         if result_type is None:
-            self.results = SSAValues((OpResult(self.infer_type(), self, 0),))
+            try:
+                inferred = self.infer_type()
+            except VerifyException:
+                self.drop_all_references()  # What is refused uses no values.
+                raise
+            self.results = SSAValues((OpResult(inferred, self, 0),))
 
     @classmethod
     def of(

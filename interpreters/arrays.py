@@ -5,7 +5,8 @@ Bools are `numpy.bool_` (i1), bf16 is `ml_dtypes.bfloat16`; all other element ty
 NumPy type of the same name.
 """
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
@@ -67,3 +68,14 @@ def type_of(array: Array) -> TensorType[AnyDenseElement]:
 def held_elements(array: Array) -> Array:
     """The elements of `array` without what `np.broadcast_to` repeats of them."""
     return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
+
+
+def arrays_in(values: Sequence[Any]) -> list[Array]:
+    """The arrays in values that may be tuples, from the left."""
+    flat: list[Array] = []
+    for value in values:
+        if isinstance(value, tuple):
+            flat.extend(arrays_in(cast(tuple[Any, ...], value)))
+        else:
+            flat.append(value)
+    return flat

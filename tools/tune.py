@@ -22,6 +22,7 @@ from statistics import fmean
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
+from xrelay.analysis.facts.names import short_name
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import (
     build,
@@ -32,7 +33,6 @@ from xrelay.compiler import (
     require_weights,
     run_passes,
 )
-from xrelay.lowering.emit.group import short_name
 from xrelay.lowering.emit.strategy import Selection
 from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.lowering.emit.tuning import read_records, records_text

@@ -40,6 +40,7 @@ PASSES = {
         "sink-reshape",
     ),
     "xrelay.transforms.canonical": (
+        "canonicalize-cast",
         "canonicalize-matmul",
         "canonicalize-ops",
         "fast-math",
@@ -52,6 +53,7 @@ PASSES = {
         "combine-parallel-conv2d",
         "combine-parallel-dense",
     ),
+    "xrelay.transforms.extract": ("extract-fused-functions", "extract-intermediate-expr"),
     "xrelay.transforms.functional": (
         "capture-post-dfs-index-in-spans",
         "check-exhaustiveness",
@@ -67,15 +69,18 @@ PASSES = {
         "to-graph-normal-form",
         "un-cps",
     ),
-    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout"),
+    "xrelay.transforms.layout": ("alter-op-layout", "convert-layout", "layout-rewrite"),
     "xrelay.transforms.legalize": (
         "legalize",
         "legalize-convolutions",
         "legalize-layouts",
         "legalize-quantized-products",
+        "qnn-legalize",
     ),
     "xrelay.transforms.memory": (
+        "annotate-memory-scope",
         "annotate-used-memory",
+        "manifest-alloc",
         "manifest-lifetimes",
         "plan-devices",
         "remove-standalone-reshapes",
@@ -86,6 +91,7 @@ PASSES = {
         "relay-opt-level-2",
         "relay-opt-level-3",
     ),
+    "xrelay.transforms.quantize": ("fake-quantization-to-integer", "to-mixed-precision"),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from xrelay.analysis.facts.ports import entry_function
-from xrelay.backends.regions import arrays_in, nested
+from xrelay.backends.regions import nested
 from xrelay.compiler import read_model
 from xrelay.dialects.limits import Limits
+from xrelay.interpreters.arrays import arrays_in
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 from xrelay.options import Shapes

@@ -29,9 +29,10 @@ from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
+from xrelay.analysis.facts.dependencies import operations_for
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -46,6 +47,9 @@ from xrelay.dialects.tensor.like import NdarraySizeOp, ShapeOfOp
 from xrelay.interpreters.constants import constant_ops, constant_value
 from xrelay.transforms.rules.evaluating import Evaluator
 from xrelay.transforms.rules.rewriting import erase_unused, has_static_type, shape_of
+
+FOLDED_BYTES = 1 << 20
+"""Results up to this size are folded, however small the operands are."""
 
 
 @dataclass(frozen=True)
@@ -162,11 +166,43 @@ def taken_branch(op: Operation) -> Block | None:
     return region.blocks.first
 
 
+def fold_constant_expr(value: SSAValue, *, fold_qnn: bool = True) -> SSAValue:
+    """
+    Computes, in the program, what a value needs and constants decide. Returns what stands in its place then:
+    the result of a `relay.constant` where all of it is known.
+
+    Source: Relay's FoldConstantExpr.
+    """
+    op = value.owner
+    if isinstance(op, Block):
+        return value
+    user = TupleOp([value])
+    Rewriter.insert_op(user, InsertPoint.after(op))
+    patterns: list[RewritePattern] = [
+        FoldOperator(Evaluator(FOLDED_BYTES, DEFAULT_LIMITS), fold_qnn),
+        FoldBranch(),
+    ]
+    applier = GreedyRewritePatternApplier(patterns, dce_enabled=False)
+    is_open = True
+    while is_open:
+        is_open = False
+        for each in operations_for(user, lambda operand: True):
+            if each is user or each.parent is None:
+                continue
+            # The branch that is taken stands here now, and was not looked at.
+            may_open, rewriter = isinstance(each, scf.IfOp), PatternRewriter(each)
+            applier.match_and_rewrite(each, rewriter)
+            is_open |= may_open and rewriter.has_done_action
+    result = user.fields[0]
+    Rewriter.erase_op(user)
+    return result
+
+
 @dataclass(frozen=True)
 class FoldingPass(RelayPass):
     """A pass that computes constants."""
 
-    max_bytes: int = 1 << 20
+    max_bytes: int = FOLDED_BYTES
     """Results up to this size are always folded, larger ones if their operands are as large."""
 
     limit: int = DEFAULT_LIMITS.max_bytes

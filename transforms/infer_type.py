@@ -22,18 +22,19 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import func, scf, tensor
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp, NoneType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xrelay.analysis.facts.dependencies import operations_for
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import ConstructOp, MatchOp, pattern_variables
-from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType
+from xrelay.dialects.core.functional import ClosureOp, FnType, ForallType, values_from_outside
 from xrelay.dialects.core.values import CalledBodyOp, YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.type_relations import joined, refined
@@ -51,6 +52,30 @@ TYPED_BY_OPERANDS = (
     tensor.CastOp,
 )
 """Operations that take operands whose types become more precise."""
+
+
+def infer_type_local(value: SSAValue) -> Attribute:
+    """
+    The type of a value by the operation that computes it and the types that its operands have; of those
+    without one (`none`) what their own operations say. It knows no less than the stated type, and the program stays as
+    it is.
+
+    Raises PassFailedException when operands do not fit, or give another type than the stated one.
+
+    Source: Relay's InferTypeLocal.
+    """
+    op = value.owner
+    if isinstance(op, Block):
+        return value.type
+    known: dict[SSAValue, SSAValue] = {}
+    for each in operations_for(op, lambda operand: isinstance(operand.type, NoneType)):
+        for operand in (*each.operands, *values_from_outside(each)):
+            if operand not in known:
+                known[operand] = Block(arg_types=[operand.type]).args[0]
+        copy = each.clone(known)
+        TypeInference(ModuleOp([])).settle(copy)
+        known.update(zip(each.results, copy.results, strict=True))
+    return known[value].type
 
 
 @dataclass(frozen=True)

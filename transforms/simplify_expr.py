@@ -17,11 +17,13 @@ and the sign of zeros. Where floating-point rules do not, an option allows them:
 
 - `ignore-signed-zeros`: x + 0 is x (for x = -0 it is +0), and x - (-0).
 - `reassociate`: constants that are added or multiplied one after the other are combined:
-  (x + a) + b is x + (a + b), (x * a) * b is x * (a * b), (x + a) * b is x * b + a * b, x / a
-  is x * (1 / a), and x * x + 2 * x * y + y * y is (x + y) * (x + y). An intermediate result that overflows or
-  vanishes may then no longer do so, or begin to. Integers, which wrap around, are combined without it.
+  (x + a) + b is x + (a + b), (x * a) * b is x * (a * b), (x + a) * b is x * b + a * b, and x / a
+  is x * (1 / a). An intermediate result that overflows or vanishes may then no longer do so, or begin to.
+  Integers, which wrap around, are combined without it.
+- `factor-polynomials`: x * x + 2 * x * y + y * y is (x + y) * (x + y). Where the terms cancel out, or
+  overflow to infinities of both signs, the results are others. Those of integers are the same.
 
-Relay, whose rules have no such options, always does both. What else it does is not done here: casts are
+Relay, whose rules have no such options, always does all of it. What else it does is not done here: casts are
 merged only where the first one keeps every value (it also takes int8 to uint8 and int64 to float32 for
 such), and `argmax`, `argmin` and `argsort` look through `qnn.dequantize` only where that keeps the order
 (it also does where int32 rounds to the same float32, and from one scale to another). Constants combine
@@ -141,7 +143,7 @@ RULES: tuple[Entry, ...] = (
     Entry(_SUMS, sums.adjacent_sums, CPU, "reassociate"),
     Entry((MultiplyOp,), sums.adjacent_products, CPU, "reassociate"),
     Entry((MultiplyOp,), sums.product_of_sum, CPU, "reassociate"),
-    Entry((AddOp,), factored, CPU, "reassociate"),
+    Entry((AddOp,), factored, CPU, "factor_polynomials"),
 )
 """All rules; of several that apply to an operator, the first one does."""
 
@@ -179,6 +181,8 @@ class SimplifyExprPass(RelayPass):
     """Let x + 0 be x, which for x = -0 is +0."""
     reassociate: bool = False
     """Combine floating-point constants, which changes when intermediate results overflow."""
+    factor_polynomials: bool = False
+    """Factor floating-point polynomials of two values, whose terms may overflow or cancel out."""
     rules: str = "relay"
     """`relay` for Relay's rules, `cpu` for more than them."""
 
@@ -192,6 +196,7 @@ class SimplifyExprPass(RelayPass):
             "": True,
             "ignore_signed_zeros": self.ignore_signed_zeros,
             "reassociate": self.reassociate,
+            "factor_polynomials": self.factor_polynomials,
         }
         entries = [each for each in RULES if options[each.option] and self.rules in each.sets]
         PatternWalker(Outside(keeps_body, ApplyRules(entries))).rewrite_module(op)

@@ -1,14 +1,15 @@
 """What has to come before an operation: operands, what its blocks contain, and earlier effects."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
-from xdsl.ir import Block, Operation, OpResult
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import in_evaluation_order
-from xrelay.dialects.core.functional import LetOp
+from xrelay.dialects.core.functional import LetOp, values_from_outside
 from xrelay.dialects.core.values import CompositeOp
 
 
@@ -82,3 +83,22 @@ class Dependencies:
             if isinstance(op, LetOp) or op is block.last_op or self.effects.keeps_place(op)
         )
         return list(dict.fromkeys((*roots, *block.ops)))
+
+
+def operations_for(op: Operation, follows: Callable[[SSAValue], bool]) -> list[Operation]:
+    """
+    `op`, and the operations that compute what it uses, in its regions too, as far as a condition follows their
+    results: each after those that it needs.
+    """
+    order: dict[Operation, None] = {}
+    pending = [op]
+    while pending:
+        each = pending[-1]
+        used = (*each.operands, *values_from_outside(each)) if each.regions else each.operands
+        left = [value.op for value in used if isinstance(value, OpResult) and follows(value)]
+        left = [needed for needed in left if needed not in order]
+        if each not in order and left:
+            pending.extend(left)
+        else:
+            order[pending.pop()] = None
+    return list(order)

@@ -37,7 +37,7 @@ from xrelay.dialects.core.values import (
     TupleGetItemOp,
     TupleOp,
 )
-from xrelay.dialects.core.vm import VmReshapeTensorOp, VmShapeOfOp
+from xrelay.dialects.core.vm import VmInvokeTvmOp, VmReshapeTensorOp, VmShapeOfOp
 
 DEVICE = "virtual_device"
 """The attribute of functions and parameters that states their device, as Relay names it."""
@@ -250,15 +250,13 @@ class DevicePlan:
             self._result(op, result, self.of(value))
 
     def _constrain_branches(self, op: scf.IfOp | MatchOp) -> None:
-        blocks = [block for region in op.regions for block in region.blocks]
-        if not op.results:
-            return
-        self._together(op, "what is decided on and the result", (*op.operands, op.results[0]))
-        for block in blocks:
+        self._together(op, "what is decided on and the result", (*op.operands, *op.results))
+        for block in (block for region in op.regions for block in region.blocks):
             self._together(op, "a field and the result", (*op.operands, *block.args))
-            value = yielded(block)
-            if value is not None:
-                self._same(op, "a branch", self.of(op.results[0]), self.of(value))
+            last = block.last_op
+            if last is not None:
+                for result, value in zip(op.results, last.operands, strict=True):
+                    self._same(op, "a branch", self.of(result), self.of(value))
 
     def _constrain_operator(self, op: Operation) -> None:
         match op:
@@ -283,6 +281,8 @@ class DevicePlan:
                 stated = device_attribute(op)
                 if stated is not None:
                     self._on(op, "its result", op.result, Device.of(stated))
+            case VmInvokeTvmOp():
+                self._together(op, "inputs and outputs", (op.ins, op.outs, op.result))
             case VmShapeOfOp():
                 self._on(op, "its result", op.result, self.host)
             case VmReshapeTensorOp():

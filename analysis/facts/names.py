@@ -1,13 +1,18 @@
 """Names: those of functions that passes add to a module, and those of operations in messages."""
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
+from hashlib import blake2b
 from itertools import count
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
 from xrelay.analysis.facts.walking import walk
+from xrelay.dialects.core.values import CompositeOp, ConstantOp
+
+MAX_NAME_LENGTH = 80
+"""Longer names of kernels are cut and end with a hash, as in Relay."""
 
 
 def sanitized(name: str) -> str:
@@ -23,6 +28,21 @@ def unused_name(name: str, used: Container[str]) -> str:
         number += 1
         chosen = f"{name}_{number}"
     return chosen
+
+
+def short_name(op: Operation) -> str:
+    """What people know an operator by."""
+    return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
+
+
+def fused_name(ops: Iterable[Operation]) -> str:
+    """`fused_` and the names of operators, constants left out, as Relay names kernels."""
+    names = [short_name(op) for op in ops if not isinstance(op, ConstantOp)]
+    text = re.sub(r"\W", "_", "_".join(["fused", *names]))
+    if len(text) <= MAX_NAME_LENGTH:
+        return text
+    digest = blake2b(text.encode(), digest_size=8).hexdigest()
+    return f"{text[:MAX_NAME_LENGTH]}_{digest}_"
 
 
 def module_symbols(module: ModuleOp) -> set[str]:

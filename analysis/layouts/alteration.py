@@ -21,6 +21,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.layouts.inference import Seen
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.packed import ContribConv2DNCHWcOp, ContribDepthwiseConv2DNCHWcOp
@@ -36,6 +37,8 @@ class Altered:
 
     op_type: type[RelayOp]
     properties: Mapping[str, Attribute]
+    operands: tuple[Seen, ...] | None = None
+    """The layouts of its operands, where the properties do not state them."""
 
 
 Alteration: TypeAlias = Callable[[RelayOp], Altered | None]

@@ -12,19 +12,21 @@ from xrelay.dialects.dyn.select import DynUpsamplingOp
 from xrelay.dialects.image.resize import Dilation2DOp, ResizeOp
 from xrelay.dialects.nn.bitserial import BitSerialConv2DOp
 from xrelay.dialects.nn.correlation import CorrelationOp, DeformableConv2DOp
-from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp
+from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp, MatrixProductOp
 from xrelay.dialects.nn.upsampling import UpsamplingFamilyOp
 from xrelay.dialects.pool.adaptive import AdaptivePoolOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, PoolOp
 from xrelay.dialects.qnn.products import QnnConvolutionOp
 from xrelay.dialects.shapes import string
-from xrelay.dialects.tensor.layout import Layout
+from xrelay.dialects.tensor.layout import Layout, LayoutAxis
 from xrelay.dialects.vision.regions import RegionOp
 
 StatingOp: TypeAlias = ConvolutionOp | QnnConvolutionOp
 PoolFamilyOp: TypeAlias = PoolOp | GlobalPool2DOp | AdaptivePoolOp
 UpsamplesOp: TypeAlias = UpsamplingFamilyOp | DynUpsamplingOp | DynUpsampling3DOp
 MATRIX = Layout.parse("NC", "layout")
+ROWS = MATRIX
+"""The weight of `relay.nn.dense`: N results of C elements."""
 
 
 def convolution(op: StatingOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
@@ -84,11 +86,27 @@ def regions(op: RegionOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> In
     return Inferred((layout, None), (layout,))
 
 
-def matrix_product(
-    op: DenseOp | ContribDensePackOp, old: Sequence[Seen], new: Sequence[Seen] | None
+def dense(op: DenseOp, old: Sequence[Seen], new: Sequence[Seen] | None) -> Inferred | None:
+    """A weight of N rows; the result is a matrix like the data."""
+    return Inferred((None, ROWS), (MATRIX,)) if op.data.type.get_num_dims() == 2 else None
+
+
+def packed_dense(
+    op: ContribDensePackOp, old: Sequence[Seen], new: Sequence[Seen] | None
 ) -> Inferred | None:
-    """The operands stay as they are."""
-    return Inferred((None, None), (MATRIX,)) if op.data.type.get_num_dims() == 2 else None
+    """The weight stays as it is."""
+    return Inferred((None, None), (MATRIX,))
+
+
+def matrix_product(
+    op: MatrixProductOp, old: Sequence[Seen], new: Sequence[Seen] | None
+) -> Inferred | None:
+    """What `transpose_b` states of the right factor."""
+    batch = LayoutAxis("B"), LayoutAxis("C"), LayoutAxis("N")
+    axes = batch[-op.tensor_b.type.get_num_dims() :]
+    if op.transpose_b.value.data:
+        axes = (*axes[:-2], *reversed(axes[-2:]))
+    return Inferred((None, Layout(axes)), (None,))
 
 
 def _following(

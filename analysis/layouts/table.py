@@ -29,8 +29,10 @@ from xrelay.analysis.layouts.stated import (
     convolution,
     correlation,
     deformable,
+    dense,
     images,
     matrix_product,
+    packed_dense,
     pool,
     regions,
     resize,
@@ -47,7 +49,7 @@ from xrelay.dialects.dyn.select import DynUpsamplingOp
 from xrelay.dialects.image.resize import Dilation2DOp, ResizeOp
 from xrelay.dialects.nn.bitserial import BitSerialConv2DOp
 from xrelay.dialects.nn.correlation import CorrelationOp, DeformableConv2DOp
-from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp
+from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp, MatrixProductOp
 from xrelay.dialects.nn.norm import (
     BatchNormOp,
     DropoutOp,
@@ -80,12 +82,12 @@ RULES: Mapping[type[Operation], Rule] = {
     BroadcastBinaryOp: broadcast,
     CastLikeOp: elementwise,
     ConcatenateOp: concatenate,
-    ContribDensePackOp: matrix_product,
+    ContribDensePackOp: packed_dense,
     Conv2DBackwardWeightOp: backward_weight,
     ConvolutionOp: convolution,
     CorrelationOp: correlation,
     DeformableConv2DOp: deformable,
-    DenseOp: matrix_product,
+    DenseOp: dense,
     DeviceOp: elementwise,
     Dilation2DOp: images,
     DropoutOp: elementwise,
@@ -97,6 +99,7 @@ RULES: Mapping[type[Operation], Rule] = {
     InstanceNormOp: instance_norm,
     L2NormalizeOp: l2_normalize,
     LayerNormOp: along_axis(),
+    MatrixProductOp: matrix_product,
     PadOp: pad,
     PoolOp: pool,
     QnnBinaryOp: quantized_broadcast,

@@ -461,5 +461,20 @@ class InstantiateOp(RelayOp):
         return stated
 
 
+def values_from_outside(op: Operation) -> tuple[SSAValue, ...]:
+    """The values that the regions of an operation use and do not define, in order of use."""
+    defined: set[SSAValue] = set()
+    used: dict[SSAValue, None] = {}
+    pending: list[Block] = [block for region in op.regions for block in region.blocks]
+    while pending:
+        block = pending.pop()
+        defined.update(block.args)
+        for inner in block.ops:
+            used.update(dict.fromkeys(inner.operands))
+            defined.update(inner.results)
+            pending.extend(b for region in inner.regions for b in region.blocks)
+    return tuple(value for value in used if value not in defined)
+
+
 FUNCTIONAL_OPS = (ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp)
 FUNCTIONAL_ATTRS = (AdtType, FnType, ForallType, TypeVarType)

@@ -1,14 +1,22 @@
 """Operators of programs for Relay's virtual machine."""
 
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import TensorType, TupleType, i64
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
-from xrelay.dialects.fields import Integers, OptionalDtype, Tensor, operand, prop
-from xrelay.dialects.shapes import element_count, element_type, same_dimension, with_shape
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.core.functional import FnType
+from xrelay.dialects.fields import AnyValue, Integers, OptionalDtype, Tensor, operand, prop
+from xrelay.dialects.shapes import (
+    compatible,
+    element_count,
+    element_type,
+    same_dimension,
+    types_within,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
@@ -60,4 +68,41 @@ class VmReshapeTensorOp(VmOp):
         return with_shape(self.data.type, dims)
 
 
-VM_OPS = (VmReshapeTensorOp, VmShapeOfOp)
+@irdl_op_definition
+class VmInvokeTvmOp(RelayOp):
+    """
+    Calls the function `op` with the fields of `ins` and writes its result to `outs`, allocated tensors: a field for
+    each tensor of the result, from the left. The result is the empty tuple.
+
+    Source: Relay's `vm.invoke_tvm_op`.
+    """
+
+    name = "relay.vm.invoke_tvm_op"
+
+    op: AnyValue = operand()
+    ins: AnyValue = operand()
+    outs: AnyValue = operand()
+    result = result_def(TupleType)
+    traits = traits_def(
+        MemoryReadEffect(),
+        MemoryWriteEffect(),
+        HasPatternKind(OpPatternKind.OPAQUE),
+        NonComputational(),
+    )
+
+    def infer_type(self) -> Attribute:
+        function = self.op.type
+        if not isinstance(function, FnType):
+            raise VerifyException(f"'op' is {function}, expected a function")
+        for name, given, stated in (
+            ("ins", self.ins.type, function.inputs),
+            ("outs", self.outs.type, tuple(types_within(function.output))),
+        ):
+            if not compatible(given, tuple_type(stated)):
+                raise VerifyException(
+                    f"'{name}' is {given}, expected {tuple_type(stated)} for {function}"
+                )
+        return tuple_type([])
+
+
+VM_OPS = (VmInvokeTvmOp, VmReshapeTensorOp, VmShapeOfOp)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
-from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.core import functional
+from xrelay.dialects.core.functional import values_from_outside
 from xrelay.interpreters.base import meaning
 
 
@@ -16,21 +16,6 @@ class FunctionValue:
     """What a value of a function type is."""
 
     call: Callable[[PythonValues], PythonValues]
-
-
-def values_from_outside(op: Operation) -> tuple[SSAValue, ...]:
-    """The values that the regions of an operation use and do not define, in order of use."""
-    defined: set[SSAValue] = set()
-    used: dict[SSAValue, None] = {}
-    pending: list[Block] = [block for region in op.regions for block in region.blocks]
-    while pending:
-        block = pending.pop()
-        defined.update(block.args)
-        for inner in block.ops:
-            used.update(dict.fromkeys(inner.operands))
-            defined.update(inner.results)
-            pending.extend(b for region in inner.regions for b in region.blocks)
-    return tuple(value for value in used if value not in defined)
 
 
 @register_impls

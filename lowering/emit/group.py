@@ -1,6 +1,5 @@
 """The operators that one kernel computes, whichever way the program states them."""
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -10,10 +9,8 @@ from hashlib import blake2b
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from xrelay.analysis.facts.constants import number_of
+from xrelay.analysis.facts.names import fused_name
 from xrelay.dialects.core.values import CalledBodyOp, CompositeOp, ConstantOp
-
-MAX_NAME_LENGTH = 80
-"""Longer kernel names are cut and end with `_<hash>_`, as in Relay."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +46,7 @@ class Group:
 
     def name(self) -> str:
         """`fused_` and the names of the operators, as Relay names kernels."""
-        names = [short_name(op) for op in self.ops if not isinstance(op, ConstantOp)]
-        text = "_".join(["fused", *names])
-        text = re.sub(r"\W", "_", text)
-        if len(text) <= MAX_NAME_LENGTH:
-            return text
-        digest = blake2b(text.encode(), digest_size=8).hexdigest()
-        return f"{text[:MAX_NAME_LENGTH]}_{digest}_"
+        return fused_name(self.ops)
 
     def key(self) -> Hashable:
         """Equal for groups that the same kernel computes."""
@@ -64,11 +55,6 @@ class Group:
         types = tuple(value.type for value in numbers)
         known = tuple(numbers[value] for value in self.known)
         return types, ops, known, numbers[self.result]
-
-
-def short_name(op: Operation) -> str:
-    """What people know an operator by."""
-    return op.composite.data if isinstance(op, CompositeOp) else op.name.removeprefix("relay.")
 
 
 def body_digest(op: CompositeOp) -> str:

@@ -52,6 +52,8 @@ from xrelay.transforms.memory.annotate_used_memory import AnnotateUsedMemoryPass
 from xrelay.transforms.memory.manifest_lifetimes import ManifestLifetimesPass
 from xrelay.transforms.merge_compiler_regions import MergeCompilerRegionsPass
 from xrelay.transforms.partition_graph import PartitionGraphPass
+from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
+from xrelay.transforms.quantize.to_mixed_precision import ToMixedPrecisionPass
 from xrelay.transforms.remove_unused_functions import RemoveUnusedFunctionsPass
 from xrelay.transforms.simplify_expr import SimplifyExprPass
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -114,6 +116,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "DefuseOps": lambda _: [DefuseOpsPass()],
     "DynamicToStatic": lambda _: [DynamicToStaticPass()],
     "EliminateCommonSubexpr": lambda _: [EliminateCommonSubexprPass()],
+    "FakeQuantizationToInteger": lambda o: [
+        FakeQuantizationToIntegerPass(o["hard_fail"], o["use_qat"])
+    ],
     "FastMath": lambda _: [FastMathPass()],
     "FlattenAtrousConv": lambda _: [FlattenAtrousConvPass()],
     "EtaExpand": lambda o: [EtaExpandPass(o["expand_constructor"], o["expand_global_var"])],
@@ -138,6 +143,9 @@ PASSES: dict[str, Callable[[Options], list[ModulePass]]] = {
     "ToANormalForm": lambda _: [ToANormalFormPass()],
     "ToBasicBlockNormalForm": lambda _: [ToBasicBlockNormalFormPass()],
     "ToGraphNormalForm": lambda _: [ToGraphNormalFormPass()],
+    "ToMixedPrecision": lambda o: [
+        ToMixedPrecisionPass(o["mixed_precision_type"], o["missing_op_mode"])
+    ],
 }
 """What the project runs for a recorded pass and its options."""
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from xrelay.lowering.emit.group import short_name
+from xrelay.analysis.facts.names import short_name
 from xrelay.lowering.emit.strategy import Basis, Candidate, Selection
 from xrelay.lowering.program.program import Program, Step
 

@@ -43,11 +43,16 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp, type_params_of
+from xrelay.dialects.core.functional import (
+    ApplyOp,
+    ClosureOp,
+    LetOp,
+    type_params_of,
+    values_from_outside,
+)
 from xrelay.dialects.core.values import CalledBodyOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_float, is_tensor_type, types_within
 from xrelay.dialects.tensor.creation import OnesLikeOp, ZerosLikeOp
-from xrelay.interpreters.core.functional import values_from_outside
 from xrelay.transforms.derivatives.table import RULES
 from xrelay.transforms.derivatives.terms import Gradient, Term
 from xrelay.transforms.rules.rewriting import Emitter

@@ -73,7 +73,8 @@ from xrelay.dialects.core.values import (
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.creation import OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
-from xrelay.transforms.rules.gradient_cells import (
+from xrelay.transforms.rules.called_bodies import keeps_function
+from xrelay.transforms.rules.functional.gradient_cells import (
     CELL,
     ONE,
     PRODUCT,
@@ -83,7 +84,7 @@ from xrelay.transforms.rules.gradient_cells import (
     ZERO,
     add_cells,
 )
-from xrelay.transforms.rules.retyping import Retyping
+from xrelay.transforms.rules.functional.retyping import Retyping
 from xrelay.transforms.rules.rewriting import Emitter, has_static_type
 
 CARRIERS = (
@@ -137,6 +138,11 @@ def _is_made_at_once(op: Operation) -> bool:
     return around.yielded is not op.results[0] or not all(map(_makes_cell, users))
 
 
+def _stays(op: Operation) -> bool:
+    """Whether the body of an operation knows tensors only."""
+    return isinstance(op, CalledBodyOp) or keeps_function(op)
+
+
 def _makes_cell(op: Operation) -> bool:
     return isinstance(op, ConstructOp) and op.constructor.root_reference.data == CELL
 
@@ -157,7 +163,7 @@ class Cells:
 
     def run(self) -> None:
         """Turns the tensors of the function into cells."""
-        within = Within(lambda op: isinstance(op, CalledBodyOp))
+        within = Within(_stays)
         for op in [op for op in walk(self.function) if not within(op)]:
             if isinstance(op, func.FuncOp):
                 self._parameters(op)
@@ -179,7 +185,7 @@ class Cells:
 
     def _parameters(self, op: Operation) -> None:
         """What enters the blocks of an operation that knows tensors only."""
-        for region in op.regions if not isinstance(op, CalledBodyOp) else ():
+        for region in op.regions if not _stays(op) else ():
             for block in region.blocks:
                 for argument in block.args:
                     self._hand_on(argument, InsertPoint.at_start(block))
@@ -203,7 +209,7 @@ class Cells:
             case ApplyOp():
                 return op.function not in self.made_of
             case _:
-                return isinstance(op, CARRIERS)
+                return isinstance(op, CARRIERS) and not _stays(op)
 
     def _carry(self, op: Operation) -> None:
         """An operation hands cells on."""

@@ -17,11 +17,11 @@ returned gets the continuation that is there already. Each function of the modul
 continuations give in the end; function values, also in tuples, references and type arguments, take a continuation, too.
 Operations stay in their order, and so do their effects.
 
-What stays: operators, bodies of `relay.fused` and `relay.composite`, functions for other compilers and those without a body,
+What stays: operators, `relay.fused` (also as a function with a name) and `relay.composite`, functions for other compilers and those without a body,
 which are called as before. Constructors as values, and such functions as values, are expanded first (`eta-expand`).
 
-Refused: loops and other operations with regions that call functions or return; data types with function types in their
-definition, as in the original.
+Refused: loops and other operations with regions; data types with function types in their definition; other uses of the
+function of a `relay.fused` than names and calls.
 
 `un-cps` gives functions their signatures back. The original makes a copy `f_cps` of each function that is called.
 
@@ -50,13 +50,15 @@ from xrelay.dialects.core.functional import (
     FnType,
     ForallType,
     GlobalVarOp,
+    LetOp,
     TypeVarType,
     type_params_of,
     type_parts,
 )
 from xrelay.dialects.core.values import CalledBodyOp, YieldOp
 from xrelay.transforms.functional.eta_expand import constructor_of, function_of
-from xrelay.transforms.rules.retyping import Retyping
+from xrelay.transforms.rules.called_bodies import keeps_function
+from xrelay.transforms.rules.functional.retyping import Retyping
 
 ANSWER = "answer"
 """The name of the type parameter."""
@@ -92,10 +94,39 @@ def stays(function: func.FuncOp) -> bool:
     return function.is_declaration or belongs_to_backend(function)
 
 
+def _is_operator(op: Operation) -> bool:
+    """Whether the body of an operation is that of an operator, which stays."""
+    return isinstance(op, CalledBodyOp) or keeps_function(op)
+
+
 def _inside(function: func.FuncOp) -> list[Operation]:
     """The operations of a function, but those in bodies of operators."""
-    within = Within(lambda op: isinstance(op, CalledBodyOp))
+    within = Within(_is_operator)
     return [op for op in walk(function) if not within(op)]
+
+
+def _operators_by_name(function: func.FuncOp) -> set[SSAValue]:
+    """
+    The functions of `relay.fused` that are values, and names of them.
+
+    Raises PassFailedException when something else than a call uses one.
+    """
+    found: set[SSAValue] = set()
+    for op in _inside(function):
+        if (
+            isinstance(op, ClosureOp)
+            and keeps_function(op)
+            or isinstance(op, LetOp)
+            and op.value in found
+        ):
+            found.add(op.result)
+        for i, operand in enumerate(op.operands):
+            is_call = isinstance(op, LetOp) or (isinstance(op, ApplyOp) and i == 0)
+            if operand in found and not is_call:
+                raise PassFailedException(
+                    f"{operation_text(op)} uses the function of a relay.fused as a value, expected a call of it"
+                )
+    return found
 
 
 def _require_no_functions(definition: TypeDefOp) -> None:
@@ -164,6 +195,8 @@ class Conversion:
         self.params = *params, unused_name(ANSWER, {*params, *_inner_type_params(function)})
         self.answer = TypeVarType(self.params[-1])
         self.types = Retyping(self._with_continuation)
+        self.operators = _operators_by_name(function)
+        """The function values that stay."""
         self.pending: list[tuple[Block, SSAValue]] = []
         """Blocks, each with the function that takes what it gives."""
 
@@ -180,7 +213,7 @@ class Conversion:
         """Rewrites the function."""
         for op in _inside(self.function):
             self._retype(op.results)
-            for region in op.regions if not isinstance(op, CalledBodyOp) else ():
+            for region in op.regions if not _is_operator(op) else ():
                 for block in region.blocks:
                     self._retype(block.args)
         outputs = [self.types(each) for each in self.function.function_type.outputs]
@@ -195,7 +228,7 @@ class Conversion:
     def _retype(self, values: Iterable[SSAValue]) -> None:
         for value in tuple(values):
             type_ = self.types(value.type)
-            if type_ != value.type:
+            if type_ != value.type and value not in self.operators:
                 Rewriter.replace_value_with_new_type(value, type_)
 
     def _state_signature(self, block: Block) -> None:
@@ -214,7 +247,7 @@ class Conversion:
             if isinstance(op, ENDS):
                 _end(op, ApplyOp(k, op.operands, self.answer))
                 return
-            if isinstance(op, ClosureOp):
+            if isinstance(op, ClosureOp) and not _is_operator(op):
                 last = op.block.insert_arg(self._continuation_of(op), len(op.block.args))
                 last.name_hint = "k"
                 self.pending.append((op.block, last))
@@ -235,7 +268,9 @@ class Conversion:
         """Whether an operation gets a continuation."""
         if isinstance(op, func.CallOp):
             return op.callee.string_value() in self.converted
-        return isinstance(op, ApplyOp | MatchOp | scf.IfOp)
+        if isinstance(op, ApplyOp):
+            return op.function not in self.operators
+        return isinstance(op, MatchOp | scf.IfOp)
 
     def _rest(self, op: Operation, k: SSAValue) -> SSAValue:
         """What takes the results of an operation: the operations that follow it, as a function."""

@@ -71,7 +71,7 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.tensor.layout import change_layout
-from xrelay.transforms.rules.relayout import Relayout
+from xrelay.transforms.rules.relayout import Relayout, operations_outside_kernels
 
 DIVISIONS = (DivideOp, FloorDivideOp, FloorModOp, ModOp)
 """Operators whose second operand is 1, not 0, in the lanes that are padding."""
@@ -265,7 +265,7 @@ class AlterOpLayoutPass(RelayPass):
             raise PassFailedException(f"'lanes' is {self.lanes}, expected at least 1")
         if self.target != CPU:
             alter = TARGETS.alteration(self.target, self.lanes)
-            Relayout(self.name, alter).rewrite(op)
+            Relayout(self.name, alter).rewrite(operations_outside_kernels(op))
             return
         is_kept = Within(keeps_body)
         for block in fusion_blocks(op):

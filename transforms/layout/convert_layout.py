@@ -45,7 +45,7 @@ from xrelay.dialects.qnn.products import QnnConv2DOp, QnnConv2DTransposeOp
 from xrelay.dialects.shapes import is_tensor_type, string
 from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
-from xrelay.transforms.rules.relayout import Relayout
+from xrelay.transforms.rules.relayout import Relayout, operations_outside_kernels
 
 DEFAULT = "default"
 """The layout of weights that is usual beside that of images."""
@@ -194,4 +194,4 @@ class ConvertLayoutPass(RelayPass):
             )
         if self.desired_layouts:
             alter = DesiredLayouts(self.desired_layouts, self.skip)
-            Relayout(self.name, alter).rewrite(op)
+            Relayout(self.name, alter).rewrite(operations_outside_kernels(op))

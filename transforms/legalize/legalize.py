@@ -1,5 +1,6 @@
 """
-`legalize`: operators that have no kernels of their own, by ones that have.
+`legalize`: operators that a target does not have, by ones that it has. The table of the target `cpu`, this project's code
+generator, is about operators without kernels; `TARGETS` takes those of others.
 
     relay.nn.l2_normalize %x                 x / sqrt(maximum(sum(x * x), eps))
     relay.nn.cross_entropy %x, %y            sum(log(x) * y) / -N; with logits without the log
@@ -22,17 +23,12 @@ legalize-convolutions and fold-constant.
 Source: Relay's Legalize.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
-from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.device import CPU, UNDECIDED, OnDeviceOp
 from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp
@@ -52,12 +48,11 @@ from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import LogOp, NegativeOp
 from xrelay.transforms.rules.emitting import cast, narrowed, relaid, reshaped, widened
 from xrelay.transforms.rules.l2_normalization import l2_normalized
+from xrelay.transforms.rules.legalization import LegalRule, TargetTables, of_static_shapes
 from xrelay.transforms.rules.legalize_bits import BITS_RULES
 from xrelay.transforms.rules.legalize_transposed import TRANSPOSED_RULES
 from xrelay.transforms.rules.legalize_winograd import WINOGRAD_RULES
-from xrelay.transforms.rules.rewriting import Emitter, apply_rule, has_static_type, shape_of
-
-LegalRule: TypeAlias = Callable[[Any, Emitter], SSAValue | None]
+from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 
 def _cross_entropy(op: CrossEntropyFamilyOp, emit: Emitter) -> SSAValue:
@@ -129,27 +124,26 @@ PARTIAL_RULES: dict[type[Operation], LegalRule] = {UpsamplingOp: _upsampling}
 """What replaces some uses of operators that have kernels for the others."""
 
 
-class Legalize(RewritePattern):
-    """Replaces an operator that has a rule."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        rule = RULES.get(type(op)) or PARTIAL_RULES.get(type(op))
-        if rule is None:
-            return
-        # What is on a device is passed on, whatever it is.
-        if isinstance(op, OnDeviceOp) or all(
-            has_static_type(value) for value in (*op.operands, *op.results)
-        ):
-            apply_rule(rule, op, rewriter)
+TARGETS = TargetTables(
+    "legalize",
+    {
+        "cpu": {
+            op: rule if op is OnDeviceOp else of_static_shapes(rule)
+            for op, rule in {**RULES, **PARTIAL_RULES}.items()
+        }
+    },
+)
+"""The tables of targets. Whoever has another one registers it."""
 
 
 @dataclass(frozen=True)
 class LegalizePass(RelayPass):
-    """Replaces operators that have no kernels of their own."""
+    """Replaces operators by what a target has for them."""
 
     name = "legalize"
 
+    target: str = "cpu"
+    """Whose table is used: by default that of this project's code generator, for operators without kernels."""
+
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(
-            Outside(belongs_to_backend, Legalize()), apply_recursively=False
-        ).rewrite_module(op)
+        TARGETS.rewrite(op, self.target)

@@ -17,19 +17,15 @@ Source: Relay's qnn.Canonicalize.
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.qnn.parameters import is_scalar
 from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
-from xrelay.dialects.tensor.binary import SubtractOp
-from xrelay.dialects.tensor.reshape import ReshapeOp
-from xrelay.dialects.tensor.unary import CastOp
-from xrelay.interpreters.constants import known_array
-from xrelay.transforms.rules.rewriting import Emitter, shape_of
+from xrelay.transforms.rules.legalize_integers import without_zero_point
+from xrelay.transforms.rules.rewriting import Emitter
 
 REPLACED = QNN_PRODUCT_OPS
 """The operators that this pass replaces."""
@@ -42,26 +38,12 @@ class ProductOfIntegers(RewritePattern):
         if not isinstance(op, QnnProductOp):
             return
         emit = Emitter()
-        lhs = self.shifted(emit, op.operands[0], op.operands[2], None)
-        rhs = self.shifted(emit, op.operands[1], op.operands[3], op.channel_axis)
+        lhs, rhs, lhs_zero, rhs_zero, *_ = op.operands
+        lhs = without_zero_point(emit, lhs, lhs_zero, None, i32)
+        rhs = without_zero_point(emit, rhs, rhs_zero, op.channel_axis, i32)
         result = emit(op.integer_product(lhs, rhs))
         result.name_hint = op.results[0].name_hint
         rewriter.replace(op, emit.located(op), (result,))
-
-    def shifted(
-        self, emit: Emitter, value: SSAValue, zero_point: SSAValue, axis: int | None
-    ) -> SSAValue:
-        """`value` - `zero_point` as i32; the zero point may have one element for each index."""
-        wide = emit(CastOp(value, i32))
-        known = known_array(zero_point)
-        if known is not None and not known.any():
-            return wide
-        if shape_of(zero_point):
-            rank = len(shape_of(value))
-            whole = axis is None or is_scalar(zero_point)
-            newshape = [1 if whole or each != axis else -1 for each in range(rank)]
-            zero_point = emit(ReshapeOp(zero_point, newshape))
-        return emit(SubtractOp(wide, zero_point))
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from xrelay.dialects.core.device import DeviceCopyOp, OnDeviceOp
 from xrelay.dialects.core.functional import ClosureOp, GlobalVarOp, LetOp
 from xrelay.dialects.core.memory import KillOp
 from xrelay.dialects.core.values import ConstantOp
+from xrelay.interpreters.core.functional import values_from_outside
 from xrelay.transforms.rules.called_bodies import keeps_function
 
 BRANCHES = (scf.IfOp, MatchOp)
@@ -106,23 +107,24 @@ class Uses:
             if isinstance(op, KillOp):
                 self.killed.update(name for name in map(name_in, op.operands) if name is not None)
             elif not isinstance(op, LOOKS) and not is_copy(op):
-                for operand in op.operands:
+                within = values_from_outside(op) if keeps_function(op) else ()
+                for operand in (*op.operands, *within):
                     self._note(operand, op)
 
     def _note(self, operand: SSAValue, user: Operation) -> None:
         name = name_in(operand)
         if name is None:
             return
-        scope, user_now = block_of(name), user
+        scope, holder = block_of(name), user
         while True:
-            block = user_now.parent
-            if block is None or self.last.get((name, block)) is user_now:
+            block = holder.parent
+            if block is None or self.last.get((name, block)) is holder:
                 return
-            self.last[name, block] = user_now
+            self.last[name, block] = holder
             around = block.parent_op()
             if block is scope or around is None:
                 return
-            user_now = around
+            holder = around
 
     def ends(self) -> Iterator[tuple[SSAValue, Operation]]:
         """The names that end, with the operations behind which they do."""

@@ -19,23 +19,25 @@ Source: Relay's RemoveStandaloneReshapes, which calls the kernel in the reshape'
 
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 
 from xrelay.analysis.facts.reshapes import reshaped_argument
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.device import OnDeviceOp
-from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp
+from xrelay.dialects.core.functional import ApplyOp, LetOp
 from xrelay.dialects.core.values import FusedOp
 from xrelay.dialects.core.vm import VmReshapeTensorOp
 from xrelay.dialects.shapes import is_tensor_type
-from xrelay.interpreters.constants import constant_op
-from xrelay.transforms.rules.called_bodies import called_primitive, only_reshapes
+from xrelay.transforms.rules.called_bodies import (
+    called_primitive,
+    only_reshapes,
+    replace_call,
+    reshaped_view,
+)
 
 
 def _is_in_kernel_memory(value: SSAValue) -> bool:
@@ -58,19 +60,7 @@ def view_of(call: FusedOp | ApplyOp) -> list[Operation] | None:
         return None
     if not type_.has_static_shape():
         return None
-    dims = type_.get_shape()
-    shape = constant_op(np.array(dims, np.int64))
-    return [shape, VmReshapeTensorOp(call.args[number], shape.result, newshape=dims)]
-
-
-def _erase_unused_function(value: SSAValue) -> None:
-    """Erases a function value that nothing calls any more, with its names."""
-    while isinstance(value.owner, LetOp | ClosureOp) and not value.uses:
-        op = value.owner
-        value = op.value if isinstance(op, LetOp) else op.result
-        Rewriter.erase_op(op)
-        if isinstance(op, ClosureOp):
-            return
+    return reshaped_view(call.args[number], type_)
 
 
 @dataclass(frozen=True)
@@ -85,10 +75,5 @@ class RemoveStandaloneReshapesPass(RelayPass):
             return
         for block in main.body.blocks:
             for call in tuple(block.ops):
-                view = view_of(call) if isinstance(call, FusedOp | ApplyOp) else None
-                if view is None:
-                    continue
-                function = call.function if isinstance(call, ApplyOp) else None
-                Rewriter.replace_op(call, view)
-                if function is not None:
-                    _erase_unused_function(function)
+                if isinstance(call, FusedOp | ApplyOp) and (view := view_of(call)) is not None:
+                    replace_call(call, view)

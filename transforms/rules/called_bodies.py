@@ -1,11 +1,14 @@
 """`relay.fused` and `relay.composite` as functions and calls of them, and back."""
 
-from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Operation, SSAValue
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, LetOp
 from xrelay.dialects.core.values import CompositeOp, FusedOp
+from xrelay.dialects.core.vm import VmReshapeTensorOp
+from xrelay.interpreters.constants import constant_op
 
 PRIMITIVE, COMPOSITE = "Primitive", "Composite"
 """The attributes of a `relay.closure` that stands for the function of a `relay.fused` or `relay.composite`."""
@@ -41,6 +44,23 @@ def only_reshapes(function: FusedOp | ClosureOp) -> bool:
     if isinstance(function, FusedOp):
         return function.reshape_only is not None
     return RESHAPE_ONLY in function.attributes
+
+
+def reshaped_view(data: SSAValue, type_: TensorType[Attribute]) -> list[Operation]:
+    """What makes a view of a tensor with the shape of a type; the last operation has it as its result."""
+    dims = type_.get_shape()
+    shape = constant_op(np.array(dims, np.int64))
+    return [shape, VmReshapeTensorOp(data, shape.result, newshape=dims)]
+
+
+def replace_call(call: FusedOp | ApplyOp, ops: list[Operation]) -> None:
+    """Puts operations in the place of a call; a function value that nothing uses any more goes, with its names."""
+    value = call.function if isinstance(call, ApplyOp) else None
+    Rewriter.replace_op(call, ops)
+    while value is not None and isinstance(value.owner, LetOp | ClosureOp) and not value.uses:
+        op = value.owner
+        value = op.value if isinstance(op, LetOp) else None
+        Rewriter.erase_op(op)
 
 
 def call_by_value(op: FusedOp | CompositeOp) -> tuple[ClosureOp, ApplyOp]:

@@ -19,7 +19,7 @@ It holds throughout that a value which is transformed back has the type that the
 Source: TVM's `transform_layout.h`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -72,7 +72,7 @@ class Draft:
 
 
 class Relayout:
-    """Brings a program into other layouts, beginning where `alter` says. `name` is that of the pass."""
+    """Brings programs into other layouts, beginning where `alter` says. `name` is that of the pass."""
 
     def __init__(self, name: str, alter: Alteration):
         self.name = name
@@ -84,11 +84,14 @@ class Relayout:
         self._fields: list[Operation] = []
         """The fields of new tuples, of which some may not be used."""
 
-    def rewrite(self, module: ModuleOp) -> None:
-        """Rewrites all functions. Raises PassFailedException for an operator that cannot begin as `alter` says."""
-        is_kept = Within(keeps_body)
-        for op in tuple(walk(module)):
-            if not is_kept(op) and not self._rewritten(op):
+    def rewrite(self, ops: Sequence[Operation]) -> None:
+        """
+        Rewrites the operations of some bodies, which stand in order.
+
+        Raises PassFailedException for an operator that cannot begin as `alter` says.
+        """
+        for op in ops:
+            if not self._rewritten(op):
                 self._restore(op)
         for op in (*reversed(self._replaced), *self._fields):
             if not any(result.uses for result in op.results):
@@ -109,6 +112,8 @@ class Relayout:
         fields = tuple(state for state in states if isinstance(state, Placed))
         if len(fields) < len(states):
             return False
+        if fields == tuple(map(Placed, op.fields)):
+            return True
         self._states[op.result] = fields
         self._replaced.append(op)
         return True
@@ -151,13 +156,10 @@ class Relayout:
         properties = dict(op.properties if altered is None else altered.properties)
         before = tuple(map(_filled, map(_old, states), stated.operands))
         now = None if altered else tuple(map(_filled, map(_new, states), stated.operands))
-        trial = op_type.create(
-            operands=op.operands, result_types=op.result_types, properties=properties
-        )
-        try:
-            found = infer_layouts(trial, before, now)
-        finally:
-            trial.drop_all_references()
+        if altered is not None and altered.operands is not None:
+            found = Inferred(altered.operands, stated.results)
+        else:
+            found = _inferred(op, op_type, properties, before, now)
         if found is None or len(found.results) != len(stated.results):
             return False
         properties |= found.properties
@@ -322,6 +324,12 @@ class Relayout:
         return result
 
 
+def operations_outside_kernels(module: ModuleOp) -> list[Operation]:
+    """Those that are not in the bodies of `relay.fused` and `relay.composite`, or of functions for other compilers."""
+    is_kept = Within(keeps_body)
+    return [op for op in walk(module) if not is_kept(op)]
+
+
 def _old(state: State) -> Seen:
     return state.old if isinstance(state, Placed) else tuple(field.old for field in state)
 
@@ -335,6 +343,23 @@ def _filled(known: Seen, stated: Seen) -> Seen:
     if isinstance(known, tuple) and isinstance(stated, tuple):
         return tuple(a if a is not None else b for a, b in zip(known, stated, strict=True))
     return stated if known is None else known
+
+
+def _inferred(
+    op: RelayOp,
+    op_type: type[RelayOp],
+    properties: Mapping[str, Attribute],
+    before: Sequence[Seen],
+    now: Sequence[Seen] | None,
+) -> Inferred | None:
+    """The layouts around an operator that may stand for another one."""
+    trial = op_type.create(
+        operands=op.operands, result_types=op.result_types, properties=properties
+    )
+    try:
+        return infer_layouts(trial, before, now)
+    finally:
+        trial.drop_all_references()
 
 
 def _can_stand_for(new: RelayOp, op: RelayOp, stated: Inferred, found: Inferred) -> bool:

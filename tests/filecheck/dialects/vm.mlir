@@ -13,3 +13,9 @@ func.func @vm(%x: tensor<?x4xf32>, %shape: tensor<2xi64>) -> tensor<2x8xf32> {
   // CHECK-NEXT: func.return %reshaped : tensor<2x8xf32>
 }
 // CHECK-NEXT: }
+
+func.func @invoke(%f: !relay.fn<(tensor<2xf32>) -> tensor<2xf32>>, %ins: tuple<tensor<2xf32>>, %outs: tuple<tensor<2xf32>>) -> tuple<> {
+  %done = relay.vm.invoke_tvm_op %f, %ins, %outs : (!relay.fn<(tensor<2xf32>) -> tensor<2xf32>>, tuple<tensor<2xf32>>, tuple<tensor<2xf32>>) -> tuple<>
+  // CHECK: %done = relay.vm.invoke_tvm_op %f, %ins, %outs : (!relay.fn<(tensor<2xf32>) -> tensor<2xf32>>, tuple<tensor<2xf32>>, tuple<tensor<2xf32>>) -> tuple<>
+  func.return %done : tuple<>
+}

@@ -169,6 +169,21 @@ func.func @functions(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
 
+// What a primitive function takes from outside is used where that is made.
+// CHECK-LABEL: func.func @held
+// CHECK: %f = relay.let
+// CHECK-NEXT: {{.*}}relay.memory.kill %x :
+// CHECK-NEXT: {{.*}}relay.let
+// CHECK-NEXT: func.return %f
+func.func @held(%x: tensor<2xf32>) -> !relay.fn<() -> tensor<2xf32>> {
+  %0 = relay.closure attributes {Primitive = 1 : i32} : !relay.fn<() -> tensor<2xf32>> {
+    %1 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+    relay.yield %1 : tensor<2xf32>
+  }
+  %f = relay.let %0 : (!relay.fn<() -> tensor<2xf32>>) -> !relay.fn<() -> tensor<2xf32>>
+  return %f : !relay.fn<() -> tensor<2xf32>>
+}
+
 // A clause whose pattern is one variable has another name for the data.
 // CHECK-LABEL: func.func @clauses
 // CHECK: relay.match %t

@@ -1,5 +1,6 @@
 // RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true}' %s | filecheck %s
 // RUN: xdsl-opt -p 'simplify-expr{rules=cpu reassociate=true ignore-signed-zeros=true}' %s | filecheck %s --check-prefix=ZERO
+// RUN: xdsl-opt -p 'simplify-expr{rules=cpu factor-polynomials=true}' %s | filecheck %s --check-prefix=FACTOR
 
 // CHECK-LABEL: func.func @sums
 // CHECK-NEXT: [[FIVE:%.*]] = relay.constant dense<5.000000e+00> : tensor<f32>
@@ -66,9 +67,11 @@ func.func @zero(%x: tensor<2xf32>) -> tensor<2xf32> {
 }
 
 // CHECK-LABEL: func.func @square_of_a_sum
-// CHECK-NEXT: [[SUM:%.*]] = relay.add %x, %y
-// CHECK-NEXT: [[SQUARE:%.*]] = relay.multiply [[SUM]], [[SUM]]
-// CHECK-NEXT: func.return [[SQUARE]]
+// CHECK-COUNT-4: relay.multiply
+// FACTOR-LABEL: func.func @square_of_a_sum
+// FACTOR-NEXT: [[SUM:%.*]] = relay.add %x, %y
+// FACTOR-NEXT: [[SQUARE:%.*]] = relay.multiply [[SUM]], [[SUM]]
+// FACTOR-NEXT: func.return [[SQUARE]]
 func.func @square_of_a_sum(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
   %two = relay.constant dense<2.0> : tensor<f32>
   %0 = relay.multiply %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>

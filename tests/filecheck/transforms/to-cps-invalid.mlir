@@ -21,3 +21,17 @@ func.func @blocks(%x: tensor<f32>) -> tensor<f32> {
   return %y : tensor<f32>
 }
 // CHECK: function @blocks has 2 blocks, expected one
+
+// -----
+
+func.func @fused(%x: tensor<f32>) -> tuple<!relay.fn<(tensor<f32>) -> tensor<f32>>> {
+  %kernel = relay.closure attributes {Primitive = 1 : i32} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
+  ^bb0(%p: tensor<f32>):
+    %0 = relay.exp %p : (tensor<f32>) -> tensor<f32>
+    relay.yield %0 : tensor<f32>
+  }
+  %name = relay.let %kernel : (!relay.fn<(tensor<f32>) -> tensor<f32>>) -> !relay.fn<(tensor<f32>) -> tensor<f32>>
+  %held = relay.tuple %name : (!relay.fn<(tensor<f32>) -> tensor<f32>>) -> tuple<!relay.fn<(tensor<f32>) -> tensor<f32>>>
+  return %held : tuple<!relay.fn<(tensor<f32>) -> tensor<f32>>>
+}
+// CHECK: relay.tuple %held uses the function of a relay.fused as a value, expected a call of it

@@ -159,3 +159,22 @@ func.func @keep_what_another_compiler_takes(%x: tensor<f32>) -> tensor<f32> attr
   %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// The function of a `relay.fused` is an operator.
+// CHECK-LABEL: func.func @fused(%x: tensor<f32>, %k:
+// CHECK-NEXT: [[F:%.*]] = relay.closure attributes {Primitive = 1 : i32} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
+// CHECK:      [[N:%.*]] = relay.let [[F]]
+// CHECK-NEXT: [[A:%.*]] = relay.apply [[N]](%x) : (!relay.fn<(tensor<f32>) -> tensor<f32>>, tensor<f32>) -> tensor<f32>
+// CHECK-NEXT: [[T:%.*]] = relay.tanh [[A]]
+// CHECK-NEXT: relay.apply %k([[T]])
+func.func @fused(%x: tensor<f32>) -> tensor<f32> {
+  %kernel = relay.closure attributes {Primitive = 1 : i32} : !relay.fn<(tensor<f32>) -> tensor<f32>> {
+  ^bb0(%p: tensor<f32>):
+    %0 = relay.exp %p : (tensor<f32>) -> tensor<f32>
+    relay.yield %0 : tensor<f32>
+  }
+  %name = relay.let %kernel : (!relay.fn<(tensor<f32>) -> tensor<f32>>) -> !relay.fn<(tensor<f32>) -> tensor<f32>>
+  %1 = relay.apply %name(%x) : (!relay.fn<(tensor<f32>) -> tensor<f32>>, tensor<f32>) -> tensor<f32>
+  %2 = relay.tanh %1 : (tensor<f32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}

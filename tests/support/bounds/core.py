@@ -35,6 +35,19 @@ CORE_SUBJECTS: tuple[Subject, ...] = (
         value=Bound(("4xf32",), ("5xf32", "f32", "(4xf32)", "4xf64")),
     ),
     subject(
+        "vm.invoke_tvm_op",
+        "fn<4xf32> (4xf32) (4xf32)",
+        op=Bound(("fn<?xf32>",), ("4xf32", Says("fn<3xf32>", "'ins' is"))),
+        ins=Bound(
+            ("(?xf32)",),
+            ("4xf32", *(Says(each, "'ins' is") for each in ("(5xf32)", "(4xf64)", "()"))),
+        ),
+        outs=Bound(
+            ("(?xf32)",),
+            ("4xf32", *(Says(each, "'outs' is") for each in ("(5xf32)", "(f32)", "(4xf32,4xf32)"))),
+        ),
+    ),
+    subject(
         "apply",
         "fn<4xf32> 4xf32",
         function=Bound(("fn<?xf32>",), ("4xf32", Says("fn<3xf32>", "argument 0"))),

@@ -16,7 +16,9 @@ from xrelay.dialects.tensor.unary import CopyOp, TanhOp
 RELAY = GuardTable("simplify-expr", units=2)
 SUMS = GuardTable("simplify-expr{reassociate=true}", units=16, special=False)
 CPU = GuardTable("simplify-expr{rules=cpu}", units=2)
-POLYNOMIALS = GuardTable("simplify-expr{rules=cpu reassociate=true}", units=64, special=False)
+POLYNOMIALS = GuardTable(
+    "simplify-expr{rules=cpu factor-polynomials=true}", units=64, special=False
+)
 
 # -- the order of quantised numbers
 
@@ -182,6 +184,8 @@ for coefficients in (
     POLYNOMIALS.keeps(f"{coefficients}", polynomial(*coefficients))
 for again in range(4):
     POLYNOMIALS.keeps(f"part {again} with another user", polynomial(1, 2, 1, again=again))
+LOOSE = GuardTable("simplify-expr{rules=cpu reassociate=true}")
+LOOSE.keeps("a polynomial that is not to be factored", polynomial(1, 2, 1))
 CPU.keeps("integers without roots", polynomial(4, 5, 7, dtype="int32"))
 # Rounded roots, whose product is the constant.
 CPU.keeps("integers whose roots are too large", polynomial(1, 2**53 + 2, 2**53, dtype="int64"))
@@ -197,4 +201,4 @@ for dtype in ("int8", "uint64", "float16"):
 CPU.keeps("x + x of truth values", lambda g: [g.show(AddOp(x, x)) for x in [g.x(9, dtype="bool")]])
 RELAY.keeps("x + x", lambda g: [g.show(AddOp(x, x)) for x in [g.x(9)]])
 
-TABLES = (RELAY, SUMS, CPU, POLYNOMIALS)
+TABLES = (RELAY, SUMS, CPU, LOOSE, POLYNOMIALS)

@@ -141,6 +141,7 @@ DEVIATIONS: dict[tuple[str, str], tuple[object, str]] = {
 STATEFUL_IN_RELAY = {
     "memory.kill": "its effect is one on memory",
     "nn.dropout": "dropout as inference sees it has no state",
+    "vm.invoke_tvm_op": "its effect is one on memory",
 }
 
 

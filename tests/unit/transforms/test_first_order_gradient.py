@@ -5,15 +5,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases.gradient import CASES, NARROW
+from cases.gradient import CASES, NARROW, number
 from guards.passes import GuardGraph, main_function, program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.loss import CrossEntropyWithLogitsOp
+from xrelay.dialects.nn.norm import BiasAddOp, LogSoftmaxOp
 from xrelay.dialects.pool.pool import MaxPool2DOp
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reduce import MaxOp
-from xrelay.dialects.tensor.unary import AbsOp, ClipOp, NegativeOp, ReluOp
+from xrelay.dialects.tensor.reshape import BatchFlattenOp
+from xrelay.dialects.tensor.unary import AbsOp, ClipOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.relay import interpret
 from xrelay.tools.semantics import leaves
 from xrelay.transforms.derivatives.table import RULES
@@ -34,7 +39,7 @@ def weighted(name: str) -> tuple[ModuleOp, list[Any]]:
     """The program of a case: each element of the result counts differently."""
     g = GuardGraph(len(name))
     value = CASES[name](g)
-    shape: tuple[int, ...] = value.type.get_shape()  # pyright: ignore
+    shape: tuple[int, ...] = value.type.get_shape()
     if all(length >= 0 for length in shape):
         value = g.op(MultiplyOp(value, g.constant(g.rng.uniform(0.5, 2, shape))))
     g.returns(value)
@@ -67,19 +72,19 @@ def test_gradients_are_slopes(name: str):
     (expected,) = interpret(module, inputs)
     np.testing.assert_array_equal(result, expected)
     rng = np.random.default_rng(1)
-    for number, (value, gradient) in enumerate(zip(inputs, gradients, strict=True)):
+    for place, (value, gradient) in enumerate(zip(inputs, gradients, strict=True)):
         for _ in range(DIRECTIONS):
             direction = random_like(value, rng)
             ends = [
                 total(
-                    module, [*inputs[:number], moved(value, direction, step), *inputs[number + 1 :]]
+                    module, [*inputs[:place], moved(value, direction, step), *inputs[place + 1 :]]
                 )
                 for step in (STEP, -STEP)
             ]
             slope = (ends[0] - ends[1]) / (2 * STEP)
             pairs = zip(leaves(gradient), leaves(direction), strict=True)
             found = float(sum((g * d).sum() for g, d in pairs if g.dtype.kind == "f"))
-            assert found == pytest.approx(slope, rel=1e-6, abs=1e-7), f"parameter {number}"
+            assert found == pytest.approx(slope, rel=1e-6, abs=1e-7), f"parameter {place}"
 
 
 def test_every_rule_has_a_case():
@@ -93,7 +98,7 @@ def test_gradients_have_the_types_of_parameters(name: str):
     g.returns(NARROW[name](g))
     found = differentiated(g.module())
     function = main_function(found)
-    _, gradients = function.function_type.outputs.data[0].types  # pyright: ignore
+    _, gradients = function.function_type.outputs.data[0].types
     assert gradients.types.data == function.function_type.inputs.data
 
 
@@ -140,3 +145,31 @@ def test_long_chains():
     module = g.module()
     FirstOrderGradientPass().apply(Context(), module)
     assert sum(isinstance(op, NegativeOp) for op in module.walk()) == 6_000
+
+
+@pytest.mark.slow
+def test_a_network_has_the_gradients_of_torch():
+    torch: Any = pytest.importorskip("torch")
+    g = GuardGraph(5)
+    image, filters, weight, bias = (
+        number(g, *shape) for shape in ((2, 4, 8, 9), (6, 2, 3, 3), (5, 48), (5,))
+    )
+    x = g.op(Conv2DOp(image, filters, strides=[1, 2], padding=[1, 1], groups=2))
+    x = g.op(MaxPool2DOp(g.op(ReluOp(x)), pool_size=[2, 2], strides=[2, 2]))
+    x = g.op(BatchFlattenOp(g.op(SigmoidOp(x))))
+    x = g.op(BiasAddOp(g.op(DenseOp(x, weight)), bias))
+    target = g.constant(np.eye(5)[[3, 1]])
+    g.returns(g.op(CrossEntropyWithLogitsOp(g.op(LogSoftmaxOp(x)), target)))
+    ((loss, gradients),) = interpret(differentiated(g.module()), g.inputs)
+
+    f = torch.nn.functional
+    images, kernels, weights, biases = leaf = [
+        torch.tensor(each, requires_grad=True) for each in g.inputs
+    ]
+    y = f.conv2d(images, kernels, stride=(1, 2), padding=1, groups=2)
+    y = f.max_pool2d(y.relu(), 2).sigmoid().flatten(1) @ weights.T + biases
+    expected = f.cross_entropy(y, torch.tensor([3, 1]))
+    expected.backward()
+    np.testing.assert_allclose(loss, expected.item(), rtol=1e-12)
+    for found, parameter in zip(gradients, leaf, strict=True):
+        np.testing.assert_allclose(found, parameter.grad.numpy(), rtol=1e-9, atol=1e-14)

@@ -26,6 +26,7 @@ PIPELINES = (
     ("to-cps", "un-cps"),
     ("to-cps", "un-cps", "lazy-gradient-init"),
     ("lazy-gradient-init", "to-a-normal-form"),
+    ("to-a-normal-form", "lazy-gradient-init"),
     ("to-a-normal-form", "to-cps", "un-cps", "eta-expand"),
     ("dead-code-elimination{inline-once=true}",),
     ("partial-eval",),
@@ -73,7 +74,7 @@ def test_programs_keep_their_meaning(name: str, pipeline: tuple[str, ...]):
         require_same(module, changed, inputs_of(module, seed))
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"operators in a body"}))
 def test_calls_are_the_last_that_is_done(name: str):
     """What is returned is what the last call gives."""
     ends = func.ReturnOp | scf.YieldOp | YieldOp

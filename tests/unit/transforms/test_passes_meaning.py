@@ -41,7 +41,9 @@ BEFORE = {
     "remove-standalone-reshapes": ("fuse-ops",),
     "remove-unused-functions": PARTITIONS,
     "defuse-ops": ("fuse-ops",),
+    "manifest-alloc": ("fuse-ops",),
     "manifest-lifetimes": ("to-a-normal-form",),
+    "layout-rewrite": ("fuse-ops",),
     "recognize-bias-add": ("canonicalize-ops",),
     "select-strategies": ("cpu-pipeline", "fuse-ops"),
     "fuse-composites": ("recognize-operators{composites=true attention=true}",),
@@ -63,6 +65,7 @@ MATRICES = {"canonicalize-matmul", "combine-parallel-batch-matmul", "combine-par
 MATRICES |= {"fuse-composites", "recognize-operators", "sink-reshape"}
 """The passes on what a theme has: most of their programs are of it."""
 UNCHANGED = {
+    "annotate-memory-scope",
     "check-exhaustiveness",
     "defunctionalization",
     "dynamic-to-static",

@@ -11,7 +11,7 @@ from guards.passes import GuardGraph, main_function, passes_of, results_of, valu
 from layout_programs import layout_program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp, Conv2DTransposeOp, Conv3DOp
 from xrelay.dialects.conv.gradient import Conv2DBackwardWeightOp
@@ -19,6 +19,7 @@ from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.image.resize import Dilation2DOp, Resize1DOp, Resize2DOp
 from xrelay.dialects.nn.correlation import CorrelationOp, DeformableConv2DOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import (
     BatchNormOp,
     BiasAddOp,
@@ -36,6 +37,7 @@ from xrelay.dialects.pool.pool import AvgPool2DOp, GlobalAvgPool2DOp, GlobalMaxP
 from xrelay.dialects.qnn.arithmetic import QnnAddOp
 from xrelay.dialects.qnn.conversion import QnnConcatenateOp, QnnDequantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.products import QnnConv2DOp, QnnConv2DTransposeOp
+from xrelay.dialects.shapes import boolean, integer, string
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.like import CastLikeOp, SliceLikeOp
@@ -46,6 +48,9 @@ from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StridedSlic
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.dialects.vision.regions import RoiAlignOp, RoiPoolOp
 from xrelay.frontends.relay_text import read_relay_text
+from xrelay.transforms.defuse_ops import DefuseOpsPass
+from xrelay.transforms.fold_constant import FoldConstantPass
+from xrelay.transforms.fuse_ops import FuseOpsPass
 
 Make = Callable[[GuardGraph], Operation]
 Follower = Callable[[GuardGraph, SSAValue], Operation]
@@ -224,7 +229,15 @@ FOLLOWERS: Mapping[str, tuple[str, Follower]] = {
     "mean of images": ("nb", lambda g, x: MeanOp(x, (2, 3), keepdims=True)),
     "pad rows": ("nb", lambda g, x: PadOp(x, g.c(2), [(0, 0), (0, 0), (1, 2), (0, -1)])),
     "pad channels": ("n", lambda g, x: PadOp(x, g.c(2), [(0, 0), (1, 1), (0, 0), (0, 0)])),
+    "pad and cut channels": (
+        "n",
+        lambda g, x: PadOp(x, g.c(2), [(0, 0), (1, -1), (0, 0), (0, 0)]),
+    ),
     "pool": ("nb", lambda g, x: MaxPool2DOp(x, (2, 2), strides=(2, 1))),
+    "pool of other axes": (
+        "nb",
+        lambda g, x: MaxPool2DOp(g.op(TransposeOp(x, (0, 1, 3, 2))), (2, 2)),
+    ),
     "pool with a layout of its own": (
         "",
         lambda g, x: AvgPool2DOp(x, (2, 2), out_layout="NCHW"),
@@ -248,10 +261,16 @@ FOLLOWERS: Mapping[str, tuple[str, Follower]] = {
         "nb",
         lambda g, x: StridedSliceOp(x, [0, 2], [2, -1], slice_mode="size"),
     ),
+    "slices of every second channel": (
+        "n",
+        lambda g, x: StridedSliceOp(x, [0], [4], [2], axes=[1]),
+    ),
+    "slices without bounds": ("n", lambda g, x: StridedSliceOp(x, [0], [2], [1, -1])),
     "slices within blocks": ("n", lambda g, x: StridedSliceOp(x, [1], [3], axes=[1])),
     "slices backwards": ("n", lambda g, x: StridedSliceOp(x, [0, 4], [2, 0], [1, -1])),
     "sum of everything": ("", lambda g, x: SumOp(x)),
     "sum with channels": ("nb", lambda g, x: SumOp(x, (0, 1), keepdims=True)),
+    "topk of all channels": ("n", lambda g, x: TopkOp(x, axis=1, ret_type="values")),
     "topk of columns": ("nb", lambda g, x: TopkOp(x, 2)),
     "topk of channels": ("n", lambda g, x: TopkOp(x, 2, axis=1, ret_type="values")),
     "transpose": ("n", lambda g, x: TransposeOp(x, (0, -1, 1, 2))),
@@ -263,6 +282,14 @@ FOLLOWERS: Mapping[str, tuple[str, Follower]] = {
 """With convolutions in NHWC (n) or in blocks (b), which operators take their results as they are."""
 
 
+def takes_as_it_is(module: ModuleOp, kind: type[Operation]) -> bool:
+    """Whether the last operator of a kind takes a tensor, or a tuple of some, that was not transformed for it."""
+    op = next(each for each in reversed([*module.walk()]) if isinstance(each, kind))
+    owner = op.operands[0].owner
+    first = owner.fields[0].owner if isinstance(owner, TupleOp) else owner
+    return not isinstance(first, LayoutTransformOp)
+
+
 @pytest.mark.parametrize("layout, spec", (("n", NHWC), ("b", BLOCKS)))
 def test_what_follows(layout: str, spec: str) -> None:
     wrong: list[str] = []
@@ -270,12 +297,53 @@ def test_what_follows(layout: str, spec: str) -> None:
         graph = GuardGraph(len(name))
         kind = type(graph.show(build(graph, images(graph))).owner)
         module = changed(graph.module(), spec)
-        op = next(each for each in reversed([*module.walk()]) if isinstance(each, kind))
-        owner = op.operands[0].owner
-        first = owner.fields[0].owner if isinstance(owner, TupleOp) else owner
-        if isinstance(first, LayoutTransformOp) == (layout in follows):
+        if takes_as_it_is(module, kind) != (layout in follows):
             wrong.append(name)
     assert not wrong
+
+
+OF_BLOCKS: Mapping[str, tuple[bool, Follower]] = {
+    "relu": (True, lambda g, x: ReluOp(x)),
+    "multiply": (True, lambda g, x: MultiplyOp(x, x)),
+    "pool": (True, lambda g, x: MaxPool2DOp(x, (2, 2), layout="NCHW2c")),
+    "concatenate": (False, lambda g, x: joined(g, x, x, 2)),
+    "l2_normalize": (False, lambda g, x: L2NormalizeOp(x, 0.1, (1,))),
+    "pad": (False, lambda g, x: PadOp(x, g.c(2), [(0, 0), (0, 0), (1, 0), (0, 0), (0, 0)])),
+    "slices": (False, lambda g, x: StridedSliceOp(x, [0], [1], axes=[1])),
+    "slice_like": (False, lambda g, x: SliceLikeOp(x, g.op(ReluOp(x)), (2,))),
+    "split": (False, lambda g, x: SplitOp(x, 2, axis=2)),
+    "squeeze": (True, lambda g, x: SqueezeOp(x, ())),
+    "sum of blocks": (False, lambda g, x: SumOp(x, (1,))),
+    "sum of rows": (False, lambda g, x: SumOp(x, (2,))),
+    "transpose": (False, lambda g, x: TransposeOp(x, (0, 2, 3, 1, 4))),
+}
+"""With convolutions that are in blocks and come to NCHW, which operators take their results as they are."""
+
+
+def test_what_follows_out_of_blocks() -> None:
+    for name, (follows, build) in OF_BLOCKS.items():
+        g = GuardGraph(len(name))
+        x, w = g.x(1, 1, 4, 5, 2), g.w(2, 1, 1, 1, 2, 2)
+        layouts = {"data_layout": "NCHW2c", "kernel_layout": "OIHW2i2o"}
+        last = build(g, g.op(Conv2DOp(x, w, **layouts)))
+        g.show(last)
+        module = changed(g.module(), 'convert-layout{desired-layouts="nn.conv2d:NCHW:OIHW"}')
+        assert takes_as_it_is(module, type(last)) == follows, name
+
+
+def test_the_batch_of_instance_norm_stays_first() -> None:
+    g = GuardGraph()
+    g.show(norm(InstanceNormOp, 2, 1)(g, images(g)))
+    assert not takes_as_it_is(changed(g.module(), HWNC), InstanceNormOp)
+
+
+def test_desired_layouts_are_kept() -> None:
+    """An operator that is in its desired layout does not follow others."""
+    g = GuardGraph()
+    g.show(Resize2DOp(images(g), (3, 3)))
+    layouts = '"nn.conv2d:NHWC:default","image.resize2d:NCHW"'
+    module = changed(g.module(), f"convert-layout{{desired-layouts={layouts}}}")
+    assert not takes_as_it_is(module, Resize2DOp)
 
 
 QUANTIZED: Mapping[str, tuple[bool, Follower]] = {
@@ -322,10 +390,70 @@ def test_what_follows_quantized() -> None:
         last = build(graph, graph.op(requantize(graph, sums, graph.positive(6), axis=1)))
         graph.show(last)
         module = changed(graph.module(), spec)
-        op = next(each for each in reversed([*module.walk()]) if each.name == last.name)
-        owner = op.operands[0].owner
-        first = owner.fields[0].owner if isinstance(owner, TupleOp) else owner
-        assert isinstance(first, LayoutTransformOp) != follows, name
+        assert takes_as_it_is(module, type(last)) == follows, name
+
+
+# -- weights of kernels
+
+WEIGHTS: Mapping[str, tuple[Make, str, Mapping[str, Attribute]]] = {
+    "nn.batch_matmul:BNC": (
+        lambda g: BatchMatmulOp(g.x(2, 3, 4), g.w(2, 4, 5)),
+        "nn.batch_matmul",
+        {"transpose_b": boolean(True)},
+    ),
+    "nn.batch_matmul:BCN": (
+        lambda g: BatchMatmulOp(g.x(2, 3, 4), g.w(1, 5, 4), transpose_b=True),
+        "nn.batch_matmul",
+        {"transpose_b": boolean(False)},
+    ),
+    "nn.conv2d:OIHW2i4o": (
+        partial(volume, kind=Conv2DOp, image=IMAGE, weight=(8, 4, 3, 3)),
+        "nn.conv2d",
+        {"data_layout": string("NCHW"), "kernel_layout": string("OIHW2i4o")},
+    ),
+    "nn.conv3d:DHWIO": (
+        partial(volume, kind=Conv3DOp, image=(1, 2, 4, 5, 6), weight=(3, 2, 2, 2, 2)),
+        "nn.conv3d",
+        {"data_layout": string("NCDHW"), "kernel_layout": string("DHWIO")},
+    ),
+    "nn.dense:NC3n": (
+        lambda g: DenseOp(g.x(2, 4), g.w(6, 4)),
+        "nn.contrib_dense_pack",
+        {"units": integer(6)},
+    ),
+    "nn.matmul:NC": (
+        lambda g: MatmulOp(g.x(2, 3, 4), g.w(4, 5)),
+        "nn.matmul",
+        {"transpose_b": boolean(True)},
+    ),
+    "nn.matmul:CN": (
+        lambda g: MatmulOp(g.x(2, 4), g.w(5, 4), transpose_b=True, units=5),
+        "nn.matmul",
+        {"transpose_b": boolean(False)},
+    ),
+}
+"""Entries of `weights`, an operator for each, and what it becomes."""
+
+
+@pytest.mark.parametrize("entry", WEIGHTS)
+def test_weights_of_kernels(entry: str) -> None:
+    """Of a transformed weight the constant is left, once kernels are taken apart and made again."""
+    build, name, expected = WEIGHTS[entry]
+    graph = GuardGraph(len(entry))
+    graph.show(ReluOp(graph.op(build(graph))))
+    module = graph.module()
+    inputs = [values_of(type_, "whole", graph.rng) for type_ in graph.block.arg_types]
+    before = results_of(module, inputs)
+    FuseOpsPass().apply(Context(), module)
+    module = changed(module, f'layout-rewrite{{weights="{entry}"}}')
+    for step in (DefuseOpsPass(), FoldConstantPass(), FuseOpsPass()):
+        step.apply(Context(), module)
+    module.verify()
+    for a, b in zip(results_of(module, inputs), before, strict=True):
+        assert difference(a, b, UNITS) is None
+    (op,) = (op for op in module.walk() if op.name == f"relay.{name}")
+    assert expected.items() <= op.properties.items()
+    assert not any(isinstance(each, LayoutTransformOp) for each in module.walk())
 
 
 # -- programs

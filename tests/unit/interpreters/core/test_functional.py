@@ -159,6 +159,27 @@ def test_memory():
     assert found.shape == (2, 3) and found.dtype == np.float32
 
 
+def test_invocation():
+    """A function with two results writes both, from the left, also where its operand lies."""
+    two = "tuple<tensor<2xf32>, tensor<2xf32>>"
+    body = f"""
+      %f = relay.closure : !relay.fn<(tensor<2xf32>) -> {two}> {{
+      ^bb0(%p: tensor<2xf32>):
+        %e = relay.negative %p : (tensor<2xf32>) -> tensor<2xf32>
+        %d = relay.add %p, %p : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+        %b = relay.tuple %e, %d : (tensor<2xf32>, tensor<2xf32>) -> {two}
+        relay.yield %b : {two}
+      }}
+      %ins = relay.tuple %x : (tensor<2xf32>) -> tuple<tensor<2xf32>>
+      %outs = relay.tuple %x, %y : (tensor<2xf32>, tensor<2xf32>) -> {two}
+      %done = relay.vm.invoke_tvm_op %f, %ins, %outs : (!relay.fn<(tensor<2xf32>) -> {two}>, tuple<tensor<2xf32>>, {two}) -> tuple<>
+      func.return %done : tuple<>
+    """
+    x, y = np.array([1, 2], np.float32), np.zeros(2, np.float32)
+    assert run(body, "tuple<>", x, y, params="%x: tensor<2xf32>, %y: tensor<2xf32>") == ()
+    assert x.tolist() == [-1, -2] and y.tolist() == [2, 4]
+
+
 def test_virtual_machine():
     body = """
       %0 = relay.vm.shape_of %x {dtype = i32} : (tensor<?x2xf32>) -> tensor<2xi32>

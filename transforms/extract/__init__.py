@@ -1,0 +1,1 @@
+"""Passes that leave a part of a program. They import what the other passes import."""

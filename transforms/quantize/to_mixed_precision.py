@@ -1,0 +1,360 @@
+"""
+`to-mixed-precision`: operators compute with fewer bits where that is worth it and does no harm.
+
+    %0 = relay.nn.dense %x, %w  (f32)          %0 = relay.cast %x to f16
+    %1 = relay.add %0, %0                      %1 = relay.cast %w to f16
+    %2 = relay.nn.softmax %1            ──►    %2 = relay.nn.dense %0, %1 {out_dtype = f16}
+                                               %3 = relay.add %2, %2  (f16)
+                                               %4 = relay.cast %3 to f32
+                                               %5 = relay.nn.softmax %4
+
+`transforms/rules/mixed_precision_lists.py` lists which operators *always* take operands of `mixed-precision-type`, which
+*follow* their operands, and which *never* do: these get what they had before. Parameters, constants and names count as
+having fewer bits for those that follow. A value is cast once, where it is computed. An operator that does not take the
+type stays as it was, and so do those that other operations than operators, tuples and names use: calls, branches that
+end in different types, references, data types. Results of functions change their types, unless
+`keep-orig-output-dtype` is given, or something calls the function by its name.
+
+Sums of f16 and bf16 are those of f32 in this project, rounded once at the end, whatever `out_dtype` says; for
+engines where it decides, `accumulation-type` states it, and the sums are cast.
+
+Left alone: bodies of `relay.fused` and `relay.composite`, and functions for other compilers, whose arguments keep their
+types. Results change, within the roundings of the type.
+
+Source: Relay's ToMixedPrecision. It widens to f32 whatever a value was before, does not take calls of functions of the
+module, takes
+operands of `cast` along, and keeps the dtypes of operators and tuples only at the end of functions.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, TypeAttribute
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.core.adt import MatchOp
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp, FnType, GlobalVarOp, LetOp
+from xrelay.dialects.core.values import (
+    ConstantOp,
+    RefCreateOp,
+    RefReadOp,
+    RefWriteOp,
+    TupleGetItemOp,
+    TupleOp,
+    YieldOp,
+)
+from xrelay.dialects.dtypes import DTYPES, dtype_name
+from xrelay.dialects.relay import Relay
+from xrelay.dialects.shapes import is_float, is_tensor_type, with_dtype
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.transforms.rules.mixed_precision_lists import FILLED, SUMS, Category, category_table
+from xrelay.transforms.rules.rewriting import erase_unused
+
+FAIL, WARN, IGNORE = range(3)
+"""What `missing-op-mode` says of operators that no list has."""
+PASSING = (CastOp, LetOp, TupleGetItemOp, TupleOp)
+"""What takes whatever it gets."""
+KEEPING = (ApplyOp, ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
+"""Operators, as the dialect has them, that get what they got before."""
+
+
+def with_floats(type_: Attribute, dtype: Attribute) -> Attribute:
+    """A type whose floating-point tensors have another dtype, those within tuples as well."""
+    if isinstance(type_, TupleType):
+        return tuple_type([with_floats(field, dtype) for field in type_.types])
+    if is_tensor_type(type_) and is_float(type_.element_type):
+        return with_dtype(type_, dtype)
+    return type_
+
+
+def with_dtypes(type_: Attribute, like: Attribute) -> Attribute:
+    """A type with the dtypes of another one: what was known of dimensions stays."""
+    if isinstance(type_, TupleType) and isinstance(like, TupleType):
+        pairs = zip(type_.types, like.types, strict=True)
+        return tuple_type([with_dtypes(*pair) for pair in pairs])
+    if is_tensor_type(type_) and is_tensor_type(like):
+        return with_dtype(type_, like.element_type)
+    return like
+
+
+@dataclass
+class Conversion:
+    """The state of the conversion of a module."""
+
+    mixed: TypeAttribute
+    sums: TypeAttribute
+    categories: dict[str, Category]
+    keeps_results: bool
+    called: frozenset[str]
+    """The functions of the module that something names."""
+    original: dict[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
+    """What types values had that have others now."""
+    casts: dict[tuple[SSAValue, Attribute], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
+    )
+    """Values with other types."""
+    made: list[Operation] = field(default_factory=list[Operation])
+
+    def visit(self, op: Operation) -> None:
+        """Converts an operation, after its operands and what its regions hold."""
+        match op:
+            case YieldOp() | scf.YieldOp():
+                pass  # Those around them know what they have to give.
+            case ClosureOp():
+                self.closure(op)
+            case MatchOp():
+                self.join(op, [region.block for region in op.clauses])
+            case scf.IfOp():
+                self.join(op, [region.block for region in op.regions if region.blocks])
+            case func.ReturnOp():
+                self.end(op)
+            case ApplyOp():
+                self.restore(op)
+                self.retype(op.results[0], op.infer_type())
+            case RelayOp() if isinstance(op, PASSING):
+                self.retype(op.results[0], op.infer_type())
+            case RelayOp() if not isinstance(op, KEEPING):
+                self.operator(op)
+            case _:
+                self.restore(op)
+
+    def operator(self, op: RelayOp) -> None:
+        """Converts an operator, or gives it what it had before."""
+        category = self.categories.get(op.name.removeprefix("relay."), Category.FOLLOW)
+        if category is Category.FOLLOW:
+            ready = all(self.is_ready(operand) for operand in op.operands)
+            category = Category.ALWAYS if ready else Category.NEVER
+        if category is Category.NEVER or not self.convert(op):
+            self.restore(op)
+
+    def is_ready(self, value: SSAValue) -> bool:
+        """Whether an operator that follows its operands may be converted for one."""
+        if isinstance(value, BlockArgument) or isinstance(value.owner, ConstantOp | LetOp):
+            return True
+        return with_floats(value.type, self.mixed) == value.type
+
+    def convert(self, op: RelayOp) -> bool:
+        """Lets an operator compute with fewer bits. Returns whether it takes them."""
+        before = tuple(op.operands), dict(op.properties)
+        op.operands = [self.cast(each, with_floats(each.type, self.mixed)) for each in op.operands]
+        op.properties.update(self.dtypes(op))
+        try:
+            type_ = with_dtypes(op.results[0].type, op.infer_type())
+        except VerifyException:
+            op.operands, op.properties = before
+            return False
+        self.retype(op.results[0], type_)
+        result = op.results[0]
+        is_done = before == (tuple(op.operands), dict(op.properties))
+        if self.sums != self.mixed and "out_dtype" in self.dtypes(op) and not is_done:
+            narrow = self.cast(result, with_floats(type_, self.mixed))
+            result.replace_uses_with_if(narrow, lambda use: use.operation is not narrow.owner)
+            self.original[narrow] = self.original.get(result, type_)
+        return True
+
+    def dtypes(self, op: RelayOp) -> dict[str, Attribute]:
+        """The properties of an operator that say what it computes in."""
+        name = op.name.removeprefix("relay.")
+        stated = op.properties.get("out_dtype")
+        if name in SUMS and (stated is None or is_float(stated)):
+            return {"out_dtype": self.sums}
+        filled = op.properties.get("dtype")
+        if name in FILLED and filled is not None and is_float(filled):
+            return {"dtype": self.mixed}
+        return {}
+
+    def restore(self, op: Operation) -> None:
+        """Gives an operation operands of the types that it had before."""
+        if any(operand in self.original for operand in op.operands):
+            op.operands = [self.as_before(operand) for operand in op.operands]
+
+    def as_before(self, value: SSAValue) -> SSAValue:
+        """A value with the type that it had before."""
+        return self.cast(value, self.original.get(value, value.type))
+
+    def closure(self, op: ClosureOp) -> None:
+        """What is only called, here, may give another type; recursive and polymorphic functions may not."""
+        end = op.block.last_op
+        assert isinstance(end, YieldOp)
+        is_called = all(isinstance(u.operation, ApplyOp) and u.index == 0 for u in op.result.uses)
+        type_ = op.result.type
+        if is_called and not op.recursive and isinstance(type_, FnType):
+            self.retype(op.result, FnType(type_.inputs, end.value.type))
+        else:
+            self.restore(end)
+
+    def join(self, op: Operation, blocks: Sequence[Block]) -> None:
+        """Branches that end in the same types give these."""
+        self.restore(op)
+        ends = [end for block in blocks if (end := block.last_op) is not None]
+        types = [tuple(end.operand_types) for end in ends]
+        if any(each != types[0] for each in types):
+            for end in ends:
+                self.restore(end)
+        elif types:
+            for result, type_ in zip(op.results, types[0], strict=True):
+                self.retype(result, with_dtypes(result.type, type_))
+
+    def end(self, op: func.ReturnOp) -> None:
+        """What a function returns; its type says so where nobody has to know."""
+        function = op.parent_op()
+        assert isinstance(function, func.FuncOp)
+        if self.keeps_results or function.sym_name.data in self.called:
+            self.restore(op)
+        else:
+            inputs, outputs = function.function_type.inputs, function.function_type.outputs
+            types = map(with_dtypes, outputs, op.operand_types)
+            function.function_type = FunctionType.from_lists(list(inputs), list(types))
+
+    def retype(self, value: SSAValue, type_: Attribute) -> None:
+        """Gives a value another type."""
+        if value.type != type_:
+            before = self.original.pop(value, value.type)
+            self.original[Rewriter.replace_value_with_new_type(value, type_)] = before
+
+    def cast(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """A value as one of another type, made where the value is."""
+        if value.type == type_:
+            return value
+        known = self.casts.get((value, type_))
+        if known is not None:
+            return known
+        if isinstance(type_, TupleType):
+            new = self.cast_tuple(value, type_)
+        elif is_tensor_type(type_) and isinstance(type_.element_type, TypeAttribute):
+            new = self.insert(CastOp(value, type_.element_type), value)
+            self.casts[new, value.type] = value
+        else:
+            return value
+        self.casts[value, type_] = new
+        return new
+
+    def cast_tuple(self, value: SSAValue, type_: TupleType) -> SSAValue:
+        """A tuple of fields that are cast."""
+        if isinstance(value.owner, TupleOp):
+            fields = [
+                self.cast(*each) for each in zip(value.owner.fields, type_.types, strict=True)
+            ]
+            return self.insert(TupleOp(fields), value)
+        count = len(type_.types)
+        # Each stands directly behind the value: the last one to be put there is the first.
+        parts = [self.insert(TupleGetItemOp(value, n), value) for n in reversed(range(count))]
+        fields = [self.cast(*each) for each in zip(reversed(parts), type_.types, strict=True)]
+        return self.insert(TupleOp(fields), fields[-1])
+
+    def insert(self, op: RelayOp, value: SSAValue) -> SSAValue:
+        """Puts an operation behind what computes a value."""
+        source = value.owner
+        if isinstance(source, Operation):
+            op.location = source.location
+            Rewriter.insert_op(op, InsertPoint.after(source))
+        else:
+            Rewriter.insert_op(op, InsertPoint.at_start(source))
+        self.made.append(op)
+        return op.results[0]
+
+    def erase_unused(self) -> None:
+        """Erases what was made for operators that do not take it."""
+        for op in reversed(self.made):
+            if op.parent is not None:
+                erase_unused(op.results, PatternRewriter(op))
+
+
+@dataclass(frozen=True)
+class ToMixedPrecisionPass(RelayPass):
+    """Lets operators compute with fewer bits."""
+
+    name = "to-mixed-precision"
+
+    mixed_precision_type: str = "float16"
+    """What operators compute in: "float16", "bfloat16", or another floating-point type."""
+
+    missing_op_mode: int = WARN
+    """What happens to operators that no list has: 0 fails, 1 names them on stderr, 2 says nothing. They follow."""
+
+    keep_orig_output_dtype: bool = False
+    """Whether functions return what they returned before."""
+
+    accumulation_type: str = ""
+    """What `out_dtype` says of sums, which are cast; by default the type that operators compute in."""
+
+    always: tuple[str, ...] = ()
+    """Operators that are always converted, whatever the lists say."""
+
+    follow: tuple[str, ...] = ()
+    """Operators that follow their operands."""
+
+    never: tuple[str, ...] = ()
+    """Operators that are never converted."""
+
+    def rewrite(self, op: ModuleOp) -> None:
+        mixed = self.dtype("mixed-precision-type", self.mixed_precision_type)
+        sums = self.dtype("accumulation-type", self.accumulation_type or self.mixed_precision_type)
+        categories = self.categories()
+        is_kept = Within(keeps_body)
+        ops = [each for each in walk(op, region_first=True) if not is_kept(each)]
+        self.report_missing(ops, categories)
+        called = frozenset(filter(None, map(_named_function, walk(op))))
+        state = Conversion(mixed, sums, categories, self.keep_orig_output_dtype, called)
+        for each in ops:
+            state.visit(each)
+        state.erase_unused()
+
+    def dtype(self, option: str, name: str) -> TypeAttribute:
+        """The type of a name. Raises PassFailedException for others than floating-point types."""
+        for dtype in DTYPES:
+            if is_float(dtype.type) and name in (dtype.name, str(dtype.type)):
+                return dtype.type
+        known = ", ".join(dtype_name(dtype.type) for dtype in DTYPES if is_float(dtype.type))
+        raise PassFailedException(f"{self.name}: '{option}' is {name!r}, expected one of {known}")
+
+    def categories(self) -> dict[str, Category]:
+        """The category of each operator. Raises PassFailedException for names of none, and of several lists."""
+        changes = {category: getattr(self, category.value) for category in Category}
+        named = [name for names in changes.values() for name in names]
+        operators = {each.name.removeprefix("relay.") for each in Relay.operations}
+        for name, count in Counter(named).items():
+            if name not in operators:
+                raise PassFailedException(f"{self.name}: there is no operator {name!r}")
+            if count > 1:
+                raise PassFailedException(
+                    f"{self.name}: {name!r} is named {count} times, expected once"
+                )
+        return category_table(changes)
+
+    def report_missing(self, ops: Iterable[Operation], categories: dict[str, Category]) -> None:
+        """Tells of operators that no list has. Raises PassFailedException where that is asked for."""
+        if self.missing_op_mode not in (FAIL, WARN, IGNORE):
+            raise PassFailedException(
+                f"{self.name}: 'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
+            )
+        names = (
+            each.name.removeprefix("relay.")
+            for each in ops
+            if isinstance(each, RelayOp) and not isinstance(each, (*PASSING, *KEEPING))
+        )
+        missing = Counter(name for name in names if name not in categories)
+        if not missing or self.missing_op_mode == IGNORE:
+            return
+        counts = ", ".join(f"{name} ({count})" for name, count in sorted(missing.items()))
+        message = f"{self.name}: no list says how many bits these operators need: {counts}"
+        if self.missing_op_mode == FAIL:
+            raise PassFailedException(message)
+        print(message, file=sys.stderr)
+
+
+def _named_function(op: Operation) -> str | None:
+    """The function of the module that an operation names."""
+    if isinstance(op, func.CallOp):
+        return op.callee.string_value()
+    return op.function.string_value() if isinstance(op, GlobalVarOp) else None
