@@ -65,8 +65,8 @@ from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.interpreters.core.functional import values_from_outside
 from xrelay.transforms.rules.called_bodies import keeps_function
+from xrelay.transforms.rules.functional.specializing import Specialization, holds_function, retype
 from xrelay.transforms.rules.operands import exchange_operands
-from xrelay.transforms.rules.specializing import Specialization, holds_function, retype
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.creation import OnesLikeOp, OnesOp, ZerosLikeOp, ZerosOp
 from xrelay.transforms.rules.called_bodies import keeps_function
-from xrelay.transforms.rules.gradient_cells import (
+from xrelay.transforms.rules.functional.gradient_cells import (
     CELL,
     ONE,
     PRODUCT,
@@ -84,7 +84,7 @@ from xrelay.transforms.rules.gradient_cells import (
     ZERO,
     add_cells,
 )
-from xrelay.transforms.rules.retyping import Retyping
+from xrelay.transforms.rules.functional.retyping import Retyping
 from xrelay.transforms.rules.rewriting import Emitter, has_static_type
 
 CARRIERS = (

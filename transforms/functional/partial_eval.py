@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.infer_type import TypeInference
-from xrelay.transforms.rules.partial_evaluation import PartialEvaluation
+from xrelay.transforms.rules.functional.partial_evaluation import PartialEvaluation
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ from xrelay.dialects.core.functional import (
 from xrelay.dialects.core.values import CalledBodyOp, YieldOp
 from xrelay.transforms.functional.eta_expand import constructor_of, function_of
 from xrelay.transforms.rules.called_bodies import keeps_function
-from xrelay.transforms.rules.retyping import Retyping
+from xrelay.transforms.rules.functional.retyping import Retyping
 
 ANSWER = "answer"
 """The name of the type parameter."""

@@ -42,7 +42,7 @@ from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.core.functional import values_from_outside
 from xrelay.transforms.rules.called_bodies import keeps_function
 from xrelay.transforms.rules.evaluating import Evaluator
-from xrelay.transforms.rules.partial_values import (
+from xrelay.transforms.rules.functional.partial_values import (
     Cell,
     Clock,
     Constructor,
@@ -58,7 +58,7 @@ from xrelay.transforms.rules.partial_values import (
     type_params,
     types_of_call,
 )
-from xrelay.transforms.rules.specializing import retype
+from xrelay.transforms.rules.functional.specializing import retype
 
 ATOMS = (ConstructorOp, GlobalVarOp, InstantiateOp, tensor.ExtractOp)
 """Operations that need no name. They go at the end where nothing uses them."""
