@@ -17,11 +17,12 @@ multiplication after a convolution (what `simplify-inference` makes of batch nor
 `forward`: one before it. Additions stay additions, of scaled summands. xrelay.analysis.facts.scale_demands
 says what scales move past; `xrelay.analysis.facts.scale_axis.plans` explains refusals.
 
-With `rules=relay` these are the original's rules: a scale is a vector along the channels, of which one
-behind or in front of another multiplication stays for the next run. A summand is only divided by a scale
+With `rules=relay` these are the original's rules: a scale is a vector along the channels, and of two
+multiplications in a row one moves, and the other in the next run. A summand is only divided by a scale
 that is known to have no zeros, a constant or a reciprocal; the original makes NaN of zeros. `rules=cpu` also moves
 single numbers, through more operators, and scales into convolutions of groups, where they are laid along the input
 channels of each group: w [O, I / G, …] as [G, O / G, I / G, …] times s as [G, 1, I / G, 1, 1].
+Where both directions scale a weight that is not constant, the next run puts the two factors together.
 
 Where the scale is computed after a convolution, the way from there to the multiplication moves behind it.
 Reordering the multiplication rounds differently in the last places, and results that overflowed
@@ -39,7 +40,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -96,10 +97,10 @@ def fold(plan: Plan) -> None:
     assert block is not None
     if plan.direction == "backward":
         first = plan.path[0]
-        # What the way begins with may stand in front of the scale.
+        # The way may begin in front of the scale.
         if isinstance(scale.owner, ConstantOp):
             scale = emit(scale.owner.clone())
-        else:
+        elif isinstance(scale.owner, Operation):
             for op in plan.path:
                 op.detach()
             block.insert_ops_before(plan.path, multiply)

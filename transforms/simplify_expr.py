@@ -43,11 +43,9 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
-from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.nn.norm import BiasAddOp
@@ -66,11 +64,9 @@ from xrelay.dialects.tensor.sort import ArgsortOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, CopyOp
 from xrelay.transforms.rules.rewriting import Emitter, Rule, apply_rule, is_floating, shape_of
+from xrelay.transforms.rules.rule_sets import RULE_SETS, require_rules
 from xrelay.transforms.rules.simplify import arithmetic, casts, filled, moves, order, sums
 from xrelay.transforms.rules.simplify.polynomials import factored
-
-RULE_SETS = ("relay", "cpu")
-"""Relay's rules, and with more of them those that make programs on the CPU faster."""
 
 
 def exact(rule: Rule) -> Rule:
@@ -187,11 +183,7 @@ class SimplifyExprPass(RelayPass):
     """`relay` for Relay's rules, `cpu` for more than them."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        if self.rules not in RULE_SETS:
-            raise PassFailedException(
-                f"'rules' is '{self.rules}', expected one of {', '.join(RULE_SETS)}"
-                f"{did_you_mean(self.rules, RULE_SETS)}"
-            )
+        require_rules(self.rules)
         options = {
             "": True,
             "ignore_signed_zeros": self.ignore_signed_zeros,

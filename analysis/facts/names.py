@@ -12,7 +12,7 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import CompositeOp, ConstantOp
 
 MAX_NAME_LENGTH = 80
-"""Longer names of kernels are cut and end with a hash, as in Relay."""
+"""Longer names of kernels are cut and end with `_<hash>_`, as in Relay."""
 
 
 def sanitized(name: str) -> str:

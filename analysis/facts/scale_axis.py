@@ -124,6 +124,8 @@ def _require(scale: SSAValue, demand: Demand, given: Given) -> None:
         raise Refused("the scale is not finite: 0 in a weight times infinity is NaN")
     if given.constant_weights and scale not in given.constants:
         raise Refused("the scale is not constant")
+    if demand.constant is not None and scale not in given.constants:
+        refuse(demand.constant, "takes a constant scale only")
     if demand.not_negative is not None and (factors is None or not np.all(factors >= 0)):
         refuse(demand.not_negative, "needs a scale that is known not to be negative")
     if demand.divides is not None and not is_never_zero(scale):

@@ -71,6 +71,8 @@ class Demand:
     """An operator that only scales without negative factors pass."""
     divides: Operation | None = None
     """An operator that divides by the scale."""
+    constant: Operation | None = None
+    """An operator that only constants may be moved into: a product, which is one as before with others."""
 
     def of_number(self) -> "Demand":
         """The same, for a single number only."""
@@ -81,7 +83,12 @@ class Demand:
         axes = self.axes if other.axes in (None, self.axes) else other.axes
         if None not in (self.axes, other.axes) and self.axes != other.axes:
             axes = ()
-        return Demand(axes, self.not_negative or other.not_negative, self.divides or other.divides)
+        return Demand(
+            axes,
+            self.not_negative or other.not_negative,
+            self.divides or other.divides,
+            self.constant or other.constant,
+        )
 
 
 @dataclass(frozen=True)
@@ -251,9 +258,8 @@ class Demands(ABC):
         fits = other in self.given.constants and op.operands[index].type == op.result.type
         if not fits or not self.beyond_relay:
             refuse(op, "does not take a scale")
-        return Step(
-            op, folded or Demand(None), (Edit(op, 1 - index, op.result.type.get_num_dims()),)
-        )
+        edit = Edit(op, 1 - index, op.result.type.get_num_dims())
+        return Step(op, replace(folded or Demand(None), constant=op), (edit,))
 
 
 class Backward(Demands):

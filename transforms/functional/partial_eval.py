@@ -43,7 +43,7 @@ class PartialEvalPass(FoldingPass):
     name = "partial-eval"
 
     max_operations: int = 100_000
-    """Once this many results have got names, calls stay."""
+    """Once this many names were given and calls expanded, calls stay."""
 
     def rewrite(self, op: ModuleOp) -> None:
         PartialEvaluation(op, self.evaluator(), self.max_operations).run()

@@ -62,8 +62,6 @@ from xrelay.transforms.rules.retyping import Retyping
 
 ANSWER = "answer"
 """The name of the type parameter."""
-ENDS = (YieldOp, func.ReturnOp, scf.YieldOp)
-"""The operations that end the blocks that are rewritten."""
 
 
 @dataclass(frozen=True)
@@ -241,21 +239,22 @@ class Conversion:
             function.arg_attrs = ArrayAttr([*function.arg_attrs, DictionaryAttr({})])
 
     def _convert(self, block: Block, k: SSAValue) -> None:
-        """Rewrites the operations of a block. What follows a call moves into a block of its own."""
-        op = block.first_op
-        while op is not None:
-            if isinstance(op, ENDS):
-                _end(op, ApplyOp(k, op.operands, self.answer))
-                return
+        """
+        Rewrites the operations of a block, from the last to the first: what follows a call moves once, together
+        with what has become of it.
+        """
+        *ops, end = block.ops
+        called = ops[-1] if ops and self._gives_control(ops[-1]) else None
+        tail = called if called and tuple(end.operands) == tuple(called.results) else None
+        if tail is None:
+            _end(end, ApplyOp(k, end.operands, self.answer))
+        for op in reversed(ops):
             if isinstance(op, ClosureOp) and not _is_operator(op):
                 last = op.block.insert_arg(self._continuation_of(op), len(op.block.args))
                 last.name_hint = "k"
                 self.pending.append((op.block, last))
             elif self._gives_control(op):
-                _end(op, self._tail(op, self._rest(op, k)))
-                return
-            op = op.next_op
-        raise ValueError("a block has no end")
+                _end(op, self._tail(op, k if op is tail else self._rest(op)))
 
     def _continuation_of(self, op: ClosureOp) -> Attribute:
         """The type of the last parameter that a function value gets."""
@@ -272,29 +271,25 @@ class Conversion:
             return op.function not in self.operators
         return isinstance(op, MatchOp | scf.IfOp)
 
-    def _rest(self, op: Operation, k: SSAValue) -> SSAValue:
+    def _rest(self, op: Operation) -> SSAValue:
         """What takes the results of an operation: the operations that follow it, as a function."""
-        following, block = op.next_op, op.parent
-        assert following is not None and block is not None
-        if isinstance(following, ENDS) and tuple(following.operands) == tuple(op.results):
-            return k
+        block = op.parent
+        assert block is not None
         rest = Block(arg_types=op.result_types)
         for result, argument in zip(op.results, rest.args, strict=True):
             argument.name_hint = result.name_hint
             result.replace_all_uses_with(argument)
-        moved: list[Operation] = []
-        while following is not None:
-            moved.append(following)
-            following = following.next_op
-        for each in moved:
-            each.detach()
-        rest.add_ops(moved)
+        while (following := op.next_op) is not None:
+            following.detach()
+            rest.add_op(following)
+        end = rest.last_op
+        assert end is not None
+        Rewriter.replace_op(end, YieldOp(end.operands[0]), [])
         closure = ClosureOp(
             Region(rest), result_type=self.continuation([arg.type for arg in rest.args])
         )
         closure.location = op.location
         Rewriter.insert_op(closure, InsertPoint.before(op))
-        self.pending.append((rest, k))
         return closure.result
 
     def _tail(self, op: Operation, k: SSAValue) -> Operation:

@@ -69,7 +69,7 @@ class Convertible:
     def parse(self, name: str, entry: str, layouts: Sequence[str]) -> tuple[str, ...]:
         """The layouts of an entry. Raises PassFailedException for those that the operator has not."""
         if len(layouts) != len(self.axes):
-            example = ":".join((name, "NHWC", *[DEFAULT] * (len(self.axes) - 1)))
+            example = ":".join((name, self.axes[0], *[DEFAULT] * (len(self.axes) - 1)))
             raise _refusal(entry, f"expected {len(self.axes)} of its layouts, as in {example!r}")
         for layout, axes in zip(layouts, self.axes, strict=True):
             if axes == DEFAULT:

@@ -274,7 +274,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
                 raise Kept(obstacle)
             source = regions.integers(op.data, Site(emit, out))
             result = end_of_region(op, source, out, emit)
-            replace(op, result, regions, emit)
+            replace(op, result, regions, emit, InsertPoint.before(op))
         except (Kept, VerifyException) as error:
             self.refuse(op, error, emit)
             return False
@@ -293,8 +293,10 @@ class FakeQuantizationToIntegerPass(RelayPass):
                 if not isinstance(source, ConstantOp | QnnDequantizeOp):
                     raise Kept(f"{source.name} stands in front of {op.name}")
             regions.learn(op)
+            behind = op.next_op
+            assert behind is not None
             result = as_numbers(regions.integers(op.results[0], Site(emit, None)), emit)
-            replace(op, result, regions, emit)
+            replace(op, result, regions, emit, InsertPoint.before(behind))
         except (Kept, VerifyException) as error:
             self.refuse(op, error, emit)
             return False
@@ -309,12 +311,14 @@ class FakeQuantizationToIntegerPass(RelayPass):
             ) from error
 
 
-def replace(op: Operation, result: SSAValue, regions: Regions, emit: Emitter) -> None:
+def replace(
+    op: Operation, result: SSAValue, regions: Regions, emit: Emitter, place: InsertPoint
+) -> None:
     """Replaces an operation and what only it used. Raises Kept for a result of another type."""
     (old,) = op.results
     if result.type != old.type:
         raise Kept(f"it has type {old.type}, integers give {result.type}")
-    regions.insert(emit, op, InsertPoint.before(op))
+    regions.insert(emit, op, place)
     if result.name_hint is None or result.owner in emit.ops:
         result.name_hint = old.name_hint
     sources = tuple(dict.fromkeys(op.operands))

@@ -7,7 +7,6 @@ import numpy as np
 from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.facts.dependencies import Dependencies
@@ -59,10 +58,10 @@ from xrelay.transforms.rules.partial_values import (
     type_params,
     types_of_call,
 )
+from xrelay.transforms.rules.specializing import retype
 
 ATOMS = (ConstructorOp, GlobalVarOp, InstantiateOp, tensor.ExtractOp)
 """Operations that need no name. They go at the end where nothing uses them."""
-
 
 UNEVALUATED = (AnnotationOp, DeviceOp)
 """Operators that say where or by whom something is computed."""
@@ -75,7 +74,7 @@ class PartialEvaluation:
         self.module = module
         self.evaluator = evaluator
         self.left = max_operations
-        """How many operations may still be written before calls stay."""
+        """How many names may still be given, and calls expanded, before calls stay."""
         self.make, self.store, self.fuel = Clock(), Store(), Fuel()
         self.symbols = Symbols()
         self.orders: dict[Block, list[Operation]] = {}
@@ -144,6 +143,7 @@ class PartialEvaluation:
             burnt = self.fuel.use(source, args, forced=types is None)
         if burnt is None:
             return None
+        self.left -= 1
         params = source.params if isinstance(source, ClosureOp) else source.body.block.args
         if types is None:
             scope = Scope(scope, scope.types)
@@ -397,10 +397,8 @@ class PartialEvaluation:
         values = dict.fromkeys((*op.operands, *values_from_outside(op)))
         mapping = {value: self._as_used(op, value, scope, out) for value in values}
         new = op.clone(mapping)
-        for result in new.results:
-            type_ = replace_type_vars(result.type, scope.types)
-            if type_ != result.type:
-                Rewriter.replace_value_with_new_type(result, type_)
+        if scope.types:
+            retype(new, lambda type_: replace_type_vars(type_, scope.types))
         return new
 
     def _as_used(self, op: Operation, value: SSAValue, scope: Scope, out: Block) -> SSAValue:

@@ -5,7 +5,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.facts.suggestions import unknown_choice
 
 RULE_SETS = ("relay", "cpu")
-"""The rules of the original, and what suits programs that run on a CPU."""
+"""Relay's rules, and those that suit programs that run on a CPU."""
 
 
 def require_rules(rules: str) -> None:

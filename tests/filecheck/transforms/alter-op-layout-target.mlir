@@ -17,6 +17,14 @@ func.func @blocks(%x: tensor<1x9x4x4xf32>, %w: tensor<18x9x1x1xf32>) -> tensor<1
   return %1 : tensor<1x18x4x4xf32>
 }
 
+// Blocks of the image are no larger than those of the result.
+// CHECK-LABEL: func.func @small_results
+// CHECK: relay.nn.contrib_conv2d_NCHWc {{.*}}data_layout = "NCHW4c", kernel_layout = "OIHW4i6o"
+func.func @small_results(%x: tensor<1x8x4x4xf32>, %w: tensor<6x8x1x1xf32>) -> tensor<1x6x4x4xf32> {
+  %0 = relay.nn.conv2d %x, %w : (tensor<1x8x4x4xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x4x4xf32>
+  return %0 : tensor<1x6x4x4xf32>
+}
+
 // Of TVM's test of depthwise convolutions.
 // CHECK-LABEL: func.func @depthwise
 // CHECK-NEXT: [[X:%.*]] = relay.layout_transform %x {src_layout = "NCHW", dst_layout = "NCHW8c"}

@@ -85,3 +85,15 @@ func.func @keep_weight_of_branch(%x: tensor<3x3xf32>, %u: tensor<3x3xf32>) -> te
   %2 = relay.nn.dense %x, %1 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
   return %2 : tensor<3x3xf32>
 }
+
+// What is bound keeps its place.
+// FLAT-LABEL: func.func @keep_bound_weight
+// FLAT-NEXT: relay.nn.dense %x, %u
+// FLAT-NEXT: relay.let
+// FLAT-NEXT: relay.nn.dense
+func.func @keep_bound_weight(%x: tensor<4x3xf32>, %u: tensor<2x3xf32>, %v: tensor<2x3xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
+  %0 = relay.nn.dense %x, %u : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  %w = relay.let %v : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  return %0, %1 : tensor<4x2xf32>, tensor<4x2xf32>
+}

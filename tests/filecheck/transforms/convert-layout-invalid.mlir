@@ -9,7 +9,7 @@
 // RUN: not xrelay-opt -p 'alter-op-layout{target=cuda}' %s 2>&1 | filecheck %s --check-prefix TARGET
 // RUN: not xrelay-opt -p 'alter-op-layout{target=llvm lanes=0}' %s 2>&1 | filecheck %s --check-prefix LANES
 
-// COUNT: 'desired-layouts' has 'nn.conv2d:NHWC', expected 2 of its layouts, as in 'nn.conv2d:NHWC:default'
+// COUNT: 'desired-layouts' has 'nn.conv2d:NHWC', expected 2 of its layouts, as in 'nn.conv2d:NCHW:default'
 // NAME: 'desired-layouts' has 'nn.conv2:NHWC:default', expected one of nn.avg_pool2d, {{.*}}, vision.roi_pool and its layouts
 // AXES: 'desired-layouts' has 'nn.conv2d:NHWD:default', expected the axes of NCHW in the place of 'NHWD'
 // IMAGES: 'desired-layouts' has 'nn.conv2d:default:OIHW', where 'layout' is "default", expected axes in upper case

@@ -154,3 +154,18 @@ func.func @keep_depth_multiplier(%x: tensor<1x2x4x4xf32>, %w: tensor<4x1x1x1xf32
   %1 = relay.nn.conv2d %0, %w {groups = 2 : i64} : (tensor<1x2x4x4xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x4x4xf32>
   return %1 : tensor<1x4x4x4xf32>
 }
+
+// The product would be computed in the branch.
+// CHECK-LABEL: func.func @keep_other_scope
+// CHECK-NEXT: relay.nn.dense %x, %w
+// CHECK: relay.multiply
+func.func @keep_other_scope(%c: i1, %x: tensor<4x3xf32>, %w: tensor<2x3xf32>, %s: tensor<2xf32>, %y: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %0 = relay.nn.dense %x, %w : (tensor<4x3xf32>, tensor<2x3xf32>) -> tensor<4x2xf32>
+  %1 = scf.if %c -> (tensor<4x2xf32>) {
+    %2 = relay.multiply %0, %s : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+    scf.yield %2 : tensor<4x2xf32>
+  } else {
+    scf.yield %y : tensor<4x2xf32>
+  }
+  return %1 : tensor<4x2xf32>
+}

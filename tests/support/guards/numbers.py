@@ -110,6 +110,8 @@ for dtype in FLOATS:
     RELAY.keeps(f"sums {dtype}", sums(3, 4, dtype=dtype))
     SUMS.changes(f"sums {dtype}", sums(3, 4, dtype=dtype), expects="<add")
 SUMS.changes("three sums", sums(3, 4, 5), expects="<add")
+SUMS.changes("many sums", sums(*range(3, 12)), expects="<add")
+SUMS.changes("many sums of rows", sums(3, [4, 5, 6, 7], 5, [[3], [4], [5]], 6), expects="<add")
 SUMS.changes("a row and a number", sums([3, 4, 5, 6], 5), expects="<add")
 SUMS.keeps("a row and a column", sums([3, 4, 5, 6], [[3], [4], [5]]))
 SUMS.keeps("one sum", sums(3))

@@ -235,6 +235,11 @@ def two_users(g: GuardGraph, *, weight: bool = False) -> None:
 CPU_FORWARD.changes("two users", two_users)
 CPU_FORWARD.keeps("a weight is scaled", lambda g: two_users(g, weight=True))
 
+CPU_BACKWARD.keeps(
+    "a computed number behind a product",
+    layers((), by(3, shape=(), left=True), plus(constant=False, op=MultiplyOp)),
+)
+
 # -- The rules of the original: vectors along the channels, computed or not, and no more operators than it knows.
 
 BACKWARD = GuardTable(

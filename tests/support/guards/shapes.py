@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from guards.layers import FLOATS, bias, by, conv, layers, plus, unary
 from guards.passes import GuardGraph, GuardTable
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.core.functional import LetOp
 from xrelay.dialects.core.values import RefCreateOp, RefReadOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.dialects.nn.norm import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
@@ -386,6 +387,7 @@ BLOCKS.keeps("no convolution", layers(WIDE, unary(ReluOp)))
 
 SAME = GuardTable("eliminate-common-subexpr", units=0, expects="-exp|-multiply|-sum")
 DEAD = GuardTable("dead-code-elimination", units=0, expects="-exp")
+ONCE = GuardTable("dead-code-elimination{inline-once=true}", units=0, expects="-let")
 FOLD = GuardTable("fold-constant{max-bytes=64}", units=0, expects="-add|-tuple_get_item")
 
 
@@ -423,6 +425,14 @@ def filled_twice(g: GuardGraph) -> None:
 SAME.keeps("without operands", filled_twice)
 DEAD.changes("unused", lambda g: [g.op(ExpOp(g.x(2))), g.show(TanhOp(g.x(2)))])
 DEAD.keeps("used", lambda g: [g.show(TanhOp(g.op(ExpOp(g.x(2)))))])
+ONCE.changes("one use", lambda g: g.show(TanhOp(g.op(LetOp(g.op(ExpOp(g.x(2))))))))
+ONCE.keeps(
+    "two uses", lambda g: [named := g.op(LetOp(g.op(ExpOp(g.x(2))))), g.show(AddOp(named, named))]
+)
+ONCE.keeps(
+    "what a cell holds",
+    lambda g: g.show(TanhOp(g.op(LetOp(g.op(RefReadOp(g.op(RefCreateOp(g.x(2))))))))),
+)
 DEAD.keeps("a cell", lambda g: [g.op(RefReadOp(g.op(RefCreateOp(g.x(2))))), g.show(TanhOp(g.x(2)))])
 for dtype in ("float16", "float64", "int8", "uint64", "bool"):
     FOLD.changes(
@@ -437,4 +447,4 @@ FOLD.keeps("too many bytes", lambda g: g.show(AddOp(g.w(4, 1), g.w(1, 5))))
 FOLD.keeps("a value that is asked", lambda g: g.show(AddOp(g.w(2), g.x(2))))
 FOLD.changes("a field", lambda g: g.show(TupleGetItemOp(g.op(TupleOp([g.x(2), g.x(2)])), 1)))
 
-TABLES = (SINK, KNOWN, COMPOSITES, BLOCKS, SAME, DEAD, FOLD)
+TABLES = (SINK, KNOWN, COMPOSITES, BLOCKS, SAME, DEAD, ONCE, FOLD)

@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Attribute, Operation
 
+from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.adt import MatchOp
-from xrelay.dialects.core.functional import ApplyOp
+from xrelay.dialects.core.functional import ApplyOp, ClosureOp
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.dialects.tensor.creation import OnesOp, ZerosOp
@@ -28,6 +29,10 @@ PIPELINES = (
     ("lazy-gradient-init", "to-a-normal-form"),
     ("to-a-normal-form", "lazy-gradient-init"),
     ("to-a-normal-form", "to-cps", "un-cps", "eta-expand"),
+    ("dead-code-elimination{inline-once=true}",),
+    ("partial-eval",),
+    ("to-cps", "un-cps", "partial-eval", "dead-code-elimination{inline-once=true}"),
+    ("lambda-lift",),
 )
 AGAIN = ("lazy-gradient-init", "un-cps")
 """The passes that find nothing to do in what they leave."""
@@ -85,6 +90,18 @@ def test_calls_are_the_last_that_is_done(name: str):
 def test_a_second_run_changes_nothing(name: str, again: str):
     module = after(parsed(name), *({"un-cps": ["to-cps"]}.get(again, ())), again)
     assert after(module, again).is_structurally_equivalent(module)
+
+
+def test_many_calls_in_a_row():
+    """More than Python has frames for, each with a continuation within that of the call before."""
+    calls = [f"let %x{i + 1} = @f(%x{i});" for i in range(1200)]
+    body = "\n".join(calls)
+    text = "def @f(%x: float32) -> float32 { negative(%x) }\n"
+    text += f"def @main(%x0: float32) -> float32 {{\n{body}\n%x1200\n}}"
+    module = read_relay_text(HEADER + text)
+    (step,) = passes_of("to-cps")
+    step.apply(Context(), module)
+    assert sum(isinstance(op, ClosureOp) for op in walk(module)) == 1200
 
 
 class Filled(Interpreter.Listener):

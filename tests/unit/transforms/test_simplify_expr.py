@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from tests.fuzz.roundings import noisy_results, unexplained
 from xrelay.interpreters.arrays import Array
 from xrelay.tools.semantics import leaves
-from xrelay.transforms.simplify_expr import RULE_SETS, SimplifyExprPass
+from xrelay.transforms.rules.rule_sets import RULE_SETS
+from xrelay.transforms.simplify_expr import SimplifyExprPass
 
 PROGRAMS = 100
 """For each set of rules."""

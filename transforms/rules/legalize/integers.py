@@ -23,7 +23,7 @@ from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.interpreters.constants import known_array
+from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.transforms.rules.emitting import cast
 from xrelay.transforms.rules.folding import folded
 from xrelay.transforms.rules.legalize.tables import LegalRule, LegalTable
@@ -101,8 +101,8 @@ def looked_up(op: QnnUnaryOp, emit: Emitter) -> SSAValue | None:
     if any(known_array(parameter) is None for parameter in op.operands[1:]):
         return None
     limits = np.iinfo(dtype_of(element_type_of(op.data)))
-    every = emit.constant(np.arange(limits.min, limits.max + 1).astype(limits.dtype))
-    table = folded(emit, type(op).of([every, *op.operands[1:]], op.properties))
+    every = constant_op(np.arange(limits.min, limits.max + 1).astype(limits.dtype))
+    table = folded(emit, type(op).of([every.result, *op.operands[1:]], op.properties))
     place = cast(emit, op.data, i32)
     if limits.min:
         place = emit(SubtractOp(place, emit.scalar(limits.min, place)))

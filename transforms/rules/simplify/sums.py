@@ -16,19 +16,26 @@ from xrelay.transforms.rules.rewriting import Emitter, shape_of
 
 def consecutive_sums(op: AddOp, emit: Emitter) -> SSAValue | None:
     """
-    (x + a) + b ──► x + (a + b), where the sum of the constants is not computed: of several the last two
+    (x + a) + b ──► x + (a + b), where the sum of the constants is not computed: of several the last two,
+    then the two before them
     """
-    outer = _addends(op)
-    if outer is None or any(_addends(use.operation) for use in op.result.uses):
+    users = [use.operation for use in op.result.uses]
+    if len(users) == 1 and _addends(users[0]) is not None:
         return None
-    value, last = outer
-    inner = _addends(value.owner)
-    if inner is None:
-        return None
-    x, first = inner
-    if isinstance(x.owner, ConstantOp) or _joint_shape(shape_of(first), shape_of(last)) is None:
-        return None
-    return emit(AddOp(x, emit(AddOp(first, last))))
+    pairs: list[tuple[SSAValue, SSAValue]] = []
+    value: SSAValue = op.result
+    while value is op.result or value.has_one_use():
+        outer = _addends(value.owner)
+        inner = None if outer is None else _addends(outer[0].owner)
+        if outer is None or inner is None or isinstance(inner[0].owner, ConstantOp):
+            break
+        if _joint_shape(shape_of(inner[1]), shape_of(outer[1])) is None:
+            break
+        pairs.append((inner[1], outer[1]))
+        value = inner[0]
+    for first, last in reversed(pairs):
+        value = emit(AddOp(value, emit(AddOp(first, last))))
+    return value
 
 
 def _addends(op: Operation | Block) -> tuple[SSAValue, SSAValue] | None:

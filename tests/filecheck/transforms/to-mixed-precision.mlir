@@ -1,0 +1,93 @@
+// RUN: xrelay-opt -p 'to-mixed-precision{missing-op-mode=2}' %s | filecheck %s
+// RUN: xrelay-opt -p to-mixed-precision %s 2>&1 | filecheck %s --check-prefix WARNS
+// RUN: xrelay-opt -p 'to-mixed-precision{missing-op-mode=2},to-mixed-precision{missing-op-mode=2}' %s | filecheck %s
+// RUN: xrelay-opt -p 'to-mixed-precision{keep-orig-output-dtype=true missing-op-mode=2}' %s | filecheck %s --check-prefix SAME
+// RUN: xrelay-opt -p 'to-mixed-precision{mixed-precision-type="bfloat16" accumulation-type="float32" missing-op-mode=2}' %s | filecheck %s --check-prefix SUMS
+// RUN: xrelay-opt -p 'to-mixed-precision{never="nn.conv2d" always="nn.softmax" missing-op-mode=2}' %s | filecheck %s --check-prefix LISTS
+// RUN: not xrelay-opt -p 'to-mixed-precision{missing-op-mode=0}' %s 2>&1 | filecheck %s --check-prefix MISSING
+
+// WARNS: to-mixed-precision: no list says how many bits these operators need: cos (1)
+// WARNS: builtin.module
+// MISSING: to-mixed-precision: no list says how many bits these operators need: cos (1)
+
+// CHECK-LABEL: func.func @convolution
+// CHECK-SAME: -> tensor<1x5x2x2xf16>
+// CHECK-NEXT: [[W:%.*]] = relay.cast %weight {dtype = f16}
+// CHECK-NEXT: [[X:%.*]] = relay.cast %data {dtype = f16}
+// CHECK-NEXT: [[Y:%.*]] = relay.nn.conv2d [[X]], [[W]] {out_dtype = f16} :
+// CHECK-NEXT: return [[Y]]
+// SAME-LABEL: func.func @convolution
+// SAME-SAME: -> tensor<1x5x2x2xf32>
+// SAME: [[Y:%.*]] = relay.nn.conv2d {{.*}} -> tensor<1x5x2x2xf16>
+// SAME-NEXT: [[Z:%.*]] = relay.cast [[Y]] {dtype = f32}
+// SAME-NEXT: return [[Z]]
+// SUMS-LABEL: func.func @convolution
+// SUMS: [[Y:%.*]] = relay.nn.conv2d {{.*}} {out_dtype = f32} : (tensor<1x3x4x4xbf16>, tensor<5x3x3x3xbf16>) -> tensor<1x5x2x2xf32>
+// SUMS-NEXT: [[Z:%.*]] = relay.cast [[Y]] {dtype = bf16}
+// SUMS-NEXT: return [[Z]]
+// LISTS-LABEL: func.func @convolution
+// LISTS-NEXT: relay.nn.conv2d %data, %weight {out_dtype = f32}
+func.func @convolution(%data: tensor<1x3x4x4xf32>, %weight: tensor<5x3x3x3xf32>) -> tensor<1x5x2x2xf32> {
+  %0 = relay.nn.conv2d %data, %weight {out_dtype = f32} : (tensor<1x3x4x4xf32>, tensor<5x3x3x3xf32>) -> tensor<1x5x2x2xf32>
+  return %0 : tensor<1x5x2x2xf32>
+}
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-NEXT: relay.nn.softmax %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// LISTS-LABEL: func.func @softmax
+// LISTS: relay.nn.softmax {{.*}} : (tensor<2x3xf16>) -> tensor<2x3xf16>
+func.func @softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = relay.nn.softmax %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = relay.cos %0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// What others call keeps its type, and so does what a branch gives that the other one does not.
+// CHECK-LABEL: func.func @called
+// CHECK-SAME: -> tensor<2x2xf32>
+// CHECK: [[Y:%.*]] = relay.nn.dense {{.*}} -> tensor<2x2xf16>
+// CHECK-NEXT: [[Z:%.*]] = relay.cast [[Y]] {dtype = f32}
+// CHECK-NEXT: return [[Z]]
+func.func @called(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = relay.nn.dense %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// CHECK-LABEL: func.func @branches
+// CHECK: [[Y:%.*]] = relay.nn.dense {{.*}} -> tensor<2x2xf16>
+// CHECK-NEXT: [[Z:%.*]] = relay.cast [[Y]] {dtype = f32}
+// CHECK-NEXT: scf.if %c -> (tensor<2x2xf32>) {
+// CHECK-NEXT: [[W:%.*]] = func.call @called([[Z]])
+// CHECK-NEXT: scf.yield [[W]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield [[Z]] : tensor<2x2xf32>
+func.func @branches(%x: tensor<2x2xf32>, %c: i1) -> tensor<2x2xf32> {
+  %0 = relay.nn.dense %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = scf.if %c -> (tensor<2x2xf32>) {
+    %2 = func.call @called(%0) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    scf.yield %2 : tensor<2x2xf32>
+  } else {
+    scf.yield %0 : tensor<2x2xf32>
+  }
+  return %1 : tensor<2x2xf32>
+}
+
+// A tuple that never-operators take is cast field by field.
+// CHECK-LABEL: func.func @tuples
+// CHECK: [[P:%.*]] = relay.split {{.*}} -> tuple<tensor<1x2xf16>, tensor<1x2xf16>>
+// CHECK-NEXT: [[A:%.*]] = relay.tuple_get_item [[P]][0
+// CHECK-NEXT: [[C:%.*]] = relay.cast [[A]] {dtype = f32}
+// CHECK-NEXT: [[B:%.*]] = relay.tuple_get_item [[P]][1
+// CHECK-NEXT: [[D:%.*]] = relay.cast [[B]] {dtype = f32}
+// CHECK-NEXT: [[T:%.*]] = relay.tuple [[C]], [[D]]
+// CHECK-NEXT: relay.fused [[T]]
+func.func @tuples(%x: tensor<2x2xf32>) -> tensor<1x2xf32> {
+  %0 = relay.nn.dense %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = relay.split %0 {indices_or_sections = 2 : i64, axis = 0 : i64} : (tensor<2x2xf32>) -> tuple<tensor<1x2xf32>, tensor<1x2xf32>>
+  %2 = relay.fused %1 : (tuple<tensor<1x2xf32>, tensor<1x2xf32>>) -> tensor<1x2xf32> {
+  ^bb0(%p: tuple<tensor<1x2xf32>, tensor<1x2xf32>>):
+    %3 = relay.tuple_get_item %p[1] : (tuple<tensor<1x2xf32>, tensor<1x2xf32>>) -> tensor<1x2xf32>
+    relay.yield %3 : tensor<1x2xf32>
+  }
+  return %2 : tensor<1x2xf32>
+}
