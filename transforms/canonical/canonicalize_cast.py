@@ -8,7 +8,7 @@
 
 Groups of fusion then hand on the narrow tensor, and each widens it for itself. The first use by an elementwise or
 broadcasting operator keeps the cast, and so do all uses by others (products, tuples, results of functions), which it
-shares. Casts to as many or fewer bits stay shared. In the bodies of `relay.fused` and `relay.composite`, and in functions
+shares. What a copied cast widens further is copied with it, which the original leaves to a second run. Casts to as many or fewer bits stay shared. In the bodies of `relay.fused` and `relay.composite`, and in functions
 for other compilers, nothing changes.
 
 Run it before `fuse-ops`. `eliminate-common-subexpr` undoes it.
@@ -61,6 +61,8 @@ def copied_casts(op: Operation, used: set[SSAValue]) -> None:
         Rewriter.insert_op(new, InsertPoint.before(op))
         used.add(new.result)
         operands[index] = new.result
+        # A cast is elementwise, too: of a chain of widening casts, which is short, all are copied.
+        copied_casts(new, used)
     if operands != list(op.operands):
         op.operands = operands
 

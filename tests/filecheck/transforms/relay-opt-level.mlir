@@ -4,7 +4,7 @@
 // RUN: xdsl-opt -p relay-opt-level-3 %s | filecheck %s --check-prefix THREE
 
 // Level 0 has a kernel for each operator, level 1 fuses and drops @unused, level 2 computes the sum of constants, and
-// level 3 makes of the second dense and its bias the first, and an addition of the bias.
+// level 3 makes of the second dense and its bias the first, and an addition of the bias, which gets the layout NC of the dense.
 func.func @main(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>, %b: tensor<4xf32>) -> tensor<2x4xf32> {
   %one = relay.constant dense<1.0> : tensor<1xf32>
   %two = relay.add %one, %one : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
@@ -73,9 +73,10 @@ func.func private @unused(%x: tensor<2xf32>) -> tensor<2xf32> {
 // THREE:     relay.constant dense<2.000000e+00> : tensor<1xf32>
 // THREE:     relay.fused
 // THREE:     relay.nn.dense %p0, %p1
-// THREE:     relay.add %1, %p2
-// THREE:     relay.add %2, %2
-// THREE:     relay.add %3, %p3
+// THREE:     relay.expand_dims %p2
+// THREE:     relay.add %1, %2
+// THREE:     relay.add %3, %3
+// THREE:     relay.add %4, %p3
 // THREE:     relay.yield
 // THREE-NOT: relay
 // THREE-NOT: @unused
