@@ -8,8 +8,9 @@
 
 Groups of fusion then hand on the narrow tensor, and each widens it for itself. The first use by an elementwise or
 broadcasting operator keeps the cast, and so do all uses by others (products, tuples, results of functions), which it
-shares. What a copied cast widens further is copied with it, which the original leaves to a second run. Casts to as many or fewer bits stay shared. In the bodies of `relay.fused` and `relay.composite`, and in functions
-for other compilers, nothing changes.
+shares. What a copied cast widens further is copied with it, which the original leaves to a second run. Casts to as many
+or fewer bits stay shared. In the bodies of `relay.fused` and `relay.composite`, and in functions for other compilers,
+nothing changes.
 
 Run it before `fuse-ops`. `eliminate-common-subexpr` undoes it.
 
