@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects import func
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, func, scf, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
+from xdsl.parser import Parser
 
+from xrelay.dialects.relay import Relay
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.relay import interpret
 
@@ -156,3 +159,55 @@ def broadcastable(draw: st.DrawFn, count: int) -> list[list[int]]:
         shape = [draw(st.sampled_from([dim, 1])) for dim in whole]
         result.append(shape[draw(st.integers(0, len(shape))) :])
     return result
+
+
+def bits(dtype: np.dtype[Any]) -> int:
+    return 1 if dtype == BOOL else 8 * dtype.itemsize
+
+
+def wrapped(value: int, dtype: np.dtype[Any]) -> int:
+    """`value` modulo the range of an integer dtype."""
+    value %= 1 << bits(dtype)
+    return value - (1 << bits(dtype)) if dtype in SIGNED and value >> (bits(dtype) - 1) else value
+
+
+def by_integers(function: Callable[..., int], dtype: np.dtype[Any], *inputs: Array) -> Array:
+    """`function` of Python's integers for each element, then modulo the range of `dtype`."""
+    operands = np.broadcast_arrays(*inputs)
+    columns = [[int(x) for x in operand.reshape(-1)] for operand in operands]
+    values = [wrapped(function(*row), dtype) for row in zip(*columns, strict=True)]
+    return np.array(values, dtype).reshape(operands[0].shape)
+
+
+def by_floats(function: Callable[..., Any], dtype: np.dtype[Any], *inputs: Array) -> Array:
+    """`function` of float64 values for each element, rounded to `dtype` once."""
+    operands = np.broadcast_arrays(*(value.astype(np.float64) for value in inputs))
+    columns = [operand.reshape(-1).tolist() for operand in operands]
+    values = [function(*row) for row in zip(*columns, strict=True)]
+    with np.errstate(all="ignore"):
+        return np.array(values, np.float64).astype(dtype).reshape(operands[0].shape)
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> dict[str, Any]:
+    """Sizes of an image and of windows over it, of which at least one fits."""
+    kernel = [draw(st.integers(1, 3)) for _ in range(2)]
+    dilation = [draw(st.integers(1, 2)) for _ in range(2)]
+    extent = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    padding = [draw(st.integers(0, kernel[i % 2] - 1)) for i in range(4)]
+    return {
+        "image": [e + draw(st.integers(0, 5)) for e in extent],
+        "kernel": kernel,
+        "strides": [draw(st.integers(1, 3)) for _ in range(2)],
+        "dilation": dilation,
+        "padding": padding,
+    }
+
+
+def parse(text: str) -> ModuleOp:
+    context = Context()
+    for dialect in (builtin.Builtin, func.Func, scf.Scf, tensor.Tensor, arith.Arith, Relay):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return module

@@ -12,6 +12,7 @@ from operator_oracles import (
     F32,
     FLOATS,
     INTEGERS,
+    dims,
     evaluate,
     full_shapes,
     reference,
@@ -480,3 +481,67 @@ VECTOR, MATRIX, INDICES = (
 def test_refusals(build: Any, types: list[Any], message: str):
     with pytest.raises(VerifyException, match=message):
         build(*parameters(*types))
+
+
+def taken_by_loops(data: Array, indices: Array, axis: int, batch: int, mode: str) -> Array:
+    shape = data.shape[:axis] + indices.shape[batch:] + data.shape[axis + 1 :]
+    result = np.empty(shape, data.dtype)
+    for position in np.ndindex(*shape):
+        inner = position[axis : axis + indices.ndim - batch]
+        index = int(indices[(*position[:batch], *inner)])
+        length = data.shape[axis]
+        index = index % length if mode == "wrap" else min(max(index, 0), length - 1)
+        rest = position[axis + indices.ndim - batch :]
+        result[position] = data[(*position[:axis], index, *rest)]
+    return result
+
+
+@given(seed=seeds, shape=full_shapes, data=st.data())
+@settings(run_settings, max_examples=60)
+def test_take(seed: int, shape: list[int], data: st.DataObject):
+    x = sample(seed, shape, F32)
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    batch = data.draw(st.integers(0, axis))
+    index_shape = [*shape[:batch], *data.draw(st.lists(dims, max_size=2))]
+    mode = data.draw(st.sampled_from(["clip", "wrap", "fast"]))
+    dtype = data.draw(st.sampled_from([d for d in INTEGERS if d != BOOL]))
+    indices = sample(seed, index_shape, dtype)
+    found = evaluate(
+        lambda v, i: indexing.TakeOp(v, i, axis=axis, batch_dims=batch, mode=mode), x, indices
+    )
+    same(found, taken_by_loops(x, indices, axis, batch, mode))
+    flat = evaluate(lambda v, i: indexing.TakeOp(v, i, mode=mode), x, indices)
+    same(flat, taken_by_loops(x.reshape(-1), indices, 0, 0, mode))
+    proper = np.asarray(indices.astype(np.int64) % shape[axis])
+    found = evaluate(lambda v, i: indexing.TakeOp(v, i, axis=axis - len(shape)), x, proper)
+    same(found, reference("Gather", x, proper, axis=axis))
+
+
+def test_take_from_nothing():
+    found = evaluate(
+        lambda v, i: indexing.TakeOp(v, i, axis=0), np.zeros((0, 0)), np.zeros((3,), np.int32)
+    )
+    same(found, np.zeros((3, 0)))
+
+
+@given(seed=seeds, shape=full_shapes, data=st.data())
+@run_settings
+def test_gather_nd(seed: int, shape: list[int], data: st.DataObject):
+    x = sample(seed, shape, F32)
+    batch = data.draw(st.integers(0, len(shape) - 1))
+    count = data.draw(st.integers(1, len(shape) - batch))
+    outer = [*shape[:batch], *data.draw(st.lists(dims, max_size=2))]
+    indices = sample(seed, [count, *outer], np.dtype("int64"))
+    found = evaluate(lambda v, i: indexing.GatherNDOp(v, i, batch_dims=batch), x, indices)
+    limits = np.array(shape[batch : batch + count]).reshape(-1, *[1] * len(outer))
+    clamped = np.clip(indices, 0, limits - 1)
+    if 0 not in outer:
+        same(found, reference("GatherND", x, np.moveaxis(clamped, 0, -1), batch_dims=batch))
+    else:
+        same(found, np.zeros((*outer, *shape[batch + count :]), np.float32))
+
+
+def test_gather_nd_without_indices_repeats_the_data():
+    x = np.arange(3)
+    found = evaluate(indexing.GatherNDOp, x, np.zeros((0, 2), np.int64))
+    same(found, np.stack([x, x]))
