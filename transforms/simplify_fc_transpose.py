@@ -46,7 +46,7 @@ def transposed_weights(function: func.FuncOp) -> Transposes:
         if not isinstance(transpose, TransposeOp) or transpose.permutation != (1, 0):
             continue
         weight = transpose.data
-        if not isinstance(weight, BlockArgument) or weight.owner is not function.body.block:
+        if not isinstance(weight, BlockArgument) or weight.owner is not function.body.blocks[0]:
             continue
         known = found.setdefault(weight, [])
         if transpose not in known:
@@ -56,7 +56,7 @@ def transposed_weights(function: func.FuncOp) -> Transposes:
 
 def pass_transposed(function: func.FuncOp, found: Transposes) -> None:
     """Makes parameters of the transposes of others, which disappear when nothing else uses them."""
-    block = function.body.block
+    block = function.body.blocks[0]
     names = dict(zip(block.args, input_names(function), strict=True))
     attributes = _attributes(function)
     for weight, transposes in found.items():
@@ -80,7 +80,7 @@ def pass_transposed(function: func.FuncOp, found: Transposes) -> None:
 def _attributes(function: func.FuncOp) -> list[DictionaryAttr]:
     """Those of each parameter."""
     stated: Sequence[DictionaryAttr] = function.arg_attrs.data if function.arg_attrs else ()
-    count = len(function.body.block.args)
+    count = len(function.body.blocks[0].args)
     return [*stated, *[DictionaryAttr({})] * (count - len(stated))][:count]
 
 
@@ -105,7 +105,7 @@ class SimplifyFcTransposePass(RelayPass):
         for name, function in graph.functions.items():
             if name in used or function.is_declaration or keeps_body(function):
                 continue
-            names = dict(zip(function.body.block.args, input_names(function), strict=True))
+            names = dict(zip(function.body.blocks[0].args, input_names(function), strict=True))
             found = transposed_weights(function)
             seen.update((names[weight], None) for weight in found)
             if self.weights:

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.device_domains import Device, Domain, Unification, domain_of, set_default
 from xrelay.analysis.facts.names import operation_text
-from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, has_flag, one_block
 from xrelay.dialects.core.adt import ConstructorOp, MatchOp
 from xrelay.dialects.core.device import UNDECIDED, DeviceCopyOp, OnDeviceOp, VirtualDeviceAttr
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp
@@ -210,7 +210,7 @@ class DevicePlan:
 
     def _constrain_function(self, op: func.FuncOp) -> None:
         domain = self.functions[op.sym_name.data]
-        for number, param in enumerate(op.body.block.args):
+        for number, param in enumerate(one_block(op).args):
             self._same(op, f"parameter {number}", domain.parts[number], self.of(param))
             stated = parameter_device(op, number)
             if stated is not None:

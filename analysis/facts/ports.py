@@ -69,14 +69,14 @@ def ports(function: func.FuncOp) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
 
 
 def input_names(function: func.FuncOp) -> list[str]:
-    """What `ports` calls the parameters of a function of one block, whatever their types are."""
+    """What `ports` calls the parameters of a function with a body, whatever their types are."""
     given = function.arg_attrs.data if function.arg_attrs else ()
     hints = _input_hints(function)
     return _names([_stated_name(given, i) for i in range(len(hints))], hints)
 
 
 def _input_hints(function: func.FuncOp) -> list[str]:
-    return [arg.name_hint or f"input{i}" for i, arg in enumerate(function.body.block.args)]
+    return [arg.name_hint or f"input{i}" for i, arg in enumerate(function.body.blocks[0].args)]
 
 
 def _ports(

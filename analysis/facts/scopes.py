@@ -6,6 +6,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.dialects.core.values import CompositeOp, FusedOp
 
@@ -39,6 +40,16 @@ def belongs_to_backend(op: Operation) -> bool:
     if isinstance(op, func.FuncOp):
         return has_flag(op, UNFUSED_FUNCTIONS)
     return isinstance(op, CompositeOp)
+
+
+def one_block(function: func.FuncOp) -> Block:
+    """The block of a function. Raises PassFailedException unless it has exactly one."""
+    count = len(function.body.blocks)
+    if count != 1:
+        raise PassFailedException(
+            f"function @{function.sym_name.data} has {count} blocks, expected one"
+        )
+    return function.body.block
 
 
 class Within:

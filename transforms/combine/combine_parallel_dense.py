@@ -11,7 +11,7 @@
 
 Three projections of one input, as attention has for queries, keys and values, make one product that
 is large enough for all threads; not in batches, it also reads the data once. Products of a batch have
-weights of one shape. xrelay.transforms.rules.combine.stacked and combine_joined say what comes along, and
+weights of one shape. xrelay.transforms.rules.combine.stacked and xrelay.transforms.rules.combine.joined say what comes along, and
 xrelay.transforms.rules.combine.parallel what is left alone.
 
 Source: Relay's CombineParallelDense.

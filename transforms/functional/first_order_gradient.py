@@ -41,7 +41,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.names import operation_text
-from xrelay.analysis.facts.scopes import belongs_to_backend
+from xrelay.analysis.facts.scopes import belongs_to_backend, one_block
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import (
     ApplyOp,
@@ -81,9 +81,7 @@ def add_gradients(function: func.FuncOp) -> None:
     name = f"function @{function.sym_name.data}"
     if type_params_of(function):
         raise PassFailedException(f"{name} has type parameters, expected none")
-    if len(function.body.blocks) != 1:
-        raise PassFailedException(f"{name} has {len(function.body.blocks)} blocks, expected one")
-    block = function.body.block
+    block = one_block(function)
     for i, argument in enumerate(block.args):
         if not all(map(is_tensor_type, types_within(argument.type))):
             raise PassFailedException(

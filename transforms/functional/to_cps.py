@@ -38,7 +38,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.names import operation_text, unused_name
-from xrelay.analysis.facts.scopes import Within, belongs_to_backend
+from xrelay.analysis.facts.scopes import Within, belongs_to_backend, one_block
 from xrelay.analysis.facts.symbols import Symbols
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -159,10 +159,7 @@ def _expand_values(
 
 def _require_blocks(function: func.FuncOp) -> None:
     """Raises PassFailedException for control flow that continuations do not know."""
-    if len(function.body.blocks) != 1:
-        raise PassFailedException(
-            f"function @{function.sym_name.data} has {len(function.body.blocks)} blocks, expected one"
-        )
+    one_block(function)
     known = (CalledBodyOp, ClosureOp, MatchOp, func.FuncOp, scf.IfOp)
     for op in _inside(function):
         if op.regions and not isinstance(op, known):

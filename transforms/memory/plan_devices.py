@@ -173,7 +173,8 @@ class PlanDevicesPass(RelayPass):
     """
     Gives each value a device.
 
-    Raises PassFailedException where a program wants a value on two devices without `on_device`.
+    Raises PassFailedException where a program wants a value on two devices without `on_device`, and for functions of
+    several blocks.
     """
 
     name = "plan-devices"

@@ -71,3 +71,12 @@ func.func @contradiction(%a: tensor<2xf32> {virtual_device = #relay.virtual_devi
   %sum = relay.add %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %sum : tensor<2xf32>
 }
+
+// -----
+
+// CHECK: function @blocks has 2 blocks, expected one
+func.func @blocks(%x: tensor<2xf32>) -> tensor<2xf32> {
+  cf.br ^bb1(%x : tensor<2xf32>)
+^bb1(%y: tensor<2xf32>):
+  func.return %y : tensor<2xf32>
+}

@@ -93,3 +93,15 @@ func.func @keep_function_of_a_compiler(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>)
 
 // CHECK: func.func private @declared
 func.func private @declared(tensor<4x4xf32>) -> tensor<4x4xf32>
+
+// The parameters are those of the first block.
+// CHECK-LABEL: func.func @blocks
+// CHECK-SAME: (%x: tensor<4x4xf32>, %w.T: tensor<4x4xf32>) ->
+// CHECK-NEXT: relay.nn.dense %x, %w.T
+func.func @blocks(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = relay.transpose %w : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = relay.nn.dense %x, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  cf.br ^bb1(%1 : tensor<4x4xf32>)
+^bb1(%2: tensor<4x4xf32>):
+  return %2 : tensor<4x4xf32>
+}
