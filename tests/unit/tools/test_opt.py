@@ -249,6 +249,7 @@ def test_opt_prints_diagnostics_for_tests(opt_cmd: Command, inside: Path) -> Non
     result = opt_cmd("bad.mlir", "--verify-diagnostics")
     assert result.code == 0
     assert "tensor<3xf32>" in result.out
+    assert "relay.fused" in opt_cmd("add.mlir", "-p", "fuse-ops", "--verify-diagnostics").out
 
 
 def test_floats_without_decimals_are_read_as_they_are_printed(tmp_path: Path) -> None:
