@@ -420,12 +420,6 @@ class BodyImporter:
 
     def _construct(self, expr: Expr, callee: NameRef, fields: list[SSAValue]) -> ConstructOp:
         constructor = self.module.constructors[callee.name]
-        if len(fields) != len(constructor.fields):
-            raise self.error(
-                callee.position,
-                f"constructor {callee.name} has {len(constructor.fields)} fields, "
-                f"{len(fields)} are given",
-            )
         type_ = self.known(expr.type, expr.position, f"this {constructor.type_name}")
         ref = constructor_ref(constructor.type_name, callee.name)
         return ConstructOp(ref, fields, cast(AdtType, type_))

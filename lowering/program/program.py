@@ -265,9 +265,9 @@ class _Lowering:
         """Adds the steps of one operation."""
         match op:
             case func.ReturnOp() | YieldOp() | ConstantOp() | AnnotationOp():
-                return
+                pass
             case TupleOp() | TupleGetItemOp():
-                return
+                pass
             case RefCreateOp():
                 self.copy_leaves(op.value, op.result, self.result_storage(op))
             case RefReadOp():

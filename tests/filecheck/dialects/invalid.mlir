@@ -1383,3 +1383,23 @@ func.func @too_many_parts(%x: tensor<0x2xf32>) {
   %0 = relay.split %x {indices_or_sections = 9223372036854775807 : i64} : (tensor<0x2xf32>) -> tuple<tensor<0x2xf32>>
   func.return
 }
+
+// -----
+
+// CHECK: 'size' is tensor<f32>, expected a scalar integer
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "size_of_storage"
+func.func @size_of_storage(%size: tensor<f32>, %n: tensor<i64>) {
+  %0 = relay.memory.alloc_storage %size, %n {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>} : (tensor<f32>, tensor<i64>) -> !relay.adt<@Storage, []>
+  func.return
+}
+
+// -----
+
+// CHECK: 'alignment' is tensor<1xi64>, expected a scalar integer
+// CHECK-NEXT: "builtin.module"
+// CHECK-NEXT: sym_name = "alignment_of_storage"
+func.func @alignment_of_storage(%n: tensor<i64>, %alignment: tensor<1xi64>) {
+  %0 = relay.memory.alloc_storage %n, %alignment {virtual_device = #relay.virtual_device<1 : i64, 0 : i64, "", unit>} : (tensor<i64>, tensor<1xi64>) -> !relay.adt<@Storage, []>
+  func.return
+}

@@ -152,6 +152,9 @@ def test_contract_of_what_comes_with_xrelay(name: str, step: int) -> None:
 def test_contract_allows_roundings(dtype: str) -> None:
     expected = np.array([1, 2], np.dtype(dtype))
     assert difference(np.nextafter(expected, np.zeros_like(expected)), expected) is None
+    zero, most = np.zeros(1), np.full(1, TOLERANCES["float64"])
+    assert difference(most, zero) is None
+    assert difference(np.nextafter(most, 1), zero) is not None
     wrong = difference(np.array([1, 3], np.dtype(dtype)), expected)
     assert wrong is not None and "differs in 1 of 2 elements, at [1]: 3" in wrong
 

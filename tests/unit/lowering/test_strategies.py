@@ -17,6 +17,7 @@ from xrelay.dialects.core.values import CompositeOp, YieldOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import SoftmaxOp
 from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.tensor.layout import Layout
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import ReluOp
@@ -39,6 +40,7 @@ from xrelay.lowering.emit.tuning import (
     records_text,
 )
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
+from xrelay.lowering.operators.tensor.layout import keeps_rows
 from xrelay.lowering.program.registry import explain_selection
 
 
@@ -204,6 +206,22 @@ def test_transposes(shape: tuple[int, ...], axes: tuple[int, ...], name: str) ->
 
 
 # -- with records -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "holds"),
+    [
+        ("NCHW", "CNHW", True),
+        ("NCHW", "NHWC", False),
+        ("NHWC", "NCHW4c", True),
+        ("NCHW4c", "NHWC", False),
+        ("NCHW4c", "NCHW2c", True),
+        ("NCHW4c", "NCHW8c", False),
+        ("NCHW", "NC4wHW", False),
+    ],
+)
+def test_rows_that_another_layout_keeps(source: str, target: str, holds: bool) -> None:
+    assert keeps_rows(Layout.parse(source, "source"), Layout.parse(target, "target")) == holds
 
 
 def test_records_override_levels_and_estimates() -> None:

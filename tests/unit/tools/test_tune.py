@@ -97,11 +97,11 @@ def test_an_interrupted_run_goes_on(
 ) -> None:
     clock = iter(range(100))
     monkeypatch.setattr(tune.time, "perf_counter", lambda: next(clock))
-    result = cmd("tune", model, "-o", "tuning.json", "--seconds", 1.5)
-    assert "2 implementations measured; 2 left for another run: tuning.json" in result.out
+    result = cmd("tune", model, "-o", "[b]tuning.json", "--seconds", 1.5)
+    assert "2 implementations measured; 2 left for another run: [b]tuning.json" in result.out
     assert len(rounds) == 1
-    result = cmd("tune", model, "-o", "tuning.json")
-    assert "2 implementations measured: tuning.json" in result.out
+    result = cmd("tune", model, "-o", "[b]tuning.json")
+    assert "2 implementations measured: [b]tuning.json" in result.out
     assert [sorted(each.values()) for each in rounds] == [
         ["panels", "panels"],
         ["dot-products", "row-updates"],

@@ -144,6 +144,9 @@ def test_every_rule_is_used_and_says_why() -> None:
         rules.update(join.rule for join in found.joins)
         for join in found.joins:
             assert found.group_of[join.into.op] in found.homes(join.node.op)
+            if join.rule == 41:
+                what = "a constant" if isinstance(join.node.op, ConstantOp) else "cheap"
+                assert join.sentence == f"{join.node.op.name} is {what}: it is copied"
     assert sorted(rules) == [38, 39, 40, 41, 42]
 
 

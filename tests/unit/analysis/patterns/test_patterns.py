@@ -28,6 +28,7 @@ from xrelay.analysis.patterns.language import (
     wildcard,
 )
 from xrelay.analysis.patterns.matching import Matcher, match, why_not
+from xrelay.analysis.patterns.nodes import nodes
 from xrelay.compiler import context
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp
@@ -277,12 +278,22 @@ def test_element_types_that_relay_lacks(element_type: Attribute):
 
 def test_expressions_are_compared_by_structure():
     lines = f"%r = relay.add %x, %y : {BINARY}\n%s = relay.add %x, %y : {BINARY}\n"
-    lines += f"%u = relay.add %y, %x : {BINARY}\n%t = relay.tuple %r, %s, %u : (T, T, T) -> tuple<T, T, T>"
+    lines += f"%u = relay.add %y, %x : {BINARY}\n%v = relay.multiply %x, %y : {BINARY}\n"
+    lines += "%t = relay.tuple %r, %s, %u, %v : (T, T, T, T) -> tuple<T, T, T, T>"
     fields = value_of(lines, "t").owner
     assert isinstance(fields, TupleOp)
-    r, s, u = fields.fields
+    r, s, u, v = fields.fields
     assert match(is_expr(r), s) is not None
     assert match(is_expr(r), u) is None
+    assert match(is_expr(r), v) is None
+
+
+def test_nodes_of_a_diamond_are_listed_once():
+    x = wildcard()
+    left, right = is_op("exp")(x), is_op("log")(x)
+    found = nodes(left + right)
+    assert len(found) == len(set(found))
+    assert found.index(x) < min(found.index(left), found.index(right))
 
 
 def test_functions_as_values():

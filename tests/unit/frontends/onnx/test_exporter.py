@@ -22,6 +22,7 @@ from xrelay.dialects.tensor import binary, unary
 from xrelay.frontends.onnx import OnnxExportError, export_model, import_model, reason_not_exported
 from xrelay.frontends.onnx.exporter import model as exporter
 from xrelay.frontends.onnx.exporter.emitters import EMITTERS
+from xrelay.frontends.onnx.exporter.numbers import computing_dtype
 from xrelay.tools.light_models import light_model
 
 with warnings.catch_warnings():
@@ -250,6 +251,22 @@ def test_operators_of_a_dense(shape: list[int], dtype: str, expected: list[str])
         str(result),
     )
     assert op_types(checked_export(module)) == expected
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("f32", "GlobalMaxPool"), ("i32", "ReduceMax")])
+def test_operators_of_a_maximum_of_images(dtype: str, expected: str):
+    type_, result = f"tensor<1x2x3x4x{dtype}>", f"tensor<1x2x1x1x{dtype}>"
+    line = f"%r = relay.nn.global_max_pool2d %x : ({type_}) -> {result}"
+    module = function(f"{line}\nfunc.return %r : {result}", f"%x: {type_}", result)
+    assert op_types(checked_export(module)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "computed"),
+    [("float16", "float32"), ("float64", "float64"), ("int16", "int16"), ("uint16", "uint16")],
+)
+def test_halves_are_computed_in_single_precision(dtype: str, computed: str):
+    assert computing_dtype(np.dtype(dtype)) == np.dtype(computed)
 
 
 def test_reason_in_a_body():

@@ -161,6 +161,7 @@ def test_nan():
         ("let %f = exp; %x", "operator exp is used as a value, call it"),
         ("fn (%y) { %y }", "the type of parameter %y is not known, state it"),
         ("fn (%y: int32, %y: int32) { %y }", "parameter %y is named twice"),
+        ("fn (A=1, %y: int32) { %y }", "1:51: found '%y', expected an attribute or ')': parameters stand before"),
         ("fn (%y: Tensor[(1, -2), int32]) { %y }", "found '-', expected a dimension"),
         ("fn (%y: Tensor[(1,), what]) { %y }", "found 'what', expected an element type"),
         ("fn (%y: Tensor[(2, 9223372036854775808), int32]) { %y }", "1:61: found 9223372036854775808, expected an integer of 64 bits"),
@@ -213,6 +214,7 @@ def test_mistakes(text: str, message: str):
             "type L[A] { B } def @f(%x: L[int32]) -> L[int32, int32] { %x }",
             "1:41: type L has 2 arguments, expected 1",
         ),
+        ("type A { B(int32) } def @f() { B(1, 2) }", "constructor B has 1 fields, 2 are given"),
         ("type A[T, T] { B }", "type parameter T is named twice"),
         ("type A { B } 1", "expected 'def', 'type' or the end of the text"),
         (
@@ -273,6 +275,20 @@ def test_integers_of_thousands_of_digits_are_refused():
     for text in ("9" * 5000, f"exp(%x, axis={'9' * 5000})", f"(%x,).{'9' * 5000}"):
         with pytest.raises(RelayTextError, match="^a.relay:1:"):
             read_relay_text(f"def @main({X}) {{ {text} }}", "a.relay")
+
+
+def test_the_type_of_storage_needs_no_definition():
+    module = read_relay_text("def @main(%s: Storage) { %s }")
+    module.verify()
+    assert "relay.type_def @Storage []" in str(module)
+
+
+def test_integers_of_attributes_have_32_bits_where_these_suffice():
+    numbers = {-(2**31) - 1: "i64", -(2**31): "i32", 2**31 - 1: "i32", 2**31: "i64"}
+    attributes = ", ".join(f"A{i}={number}" for i, number in enumerate(numbers))
+    text = str(read_relay_text(f"def @main({X}, {attributes}) {{ %x }}"))
+    for i, (number, type_) in enumerate(numbers.items()):
+        assert f"A{i} = {number} : {type_}" in text
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
