@@ -40,7 +40,7 @@ class ExtractIntermediateExprPass(RelayPass):
 
     name = "extract-intermediate-expr"
 
-    expr_id: int
+    expr_id: int = 0
     """The number of the operation."""
 
     def rewrite(self, op: ModuleOp) -> None:
