@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from xrelay.compile_model import compile_model as compile
     from xrelay.frontends.onnx import OnnxImportError
     from xrelay.options import CompileError
+    from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CompileError",
+    "DynamicModel",
     "Model",
     "ModelError",
     "OnnxImportError",
@@ -32,6 +34,7 @@ __all__ = [
 
 _HOMES = {
     "CompileError": ("xrelay.options", "CompileError"),
+    "DynamicModel": ("xrelay.runtime.dynamic", "DynamicModel"),
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),

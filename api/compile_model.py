@@ -17,6 +17,7 @@ from xrelay.lowering.emit.target import NATIVE
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
+from xrelay.runtime.errors import UnknownDimensions
 from xrelay.runtime.model import Model
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from xrelay.backends.base import Backend
     from xrelay.runtime.code import ModelCode
+    from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
 
 
@@ -46,7 +48,7 @@ class CompileArguments(TypedDict, total=False):
 @overload
 def compile_model(
     model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
-) -> Model: ...
+) -> Model | DynamicModel: ...
 
 
 @overload
@@ -56,7 +58,7 @@ def compile_model(
     backends: Sequence[str | Backend],
     fallback: bool = False,
     **arguments: Unpack[CompileArguments],
-) -> Model | PartitionedModel: ...
+) -> Model | PartitionedModel | DynamicModel: ...
 
 
 def compile_model(
@@ -74,12 +76,14 @@ def compile_model(
     max_nodes: int = DEFAULT_LIMITS.max_nodes,
     max_bytes: int = DEFAULT_LIMITS.max_bytes,
     progress: Progress = silent,
-) -> Model | PartitionedModel:
+) -> Model | PartitionedModel | DynamicModel:
     """
     Compiles a model into machine code in this process.
 
     `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
-    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
+    unchanged). `shapes` fixes unknown dimensions: the whole shape of an input, or the length of a dimension
+    that the model names. Where some stay unknown the result is a DynamicModel, which compiles a program for
+    each combination of lengths when it comes. `threads` run the model
     together; the results are the same bits for any number. `target` names a CPU: "native",
     "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
@@ -104,22 +108,56 @@ def compile_model(
         raise OptionError(
             f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
-    if not isinstance(cast(object, backends), Sequence) or backends:
-        from xrelay.partitioned import compile_partitioned
+    if not isinstance(cast(object, backends), Sequence):
+        raise OptionError(f"backends is {kind_of(backends)}, expected a list of engines")
 
-        return with_room(
-            lambda: compile_partitioned(
-                model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
+    def compiled(
+        model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
+    ) -> Model | PartitionedModel:
+        if backends:
+            from xrelay.partitioned import compile_partitioned
+
+            return with_room(
+                lambda: compile_partitioned(
+                    model,
+                    shapes,
+                    options,
+                    backends,
+                    cache=cache,
+                    fallback=fallback,
+                    progress=progress,
+                )
             )
-        )
+        return _compile_own(model, shapes, options, cache=cache, progress=progress)
+
+    try:
+        return compiled(model, shapes)
+    except UnknownDimensions as unknown:
+        from xrelay.specialise import dynamic_model
+
+        return dynamic_model(model, unknown, compiled)
+
+
+def _compile_own(
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    options: CompileOptions,
+    *,
+    cache: bool,
+    progress: Progress,
+) -> Model:
+    """The model in xrelay's own code, from the cache or from the compiler."""
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
 
     @collector_paused()
-    def compiled() -> ModelCode:
+    def code() -> ModelCode:
         from xrelay.compiler import compile_code, read_model
+        from xrelay.specialise import require_known_inputs
 
         progress("read the model")
-        return compile_code(*read_model(model, shapes, options.limits), options, progress)
+        module, name = read_model(model, shapes, options.limits)
+        require_known_inputs(module)
+        return compile_code(module, name, options, progress)
 
-    return load_or_compile(place, lambda: with_room(compiled), progress)
+    return load_or_compile(place, lambda: with_room(code), progress)

@@ -85,13 +85,17 @@ def read_model(
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
-    which is copied.
+    which is copied. `shapes` fixes unknown dimensions of inputs.
 
     Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
     module, name = _module_of(model, shapes, limits)
     check_leaves(module)
+    if shapes and not _is_onnx(model):
+        from xrelay.specialise import specialise
+
+        specialise(module, shapes)
     size = expanded_size(module)
     excess = limits.nodes_excess(size.operations)
     if excess is not None:
@@ -99,6 +103,13 @@ def read_model(
     require_limits(module, limits)
     deep.require_room(size.levels, size.tuples)
     return module, name
+
+
+def _is_onnx(model: object) -> bool:
+    """Whether the importer has seen to the shapes of inputs."""
+    if isinstance(model, str | Path):
+        return Path(model).suffix not in (".mlir", ".relay")
+    return not isinstance(model, ModuleOp)
 
 
 def require_limits(module: ModuleOp, limits: Limits) -> None:
@@ -126,8 +137,6 @@ def _module_of(
         path = Path(model)
         reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
         if reader is not None:
-            if shapes:
-                raise CompileError(f"shapes apply to ONNX models; '{path}' states its own")
             return reader(path), path.stem
         name = path.stem
     elif type(model).__name__ == "ModelProto":

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.compile_model import compile_model
 from xrelay.options import OptionError
 from xrelay.runtime.arguments import count_given, kind_of, number_argument
+from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model
 from xrelay.runtime.partitioned import PartitionedModel
@@ -30,7 +31,7 @@ from xrelay.runtime.signature import listed
 class CompiledRep(BackendRep):
     """A compiled model that is run on arrays in the order of its inputs, or by name."""
 
-    def __init__(self, model: Model | PartitionedModel):
+    def __init__(self, model: Model | PartitionedModel | DynamicModel):
         self.model = model
 
     def run(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -156,12 +156,20 @@ class Model:
         return self._code
 
 
-def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
-    """
-    The arrays of all inputs in order, contiguous and aligned.
+class Named(Protocol):
+    """What stands for an input in messages."""
 
-    Raises ModelError for anything but a mapping, for missing or unknown names, and for other
-    shapes or dtypes.
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
+def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
+    """
+    The arrays of all inputs in order, of whatever shapes and dtypes.
+
+    Raises ModelError for anything but a mapping, for missing or unknown names, and for what is no array.
     """
     if not isinstance(inputs, Mapping):
         raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {listed(specs)}")
@@ -176,17 +184,27 @@ def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
     arrays: list[Array] = []
     for spec in specs:
         try:
-            array = np.asarray(inputs[spec.name])
+            arrays.append(np.asarray(inputs[spec.name]))
         except MemoryError:
             raise
         except Exception as error:
             # A method `__array__` raises whatever it likes.
             raise ModelError(f"input '{spec.name}' is no array: {error}") from error
+    return arrays
+
+
+def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
+    """
+    The arrays of all inputs in order, contiguous and aligned.
+
+    Raises ModelError for what `named_arrays` refuses, and for other shapes or dtypes.
+    """
+    arrays = named_arrays(specs, inputs)
+    for spec, array in zip(specs, arrays, strict=True):
         if array.dtype != spec.dtype or array.shape != spec.shape:
             found = f"{array.dtype}{list(array.shape)}"
             raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
-        arrays.append(contiguous(array))
-    return arrays
+    return [contiguous(array) for array in arrays]
 
 
 def symbol_name(text: str) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from math import prod
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 3
+
+Dimension: TypeAlias = int | str
+"""A length, or the name of an unknown one, "" when it has none."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,26 @@ class TensorSpec:
         return f"'{self.name}' {self.dtype}{list(self.shape)}"
 
 
-def listed(specs: Sequence[TensorSpec]) -> str:
+@dataclass(frozen=True)
+class OpenTensor:
+    """A named tensor some of whose dimensions may be unknown. Equal names are equal lengths."""
+
+    name: str
+    dims: tuple[Dimension, ...] | None
+    """None when not even the number of dimensions is known."""
+    dtype: np.dtype[Any]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is unknown."""
+        return self.dims is None or any(isinstance(dim, str) for dim in self.dims)
+
+    def __str__(self) -> str:
+        shape = "…" if self.dims is None else ", ".join(str(dim) or "?" for dim in self.dims)
+        return f"'{self.name}' {self.dtype}[{shape}]"
+
+
+def listed(specs: Sequence[object]) -> str:
     """Tensors in messages."""
     return ", ".join(map(str, specs)) or "none"
 

@@ -31,6 +31,7 @@ RUN_EXAMPLES = """\
 examples:
   xrelay run resnet50.onnx --seed 1
   xrelay run model.onnx --shape x=1,3,224,224 --verify
+  xrelay run model.onnx --shape batch=4
   xrelay run model.onnx --threads 2 --profile --trace trace.json
   xrelay run model.so --input x=image.npy --output-dir results
 """
@@ -391,7 +392,7 @@ def _add_shape_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=1,3,224,224",
-        help="fix the shape of an ONNX input (repeatable)",
+        help="fix the shape of an input, or as in batch=4 a dimension that the model names (repeatable)",
     )
 
 

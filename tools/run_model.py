@@ -16,6 +16,7 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress, Shapes
 from xrelay.runtime.code import ModelCode
+from xrelay.runtime.errors import UnknownDimensions
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.partitioned import PartitionedModel
@@ -60,7 +61,7 @@ def _run_model(args: argparse.Namespace) -> int:
     paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
         given = {name: read_array(Path(path)) for name, path in paths.items()}
-    model = _load(args)
+    model, shapes = _load(args, given)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
         check_inputs(model.signature.inputs, inputs)
@@ -80,7 +81,6 @@ def _run_model(args: argparse.Namespace) -> int:
         from xrelay.tools.verify import verify
 
         with failing_with(BAD_INPUT):
-            shapes = arguments.shapes(args.shape)
             limits = arguments.limits(args)
         ordered = [inputs[spec.name] for spec in model.signature.inputs]
         return verify(Path(args.model), shapes, limits, ordered, outputs)
@@ -92,16 +92,39 @@ def can_profile(args: argparse.Namespace) -> bool:
     return not args.backend and Path(args.model).suffix != ".so"
 
 
-def _load(args: argparse.Namespace) -> Model | PartitionedModel:
-    """The model, from a library, from the cache or from the compiler."""
-    if args.backend:
-        return _partitioned(args)
-    if args.fallback:
+def _load(
+    args: argparse.Namespace, given: Mapping[str, Array]
+) -> tuple[Model | PartitionedModel, Shapes]:
+    """
+    The model, from a library, from the cache or from the compiler, and the shapes that it is compiled for:
+    those of --shape, and where these leave dimensions open those of the given inputs.
+    """
+    if args.fallback and not args.backend:
         raise CommandFailed("--fallback goes with --backend", BAD_INPUT)
+    with failing_with(BAD_INPUT):
+        shapes = arguments.shapes(args.shape)
+    load = _partitioned if args.backend else _own
+    try:
+        return load(args, shapes), shapes
+    except CommandFailed as failure:
+        unknown = failure.__cause__
+        if not isinstance(unknown, UnknownDimensions):
+            raise
+        found = {
+            spec.name: list(given[spec.name].shape)
+            for spec in unknown.inputs
+            if spec.is_open and spec.name in given
+        }
+        if not found:
+            raise
+    return load(args, {**shapes, **found}), {**shapes, **found}
+
+
+def _own(args: argparse.Namespace, shapes: Shapes) -> Model:
+    """The model in xrelay's own code."""
     path = Path(args.model)
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args, profile=args.profile)
-        shapes = arguments.shapes(args.shape)
         if path.suffix == ".so":
             if args.verify or args.profile or shapes or options != CompileOptions():
                 raise CommandFailed(
@@ -115,10 +138,11 @@ def _load(args: argparse.Namespace) -> Model | PartitionedModel:
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
 
 
-def _partitioned(args: argparse.Namespace) -> PartitionedModel:
+def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
     """The model with parts that backends run."""
     from xrelay.compiler import read_model, require_weights
     from xrelay.partitioned import compile_partition, find_backends, partition
+    from xrelay.specialise import require_known_inputs
 
     if args.profile:
         raise CommandFailed(
@@ -130,9 +154,8 @@ def _partitioned(args: argparse.Namespace) -> PartitionedModel:
             backends = find_backends(arguments.backends(args.backend))
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(
-                Path(args.model), arguments.shapes(args.shape), options.limits
-            )
+            module, name = read_model(Path(args.model), shapes, options.limits)
+            require_known_inputs(module)
             require_weights(module)
         with failing_with(FAILED):
             partition(module, backends, progress, options.limits)
@@ -150,10 +173,12 @@ def _partitioned(args: argparse.Namespace) -> PartitionedModel:
 @collector_paused()
 def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Progress) -> ModelCode:
     from xrelay.compiler import compile_code, read_model, require_weights
+    from xrelay.specialise import require_known_inputs
 
     with failing_with(BAD_INPUT):
         progress("read the model")
         module, name = read_model(path, shapes, options.limits)
+        require_known_inputs(module)
         require_weights(module)
     with failing_with(FAILED):
         return compile_code(module, name, options, progress)
