@@ -17,8 +17,8 @@ from xrelay.lowering.emit.target import NATIVE
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
 from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
-from xrelay.runtime.errors import UnknownDimensions
 from xrelay.runtime.model import Model
+from xrelay.runtime.signature import UnknownDimensions
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -16,10 +16,9 @@ from xrelay.interpreters.arrays import dtype_of
 from xrelay.options import CompileError, Shapes
 from xrelay.runtime.arguments import number_argument
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
-from xrelay.runtime.errors import UnknownDimensions
 from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
-from xrelay.runtime.signature import OpenTensor
+from xrelay.runtime.signature import OpenTensor, UnknownDimensions
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.rules.copying import copied
 

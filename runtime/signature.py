@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.support import MAX_THREADS
@@ -51,6 +52,17 @@ class OpenTensor:
     def __str__(self) -> str:
         shape = "…" if self.dims is None else ", ".join(str(dim) or "?" for dim in self.dims)
         return f"'{self.name}' {self.dtype}[{shape}]"
+
+
+class UnknownDimensions(DiagnosticException):
+    """Dimensions of a model's inputs are not known: code is generated once they are."""
+
+    def __init__(
+        self, message: str, inputs: tuple[OpenTensor, ...], outputs: tuple[OpenTensor, ...]
+    ):
+        super().__init__(message)
+        self.inputs = inputs
+        self.outputs = outputs
 
 
 def listed(specs: Sequence[object]) -> str:

@@ -16,12 +16,11 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress, Shapes
 from xrelay.runtime.code import ModelCode
-from xrelay.runtime.errors import UnknownDimensions
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
-from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.runtime.signature import Signature, TensorSpec, UnknownDimensions
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress

@@ -2,7 +2,7 @@
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.runtime.errors import UnknownDimensions
+from xrelay.runtime.signature import UnknownDimensions
 
 
 class OnnxImportError(DiagnosticException):
