@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import prod
+from operator import eq
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import (
@@ -145,6 +146,18 @@ def compatible(lhs: Attribute, rhs: Attribute) -> bool:
     Whether two types can describe one value: equal up to unknown dimensions. Takes time in the
     number of different types within, of which tuples of shared tuples have few.
     """
+    return _leaves_agree(lhs, rhs, _same_but_for_dimensions)
+
+
+def same_type(lhs: Attribute, rhs: Attribute) -> bool:
+    """Whether two types are equal, without recursion into tuples and in the time of `compatible`."""
+    return _leaves_agree(lhs, rhs, eq)
+
+
+def _leaves_agree(
+    lhs: Attribute, rhs: Attribute, agree: Callable[[Attribute, Attribute], bool]
+) -> bool:
+    """Whether two types are tuples of the same form, and what they hold agrees."""
     pending = [(lhs, rhs)]
     seen: set[tuple[int, int]] = set()
     """The tuples that were compared, by identity."""
@@ -159,7 +172,7 @@ def compatible(lhs: Attribute, rhs: Attribute) -> bool:
             if pair not in seen:
                 seen.add(pair)
                 pending.extend(zip(left.types.data, right.types.data, strict=True))
-        elif not _same_but_for_dimensions(left, right):
+        elif not agree(left, right):
             return False
     return True
 
