@@ -29,6 +29,7 @@ from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import MultiplyAdd
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.loops.panel_writer import PanelWriter
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
@@ -236,7 +237,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     out_shape = shape_of(op.results[0])
     if 0 in out_shape:
         return
-    kind = product.kind
+    kind, dot = product.kind, MultiplyAdd.of(product.kind)
     lanes = ctx.target.lanes(kind.bytes)
     tiling = _tile(product, ctx.target, ctx.parameters)
     width = tiling.vectors * lanes
@@ -271,7 +272,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             loop = DepthLoop(count // unrolled, unrolled, unrolled * right.step)
             steps = [(begin + i, (begin + i) * right.step) for i in range(unrolled)]
             totals = accumulate(
-                b, kind, x, w, [loop], steps, rows, columns, totals, lanes, where.prefetch
+                b, dot, x, w, [loop], steps, rows, columns, totals, lanes, where.prefetch
             )
         return totals
 
@@ -295,7 +296,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         UNROLLED_STEPS * width,
         product.columns % lanes,
     )
-    emit_tiles(ctx, grid, kind, lanes, tile, place_of, sink)
+    emit_tiles(ctx, grid, dot, lanes, tile, place_of, sink)
 
 
 PANELS = Implementation("panels", _emit, 20, _refusal, _cost, _spacing, _parameters)

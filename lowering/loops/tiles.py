@@ -26,12 +26,12 @@ from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Sink
+from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, Prefetch
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
 
@@ -134,7 +134,7 @@ def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
 def emit_tiles(
     ctx: KernelContext,
     grid: TileGrid,
-    kind: Element,
+    dot: Dot,
     lanes: int,
     tile: TileCode,
     place_of: PlaceOf,
@@ -142,12 +142,12 @@ def emit_tiles(
 ) -> None:
     """Emits the loops. Tiles at the end of a row or column overlap with the ones before."""
     b, tiles = ctx.b, grid.rows_of_tiles * grid.columns_of_tiles
-    zero = b.constant(kind.compute, 0, lanes)
+    zero = b.constant(dot.total.compute, 0, lanes)
     for first, panels, widths in grid.parts(lanes):
         count = _tiles_per_block(ctx, grid, panels)
         # With parts of the depth, a task has all panels that one thread computes.
         together = blocks(panels, ctx.team.size) if grid.depth_parts > 1 else 1
-        code = _Tiles(ctx, grid, kind, lanes, tile, place_of, sink, zero, widths, count)
+        code = _Tiles(ctx, grid, dot, lanes, tile, place_of, sink, zero, widths, count)
 
         def task(
             indices: tuple[Index, ...],
@@ -175,7 +175,7 @@ class _Tiles:
 
     ctx: KernelContext
     grid: TileGrid
-    kind: Element
+    dot: Dot
     lanes: int
     tile: TileCode
     place_of: PlaceOf
@@ -209,18 +209,20 @@ class _Tiles:
                 row, column = divmod(number // vectors, columns)
                 self._hand_over(place, (b.add(y, row), b.add(x, column)), number % vectors, total)
             return
-        kept = self.ctx.private_scratch(self.kind, row_major((1, *self.shape)))
+        kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
         for where, total in zip(self._sums(kept, (0,)), totals, strict=True):
-            b.store(kept.pointer, where, self.kind, total)
+            b.store(kept.pointer, where, self.dot.total, total)
         self._finish(kept, (0,), place, y, x)
 
     def kept_sums(self, panels: int) -> Buffer:
         """Memory of the thread for the sums of a block of tiles of some panels."""
-        return self.ctx.private_scratch(self.kind, row_major((panels, self.count, *self.shape)))
+        return self.ctx.private_scratch(
+            self.dot.total, row_major((panels, self.count, *self.shape))
+        )
 
     def in_parts(self, batch: Sequence[Index], tiles: Range, panels: Range, kept: Buffer) -> None:
         """A block of tiles for a range of panels, with the sums in memory between the parts."""
-        b, kind = self.b, self.kind
+        b, kind = self.b, self.dot.total
 
         def each(body: Callable[[Index, Index, tuple[Index, Index]], None]) -> None:
             with b.loop(*panels) as panel, b.loop(*tiles) as i:
@@ -263,11 +265,11 @@ class _Tiles:
         grid = self.grid
         if not grid.part_elements or grid.weight_bytes <= self.ctx.target.l2_bytes // 2:
             return None
-        line = LINE_BYTES // self.kind.bytes
+        line = LINE_BYTES // self.dot.weight.bytes
         lines = blocks(blocks(grid.round_elements, line), count)
         if count == 1:
             # Every panel is read once: what counts is not to wait at the end of a page.
-            return Prefetch(STREAM_AHEAD_BYTES // self.kind.bytes, lines)
+            return Prefetch(STREAM_AHEAD_BYTES // self.dot.weight.bytes, lines)
         panel = grid.part_elements * grid.depth_parts
         return Prefetch(self.b.add(self.b.mul(i, lines * line), panel), lines)
 
@@ -292,7 +294,7 @@ class _Tiles:
             row, column = indices
             for v in range(len(self.widths)):
                 source = self._sum(kept, slot, row, column, v)
-                value = b.load(kept.pointer, source, self.kind, self.lanes)
+                value = b.load(kept.pointer, source, self.dot.total, self.lanes)
                 self._hand_over(place, (b.add(y, row), b.add(x, column)), v, value)
 
         b.loop_nest((tiling.rows, tiling.columns), position)

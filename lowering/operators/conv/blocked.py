@@ -28,6 +28,7 @@ from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import MultiplyAdd
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
@@ -143,7 +144,7 @@ class _Direct:
     ) -> Sequence[SSAValue]:
         """Adds a part of the depth for a tile whose first window begins at `image`."""
         conv, b = self.conv, self.ctx.b
-        kind, lanes = conv.kind, self.lanes
+        kind, dot, lanes = conv.kind, MultiplyAdd.of(conv.kind), self.lanes
         strides = self.image.format.strides
         taps = prod(conv.taps)
         vertical = DepthLoop(
@@ -161,9 +162,7 @@ class _Direct:
             steps: Sequence[tuple[int, int]],
         ) -> None:
             nonlocal sums
-            sums = accumulate(
-                b, kind, x, w, loops, steps, positions, columns, sums, width, prefetch
-            )
+            sums = accumulate(b, dot, x, w, loops, steps, positions, columns, sums, width, prefetch)
 
         whole, rest = divmod(conv.depth, lanes)
         outer = DepthLoop(whole // self.parts, strides[1], taps * lanes * self.panel)
@@ -261,7 +260,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         panel_elements // parts,
         (UNROLLED_STEPS if direct.lanes > 1 else conv.taps[1]) * panel,
     )
-    emit_tiles(ctx, grid, conv.kind, lanes, tile, place_of, sink)
+    emit_tiles(ctx, grid, MultiplyAdd.of(conv.kind), lanes, tile, place_of, sink)
 
 
 DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, wanted_halo, _parameters)

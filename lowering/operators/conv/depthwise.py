@@ -23,6 +23,7 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import MultiplyAdd
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
 from xrelay.lowering.loops.tiling import (
@@ -138,7 +139,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     grid = TileGrid(
         (conv.images, blocks(conv.out_channels, lanes)), *conv.positions, tiling, 1, lanes * 4, 0
     )
-    emit_tiles(ctx, grid, kind, lanes, tile, place_of, sink)
+    emit_tiles(ctx, grid, MultiplyAdd.of(kind), lanes, tile, place_of, sink)
 
 
 DEPTHWISE = Implementation("depthwise", _emit, 30, _refusal, _cost, wanted_halo, _parameters)
