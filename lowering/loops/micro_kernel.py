@@ -69,13 +69,15 @@ def accumulate(
     totals: Sequence[SSAValue],
     lanes: int,
     prefetch: Prefetch | None = None,
+    counted: int = 0,
 ) -> Sequence[SSAValue]:
     """
     Adds the products of a part of the depth to `totals`, position by position.
 
     `image` and `weights` are the addresses for the first step; `steps` are the offsets of both in
     the steps of the innermost round, `positions` and `vectors` those of the operands of a step, all
-    in elements. Runs of loops with one round are no loops.
+    in elements. Of the group of the last step only the first `counted` elements count, unless that is 0.
+    Runs of loops with one round are no loops.
     """
 
     def round_at(
@@ -95,10 +97,11 @@ def accumulate(
             line = LINE_BYTES // dot.weight.bytes
             for i in range(prefetch.lines):
                 b.prefetch(b.address(w, b.add(prefetch.distance, i * line), dot.weight.storage))
-        for image_offset, weight_offset in steps:
+        for number, (image_offset, weight_offset) in enumerate(steps, 1):
+            counts = counted if counted and number == len(steps) else dot.group
             columns = [dot.weights(b, w, weight_offset + vector, lanes) for vector in vectors]
             for p, position in enumerate(positions):
-                factor = dot.factor(b, x, image_offset + position, lanes)
+                factor = dot.factor(b, x, image_offset + position, lanes, counts)
                 for v, column in enumerate(columns):
                     i = p * len(columns) + v
                     result[i] = dot.step(b, column, factor, result[i])

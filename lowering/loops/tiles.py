@@ -26,6 +26,7 @@ from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.packing import blocks
@@ -34,6 +35,7 @@ from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, Prefetch
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
+from xrelay.lowering.math.convert import convert
 
 Place: TypeAlias = Sequence[Index]
 """Coordinates in the batch, and the number of a panel."""
@@ -56,6 +58,9 @@ class TileAt:
 TileCode: TypeAlias = Callable[[TileAt, Sequence[SSAValue]], Sequence[SSAValue]]
 """Adds a part of the depth to the registers of a tile, position by position; there are as many for
 each position as the tile has vectors."""
+
+StartCode: TypeAlias = Callable[[Place, int], Sequence[SSAValue]]
+"""What the sums of a panel begin with, for each of a number of vectors."""
 
 PlaceOf: TypeAlias = Callable[[Place, Index, Index, Index, int], Position]
 """Where the result for position (y, x) and a number of lanes of a vector of channels lies."""
@@ -139,15 +144,23 @@ def emit_tiles(
     tile: TileCode,
     place_of: PlaceOf,
     sink: Sink,
+    start: StartCode | None = None,
 ) -> None:
-    """Emits the loops. Tiles at the end of a row or column overlap with the ones before."""
+    """
+    Emits the loops. Tiles at the end of a row or column overlap with the ones before. Sums begin with 0,
+    or as `start` says.
+    """
     b, tiles = ctx.b, grid.rows_of_tiles * grid.columns_of_tiles
     zero = b.constant(dot.total.compute, 0, lanes)
+
+    def zeros(_: Place, vectors: int) -> Sequence[SSAValue]:
+        return [zero] * vectors
+
     for first, panels, widths in grid.parts(lanes):
         count = _tiles_per_block(ctx, grid, panels)
         # With parts of the depth, a task has all panels that one thread computes.
         together = blocks(panels, ctx.team.size) if grid.depth_parts > 1 else 1
-        code = _Tiles(ctx, grid, dot, lanes, tile, place_of, sink, zero, widths, count)
+        code = _Tiles(ctx, grid, dot, lanes, tile, place_of, sink, start or zeros, widths, count)
 
         def task(
             indices: tuple[Index, ...],
@@ -180,8 +193,7 @@ class _Tiles:
     tile: TileCode
     place_of: PlaceOf
     sink: Sink
-    zero: SSAValue
-    """A vector of zeros."""
+    start: StartCode
     widths: Sequence[int]
     """The lanes that count in each vector of a panel."""
     count: int
@@ -202,8 +214,8 @@ class _Tiles:
         """Computes tile i over the whole depth, and hands it over."""
         b, (y, x) = self.b, self._corner(i)
         columns, vectors = self.grid.tiling.columns, len(self.widths)
-        zeros = [self.zero] * (self.grid.tiling.positions * vectors)
-        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count)), zeros)
+        first = list(self.start(place, vectors)) * self.grid.tiling.positions
+        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count)), first)
         if not self.ctx.heavy_epilogue:
             for number, total in enumerate(totals):
                 row, column = divmod(number // vectors, columns)
@@ -229,8 +241,9 @@ class _Tiles:
                 body(panel, i, (b.sub(panel, panels[0]), b.sub(i, tiles[0])))
 
         def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-            for where in self._sums(kept, slot):
-                b.store(kept.pointer, where, kind, self.zero)
+            first = self.start((*batch, panel), len(self.widths))
+            for number, where in enumerate(self._sums(kept, slot)):
+                b.store(kept.pointer, where, kind, first[number % len(first)])
 
         def finish(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
             self._finish(kept, slot, (*batch, panel), *self._corner(i))
@@ -304,6 +317,13 @@ class _Tiles:
         b, width = self.b, self.widths[v]
         vector = b.add(b.mul(place[-1], self.grid.tiling.vectors), v)
         self.sink(self.place_of(place, *where, vector, width), b.first_lanes(value, width))
+
+
+def converted(b: KernelBuilder, sink: Sink, total: Element, result: Element) -> Sink:
+    """Takes sums, and gives a sink what they are as elements of the result."""
+    if total == result:
+        return sink
+    return lambda position, value: sink(position, convert(b, value, total, result))
 
 
 def _range(b: KernelBuilder, block: Index, size: int, length: int) -> Range:
