@@ -84,8 +84,8 @@ def compile_model(
     unchanged). `shapes` fixes unknown dimensions: the whole shape of an input, or the length of a dimension
     that the model names. Where some stay unknown the result is a DynamicModel, which compiles a program for
     each combination of lengths when it comes. `threads` run the model
-    together; the results are the same bits for any number. `target` names a CPU: "native",
-    "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
+    together; the results are the same bits for any number. `target` names a CPU: "native", or one of
+    `xrelay.lowering.emit.target.TARGETS` such as "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
     `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
