@@ -29,6 +29,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
+from xrelay.analysis.facts.nesting import Nesting, block_of
+from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import (
     CompositeOp,
     ConstantOp,
@@ -75,17 +77,22 @@ class _Body:
 
     def fill(self, part: SubGraph) -> None:
         """Adds the nodes of a sub-graph, composites as one operation."""
+        home = min(self.graph[index].block for index in members(part.inside))
         for unit in units_of(part):
             if isinstance(unit, Nested):
                 self.nested(unit)
-            else:
+            elif self.graph[unit].block == home:
                 op = self.graph[unit].op
                 assert op is not None, "parameters are not inside of sub-graphs"
                 self.add(op)
 
     def add(self, op: Operation) -> None:
-        for operand in op.operands:
-            self.value(operand)
+        """Adds an operation, with the blocks in it."""
+        own = Nesting.of(op)
+        for inner in walk(op):
+            for operand in inner.operands:
+                if block_of(operand) not in own:
+                    self.value(operand)
         self.block.add_op(op.clone(self.inside))
 
     def value(self, value: SSAValue) -> SSAValue:

@@ -75,21 +75,21 @@ class _Rewriting:
                 "expected an order in which they can run"
             )
         ours = {op for op in block.ops if op in self.graph.numbers}
-        for op in list(block.ops):
-            if op in ours:
-                op.detach()
         for place in order:
             if place < len(parts):
                 self.replace(parts[place])
             else:
                 op = self.graph[alone[place - len(parts)]].op
                 if op is not None and op in ours:
+                    op.detach()
                     block.add_op(op)
         exchange(function, self.replaced)
         for index in members(taken):
             op = self.graph[index].op
             assert op is not None
-            op.drop_all_references()
+            if op.parent is block:
+                op.detach()
+                op.drop_all_references()
         remove_unused(block.ops)
 
     def value(self, value: SSAValue) -> SSAValue:

@@ -45,6 +45,12 @@ class Limits:
         return f"exits={self.max_exits}, taps={self.allow_taps}, depth={self.max_depth}"
 
 
+ONE_RESULT = Limits()
+"""What most engines keep to: one exit, and no taps."""
+ANY_RESULTS = Limits(max_exits=0, allow_taps=True)
+"""What all keep to: none needs its own results."""
+
+
 @dataclass(frozen=True)
 class Nested:
     """A part of a sub-graph that is to become a function of its own."""

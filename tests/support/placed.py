@@ -31,7 +31,7 @@ def _line(line: str) -> str:
     if line.startswith("return "):
         names = line.split()[1:]
         return f"func.return {', '.join(f'%{n}' for n in names)} : {', '.join(T for _ in names)}"
-    if line.startswith("%") or not line or line.startswith("func."):
+    if not line or line.startswith(("%", "func.")):
         return line
     result, _, call = line.partition(" = ")
     name, *operands = call.split()
