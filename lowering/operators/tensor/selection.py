@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from math import log2
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType, i32
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import INDEX, Element
+from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.reductions import across_lanes
@@ -31,8 +31,16 @@ from xrelay.lowering.operators.tensor.argsort import precedes
 KeyAt = Callable[[Index, int], SSAValue]
 """The keys of so many elements of a row, from a number on."""
 
+Counter = Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]]
+"""A round of a loop that carries counts."""
+
+NUMBER = element(i32)
+"""What candidates are numbered in."""
+LONGEST = 2**31 - 1
 ACCUMULATORS = 4
 """Vectors that are counted at once."""
+TOGETHER = 2
+"""Keys that a round of a loop compares with a vector; every vector has as many lanes."""
 SMALLEST_LIST = 512
 CANDIDATES = 4
 """The list has room for so many times the wanted elements: it fills up rarely, and stays near."""
@@ -92,11 +100,10 @@ class Selector:
         self.in_vectors = in_vectors
         self.lanes = lanes = ctx.target.lanes(self.count_kind.bytes)
         self.room = _room(lanes, length, wanted)
-        # Behind the list there is a place for a vector that is being looked at, and loads may
-        # run past the last element.
-        self.keys = ctx.private_scratch(key, row_major((self.room + 2 * lanes,)))
-        self.numbers = ctx.private_scratch(INDEX, row_major((self.room + lanes,)))
-        self.order = ctx.private_scratch(INDEX, row_major((wanted,)))
+        # Vectors are stored whole, also behind the last candidate.
+        self.keys = ctx.private_scratch(key, row_major((self.room + lanes,)))
+        self.numbers = ctx.private_scratch(NUMBER, row_major((self.room + lanes,)))
+        self.order = ctx.private_scratch(NUMBER, row_major((wanted,)))
         self.ranks = ctx.private_scratch(self.count_kind, row_major((lanes,)))
         self.cells = ctx.private_scratch(INDEX, row_major((3,)))
         self.limit = ctx.private_scratch(key, row_major((1,)))
@@ -112,7 +119,7 @@ class Selector:
         if rest:
             with b.loop(0, rest) as i:
                 self._store_key(i, key_at(i, 1))
-                self._store_number(i, i)
+                b.store(self.numbers.pointer, i, NUMBER, self._narrow(b.index(i)))
         self._set(self.COUNT, rest)
         self._set(self.NEXT, rest)
         b.store(self.limit.pointer, 0, key, b.constant(key.compute, highest(key)))
@@ -123,7 +130,8 @@ class Selector:
 
     def number(self, place: Index) -> SSAValue:
         """The number of the element that comes to a place."""
-        return self.b.load(self.order.pointer, place, INDEX, 1)
+        number = self.b.load(self.order.pointer, place, NUMBER, 1)
+        return self.b.insert(llvm.ZExtOp(number, INDEX.compute)).res
 
     # -- state: in memory, as it changes in branches only -------------------------------------
 
@@ -141,11 +149,8 @@ class Selector:
     def _store_key(self, offset: Index, value: SSAValue) -> None:
         self.b.store(self.keys.pointer, offset, self.key, value)
 
-    def _store_number(self, offset: Index, value: Index) -> None:
-        self.b.store(self.numbers.pointer, offset, INDEX, self.b.index(value))
-
-    def _number(self, offset: Index) -> SSAValue:
-        return self.b.load(self.numbers.pointer, offset, INDEX, 1)
+    def _narrow(self, value: SSAValue) -> SSAValue:
+        return self.b.insert(llvm.TruncOp(value, i32)).res
 
     def _splat(self, value: SSAValue) -> SSAValue:
         return self.b.splat(value, self.lanes)
@@ -154,7 +159,7 @@ class Selector:
 
     def _fill(self, key_at: KeyAt, step: int) -> None:
         """Reads the row until it ends or the list is full."""
-        b, room, stage = self.b, self.room - step, self.room + self.lanes
+        b, room = self.b, self.room - step
         limit = b.load(self.limit.pointer, 0, self.key, 1)
 
         def following(last: Index) -> SSAValue:
@@ -169,18 +174,40 @@ class Selector:
             enters = precedes(b, keys, b.splat(limit, step), self.key, "le")
             self._set(self.NEXT, b.add(place, step))
             with b.when(any_lane(b, enters)):
-                self._store_key(stage, keys)
-                count: Index = self._get(self.COUNT)
-                for lane in range(step):
-                    own = self._load_keys(stage + lane, 1)
-                    self._store_key(count, own)
-                    self._store_number(count, b.add(place, lane))
-                    count = self._counted(count, precedes(b, own, limit, self.key, "le"))
-                self._set(self.COUNT, count)
+                numbers = self._numbered(place, step)
+                self._set(self.COUNT, self._append(self._get(self.COUNT), enters, keys, numbers))
 
-    def _counted(self, count: Index, condition: SSAValue) -> SSAValue:
-        one = self.b.insert(llvm.ZExtOp(condition, INDEX.compute)).res
-        return self.b.index(self.b.add(count, one))
+    def _numbered(self, first: Index, lanes: int) -> SSAValue:
+        """The numbers of neighbours in a row."""
+        b = self.b
+        start = self._narrow(b.index(first))
+        if lanes == 1:
+            return start
+        steps = DenseIntOrFPElementsAttr.from_list(VectorType(i32, [lanes]), list(range(lanes)))
+        return b.insert(arith.AddiOp(b.splat(start, lanes), b.attribute(steps))).result
+
+    def _append(
+        self, count: Index, chosen: SSAValue, keys: SSAValue, numbers: SSAValue
+    ) -> SSAValue:
+        """Writes the chosen candidates behind the first `count`; returns how many there are then."""
+        b, lanes = self.b, lanes_of(keys)
+        if lanes == 1:
+            found = chosen
+        else:
+            keys, numbers = (self._compressed(each, chosen) for each in (keys, numbers))
+            bits = IntegerType(lanes)
+            found = b.intrinsic("ctpop", [b.bitcast(chosen, bits)], bits)
+        self._store_key(count, keys)
+        b.store(self.numbers.pointer, count, NUMBER, numbers)
+        more = b.insert(llvm.ZExtOp(found, INDEX.compute)).res
+        return b.index(b.add(count, more))
+
+    def _compressed(self, values: SSAValue, chosen: SSAValue) -> SSAValue:
+        """The lanes that are chosen, side by side from the first lane on."""
+        b = self.b
+        anything = b.insert(llvm.UndefOp(values.type)).res
+        name = "experimental.vector.compress"
+        return b.intrinsic(name, [values, chosen, anything], values.type)
 
     def _cut(self) -> None:
         """Keeps the first `wanted` candidates, in the order of the row."""
@@ -193,29 +220,35 @@ class Selector:
         self._set(self.QUOTA, b.sub(self.wanted, before))
         self._set(self.COUNT, 0)
         with b.loop(0, self.room, lanes) as i:
-            taken = precedes(b, self._load_keys(i, lanes), self._splat(last), key, "le")
-            with b.when(any_lane(b, taken)):
-                self._keep(i, last)
+            keys = self._load_keys(i, lanes)
+            ties = any_lane(b, b.compare_integers(keys, "eq", self._splat(last)))
+            with b.when(ties):
+                self._keep_each(i, last)
+            with b.when(b.negate(ties)):
+                self._keep(i, keys, precedes(b, keys, self._splat(last), key, "lt"))
         least = b.constant(key.compute, lowest(key))
         below = subtract(b, last, b.constant(key.compute, 1), key)
         is_least = b.compare_integers(last, "eq", least)
         # Nothing is below the least key: those that are equal come in, and are cut again.
         b.store(self.limit.pointer, 0, key, b.select(is_least, least, below))
 
-    def _keep(self, start: Index, last: SSAValue) -> None:
-        """Moves what stays of a vector of candidates to the front of the list."""
-        b, count, quota = self.b, self._get(self.COUNT), self._get(self.QUOTA)
-        for lane in range(self.lanes):
-            own, number = self._load_keys(b.add(start, lane), 1), self._number(b.add(start, lane))
-            self._store_key(count, own)
-            self._store_number(count, number)
-            equal = b.compare_integers(own, "eq", last)
-            chosen = b.both(equal, b.compare_index(quota, "sgt", 0))
-            count = self._counted(count, b.either(chosen, precedes(b, own, last, self.key, "lt")))
-            one = b.insert(llvm.ZExtOp(chosen, INDEX.compute)).res
-            quota = b.index(b.sub(quota, one))
-        self._set(self.COUNT, count)
-        self._set(self.QUOTA, quota)
+    def _keep(self, start: Index, keys: SSAValue, chosen: SSAValue) -> None:
+        """Moves the chosen ones of a vector of candidates to the front of the list."""
+        numbers = self.b.load(self.numbers.pointer, start, NUMBER, self.lanes)
+        self._set(self.COUNT, self._append(self._get(self.COUNT), chosen, keys, numbers))
+
+    def _keep_each(self, start: Index, last: SSAValue) -> None:
+        """The same for a vector with the last key that stays, as often as there is room for it."""
+        b = self.b
+        with b.loop(start, b.add(start, self.lanes)) as i:
+            key, quota = self._load_keys(i, 1), self._get(self.QUOTA)
+            number = b.load(self.numbers.pointer, i, NUMBER, 1)
+            ties = b.compare_integers(key, "eq", last)
+            tie = b.both(ties, b.compare_index(quota, "sgt", 0))
+            one = b.insert(llvm.ZExtOp(tie, INDEX.compute)).res
+            self._set(self.QUOTA, b.sub(quota, one))
+            chosen = b.either(tie, precedes(b, key, last, self.key, "lt"))
+            self._set(self.COUNT, self._append(self._get(self.COUNT), chosen, key, number))
 
     def _last_key(self) -> SSAValue:
         """A key that `wanted` candidates are not beyond, and fewer are before."""
@@ -291,32 +324,42 @@ class Selector:
     def _place(self) -> None:
         """Writes the numbers of the first `wanted` candidates in the order of their keys."""
         b, key, lanes, wanted = self.b, self.key, self.lanes, self.wanted
-        kind = self.count_kind
-        with b.loop(0, wanted, lanes) as start:
-            own = self._load_keys(start, lanes)
+        end = -(-wanted // lanes) * lanes
+        # The keys behind them are before none.
+        self._store_key(wanted, b.constant(key.compute, highest(key), lanes))
+        with b.loop(0, end, lanes) as start:
+            own, middle = self._load_keys(start, lanes), b.add(start, lanes)
+            totals: Sequence[SSAValue] = [b.constant(self.count_kind.compute, 0, lanes)]
+            totals = b.fold(0, start, TOGETHER, totals, self._counter(own, "le"))
+            totals = b.fold(start, middle, 1, totals, self._neighbour_counter(own, start))
+            totals = b.fold(middle, end, TOGETHER, totals, self._counter(own, "lt"))
+            self._write_order(start, b.index(b.smaller(middle, wanted)), totals[0])
 
-            def counts(relation: str) -> Callable[..., Sequence[SSAValue]]:
-                def step(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                    other = self._splat(self._load_keys(i, 1))
-                    return [self._plus(totals[0], other, own, relation)]
+    def _counter(self, own: SSAValue, relation: str) -> Counter:
+        """Counts keys that are before those of a vector, some in a round."""
 
-                return step
+        def step(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (total,) = totals
+            for n in range(TOGETHER):
+                other = self._splat(self._load_keys(self.b.add(i, n), 1))
+                total = self._plus(total, other, own, relation)
+            return [total]
 
-            def among(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                """Candidates of the same vector: equal ones count from the lane of each on."""
-                other = self._splat(self._load_keys(i, 1))
-                place = b.splat(b.index(b.sub(i, start)), lanes)
-                earlier = b.compare_integers(place, "slt", b.lane_numbers(lanes))
-                equal = b.both(b.compare_integers(other, "eq", own), earlier)
-                before = precedes(b, other, own, key, "lt")
-                return [self._counting(totals[0], b.either(before, equal))]
+        return step
 
-            end = b.index(b.smaller(b.add(start, lanes), wanted))
-            totals = [b.constant(kind.compute, 0, lanes)]
-            totals = b.fold(0, start, 1, totals, counts("le"))
-            totals = b.fold(start, end, 1, totals, among)
-            totals = b.fold(end, wanted, 1, totals, counts("lt"))
-            self._write_order(start, end, totals[0])
+    def _neighbour_counter(self, own: SSAValue, start: Index) -> Counter:
+        """The same for the keys of the vector itself: equal ones are before those behind them."""
+        b, lanes = self.b, self.lanes
+
+        def step(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            other = self._splat(self._load_keys(i, 1))
+            place = b.splat(b.index(b.sub(i, start)), lanes)
+            earlier = b.compare_integers(place, "slt", b.lane_numbers(lanes))
+            equal = b.both(b.compare_integers(other, "eq", own), earlier)
+            before = precedes(b, other, own, self.key, "lt")
+            return [self._counting(totals[0], b.either(before, equal))]
+
+        return step
 
     def _write_order(self, start: Index, end: Index, ranks: SSAValue) -> None:
         b, kind = self.b, self.count_kind
@@ -325,7 +368,8 @@ class Selector:
             rank = b.load(self.ranks.pointer, b.sub(i, start), kind, 1)
             if kind.bytes < INDEX.bytes:
                 rank = b.insert(llvm.SExtOp(rank, INDEX.compute)).res
-            b.store(self.order.pointer, rank, INDEX, self._number(i))
+            number = b.load(self.numbers.pointer, i, NUMBER, 1)
+            b.store(self.order.pointer, rank, NUMBER, number)
 
 
 def any_lane(b: KernelBuilder, condition: SSAValue) -> SSAValue:

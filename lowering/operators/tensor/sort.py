@@ -27,6 +27,7 @@ from xrelay.lowering.operators.tensor.argsort import (
     precedes,
 )
 from xrelay.lowering.operators.tensor.selection import (
+    LONGEST,
     KeyAt,
     Selector,
     merge_cycles,
@@ -150,7 +151,10 @@ def _refuses_selection(site: Site) -> str | None:
     op = site.op
     assert isinstance(op, sort.TopkOp)
     most = most_wanted(site.target, key_element(element_of(op.data)))
-    return unless(_wanted(op) <= most, f"more than {most} elements of a row")
+    length = shape_of(op.data)[op.normalized_axis]
+    return unless(_wanted(op) <= most, f"more than {most} elements of a row") or unless(
+        length <= LONGEST, f"rows of more than {LONGEST} elements"
+    )
 
 
 def _topk_seconds(row_cycles: Callable[[Target, Element, int, int], float], site: Site) -> float:
