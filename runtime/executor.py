@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.machine import Address
+from xrelay.runtime.memory import address_of
 from xrelay.runtime.signature import Signature
 
 ALIGNMENT = 64
@@ -60,6 +61,8 @@ class _Place:
     process: int
     """The process that made it: the workers of a team are not in its children."""
     workspace: npt.NDArray[np.uint8]
+    address: int
+    """Where the workspace begins."""
     team: int | None
 
 
@@ -111,7 +114,7 @@ class Executor:
                 ctypes.addressof(tables[0]),
                 ctypes.addressof(tables[1]),
                 self._constants,
-                place.workspace.ctypes.data,
+                place.address,
             )
             if place.team is None:
                 self._run(*addresses)
@@ -132,15 +135,16 @@ class Executor:
             if place.process == process:
                 return place
         workspace = aligned_bytes(self._workspace_bytes, f"the workspace of model '{self._name}'")
+        start = address_of(workspace)
         if self._team_create is None:
-            return _Place(process, workspace, None)
+            return _Place(process, workspace, start, None)
         team: int | None = self._team_create(self._threads)
         if team is None:
             raise ModelError(
                 f"the system refuses to start the {self._threads} threads that model "
                 f"'{self._name}' was compiled for"
             )
-        return _Place(process, workspace, team)
+        return _Place(process, workspace, start, team)
 
 
 def _end_teams(places: deque[_Place], destroy: Callable[[int], None], owner: object) -> None:

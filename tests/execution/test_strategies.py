@@ -35,6 +35,7 @@ from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import GroupNormOp, InstanceNormOp, LayerNormOp, RmsNormOp
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reduce import AllOp, MaxOp, MeanOp, SumOp
+from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.lowering.emit.target import TARGETS
@@ -48,7 +49,7 @@ TOGETHER = 5
 DIRECT = tuple(
     name
     for name in implementations()
-    if not name.startswith("winograd") and name not in names(TransposeOp)
+    if not name.startswith("winograd") and name not in (*names(TransposeOp), *names(TopkOp))
 )
 """Implementations whose results are not finite only where the operator's are."""
 

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from graphs import Graph
 from numpy.random import Generator
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from cases.attention import HEAD_SIZES, LAYOUTS, LENGTHS, LONG, MASKS, SCALES, Attention
@@ -31,6 +32,7 @@ from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp, blocked_image
 from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
@@ -46,7 +48,9 @@ SOURCES = ("transformed", "parameter", "computed")
 
 POOLS = (MaxPool2DOp, AvgPool2DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
-COVERED: tuple[type[Operation], ...] = (*(Conv2DOp, *PRODUCTS, *POOLS, CompositeOp, TransposeOp),)
+COVERED: tuple[type[Operation], ...] = (
+    *(Conv2DOp, *PRODUCTS, *POOLS, CompositeOp, TransposeOp, TopkOp),
+)
 """The operators that there are cases of."""
 
 ROUNDING = 2.0**-23
@@ -597,6 +601,60 @@ def transposition_case(implementation: str, number: int, rng: Generator) -> Case
     return Case(implementation, str(drawn), 2e-6, drawn.build)
 
 
+# -- first elements --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class First:
+    """What is drawn for the first elements of rows."""
+
+    shape: tuple[int, ...]
+    axis: int
+    count: int
+    ascending: bool
+    result: str
+    order: str
+    """Of the elements: any, with many equal ones, or already one way or the other."""
+    dtype: str
+
+    def build(self, g: Graph) -> SSAValue:
+        """Adds it to a graph."""
+        data = g.numbers(self.dtype, *self.shape)
+        if self.order == "equal":
+            data = np.asarray(g.rng.choice(g.numbers(self.dtype, 5), self.shape))
+        elif self.order != "any":
+            data = np.sort(data, self.axis)
+            data = np.flip(data, self.axis) if self.order == "down" else data
+        op = TopkOp(
+            g.input(np.ascontiguousarray(data)),
+            self.count,
+            axis=self.axis,
+            is_ascend=self.ascending,
+            ret_type=self.result,
+            dtype=i64,
+        )
+        return g.op(op)
+
+
+def first_case(implementation: str, number: int, rng: Generator) -> Case:
+    """
+    A case of the first elements, indices and values in turn: of rows that fill the list of
+    candidates never, once, and often.
+    """
+    length, count = turn(number, ((700, 3), (1500, 150), (33, 33), (3000, 40), (515, 1), (1, 1)))
+    rows, is_last = pick(rng, (1, 3)), bool(rng.random() < 0.7)
+    first = First(
+        (rows, length) if is_last else (length, rows),
+        1 if is_last else 0,
+        count,
+        bool(rng.random() < 0.5),
+        turn(number, ("indices", "values", "indices")),
+        pick(rng, ("any", "equal", "up", "down")),
+        turn(number // 2, ("float32", "int64", "float16", "uint8", "float64", "int32")),
+    )
+    return Case(implementation, str(first), 0.0, first.build)
+
+
 # -- cases -----------------------------------------------------------------------------------------
 
 
@@ -615,6 +673,8 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
         return attention_case(number, rng)
     if implementation in names(TransposeOp):
         return transposition_case(implementation, number, rng)
+    if implementation in names(TopkOp):
+        return first_case(implementation, number, rng)
     assert implementation in names(MaxPool2DOp), f"no cases of '{implementation}'"
     return pool_case(number, rng, lanes)
 
