@@ -73,8 +73,8 @@ FINEST_FACTOR = 1 / 128
 """How far, relative to itself, a constant factor may move when it is quantized."""
 
 
-def _moved(op: Operation, kind: Affine) -> Affine:
-    """What the result of an operator stands for that moves integers as they are."""
+def moved_kind(op: Operation, kind: Affine) -> Affine:
+    """What the result of an operator stands for that moves integers as they are. Raises Kept where channels mix."""
     if kind.is_whole:
         return kind
     axis = MOVES[type(op)](op, kind.axis_of(op.operands[0]))
@@ -93,7 +93,7 @@ def _on_integers(op: RelayOp, args: list[Quantized], site: Site) -> SSAValue:
 
 def same(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
     """An operator that does the same with integers."""
-    kind = _moved(op, args[0].affine)
+    kind = moved_kind(op, args[0].affine)
     value = _on_integers(op, args, site)
     if element_type_of(value) != kind.dtype:
         raise Kept(f"{op.name} gives other elements than it takes")
@@ -107,7 +107,7 @@ def _topk(op: TopkOp, args: list[Quantized], site: Site) -> Quantized:
 
 
 def _split(op: SplitOp, args: list[Quantized], site: Site) -> Quantized:
-    kind = _moved(op, args[0].affine)
+    kind = moved_kind(op, args[0].affine)
     return Quantized(_on_integers(op, args, site), (kind,) * len(op.result.type.types))
 
 
@@ -126,7 +126,7 @@ def _field(op: TupleGetItemOp, args: list[Quantized], site: Site) -> Quantized:
 
 def _pad(op: PadOp, args: list[Quantized], site: Site) -> Quantized:
     data, filling = args
-    kind = _moved(op, data.affine)
+    kind = moved_kind(op, data.affine)
     if filling.kind is None:
         filling = _held_constant(op, filling, data.affine, site)
     elif not filling.affine.is_near(data.affine, data.value):
@@ -251,7 +251,8 @@ def _channel_axes(op: Operation, data: Affine) -> tuple[int, int]:
     return -1, data.axis
 
 
-def _product(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
+def product_of_integers(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
+    """A product of integers, whose sums stand for numbers with the product of the scales."""
     (lhs, left), (rhs, right) = [(arg.value, arg.affine) for arg in args]
     kernel_axis, result_axis = _channel_axes(op, left)
     if not right.is_whole and right.axis_of(rhs) != kernel_axis:
@@ -395,7 +396,7 @@ def _average(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
         data = requantized(site.emit, data, out, i32)
     if not out.is_centred and isinstance(op, AvgPool2DOp) and _counts_padding(op):
         raise Kept(f"{op.name} counts zeros around images whose zero point is another")
-    return Quantized(_on_integers(op, [data], site), _moved(op, wide))
+    return Quantized(_on_integers(op, [data], site), moved_kind(op, wide))
 
 
 def _counts_padding(op: AvgPool2DOp) -> bool:
@@ -407,7 +408,7 @@ def _mean(op: MeanOp, args: list[Quantized], site: Site) -> Quantized:
     kind = args[0].affine
     wide = cast(site.emit, args[0].value, i64 if kind.dtype == i32 else i32)
     result = _on_integers(op, [Quantized(wide, kind)], site)
-    return Quantized(cast(site.emit, result, kind.dtype), _moved(op, kind))
+    return Quantized(cast(site.emit, result, kind.dtype), moved_kind(op, kind))
 
 
 RELAY_RULES: Mapping[type[Operation], IntegerRule] = {
@@ -416,13 +417,13 @@ RELAY_RULES: Mapping[type[Operation], IntegerRule] = {
     AdaptiveAvgPool1DOp: IntegerRule(_average, needs_out=True),
     AddOp: _binary(qnn.QnnAddOp),
     AvgPool2DOp: IntegerRule(_average, needs_out=True),
-    BatchMatmulOp: IntegerRule(_product),
+    BatchMatmulOp: IntegerRule(product_of_integers),
     BiasAddOp: IntegerRule(_bias_add),
     ClipOp: IntegerRule(_clip),
     ConcatenateOp: IntegerRule(_concatenate, needs_out=True),
-    Conv2DOp: IntegerRule(_product),
-    Conv2DTransposeOp: IntegerRule(_product),
-    DenseOp: IntegerRule(_product),
+    Conv2DOp: IntegerRule(product_of_integers),
+    Conv2DTransposeOp: IntegerRule(product_of_integers),
+    DenseOp: IntegerRule(product_of_integers),
     ErfOp: _unary(qnn.QnnErfOp),
     ExpOp: _unary(qnn.QnnExpOp),
     GlobalAvgPool2DOp: IntegerRule(_average, needs_out=True),
