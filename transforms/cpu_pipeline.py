@@ -58,6 +58,7 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         # What operators compute of dequantised tensors they compute of integers; products of quantised
         # tensors become products of bytes. Before weights are computed, which would be numbers then. In
         # other layouts, and transposed, they are products of integers that the passes before know.
+        FoldConstantPass(fold_qnn=False),
         FakeQuantizationToIntegerPass(rules="cpu"),
         LegalizeQuantizedProductsPass(rules="cpu"),
         LegalizeLayoutsPass(),
