@@ -74,6 +74,7 @@ PASSES = {
         "legalize",
         "legalize-convolutions",
         "legalize-layouts",
+        "legalize-quantized-conversions",
         "legalize-quantized-products",
         "qnn-legalize",
     ),

@@ -34,7 +34,7 @@ MOVES = {**RELAY_MOVES, **MORE_MOVES, **AVERAGED}
 
 
 def moved(op: Operation, kind: Affine) -> Affine:
-    """What the result of an operator stands for that moves integers as they are."""
+    """What the result of an operator stands for that moves integers as they are. Raises Kept where channels mix."""
     if kind.is_whole:
         return kind
     axis = MOVES[type(op)](op, kind.axis_of(op.operands[0]))

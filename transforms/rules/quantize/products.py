@@ -54,7 +54,8 @@ def _channel_axes(op: Operation, data: Affine) -> tuple[int, int]:
     return -1, data.axis
 
 
-def _product(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
+def product_of_integers(op: RelayOp, args: list[Quantized], site: Site) -> Quantized:
+    """A product of integers, whose sums stand for numbers with the product of the scales."""
     (lhs, left), (rhs, right) = [(arg.value, arg.affine) for arg in args]
     kernel_axis, result_axis = _channel_axes(op, left)
     if not right.is_whole and right.axis_of(rhs) != kernel_axis:
@@ -89,6 +90,6 @@ def _bias_add(op: BiasAddOp, args: list[Quantized], site: Site) -> Quantized:
 
 PRODUCT_RULES: Mapping[type[Operation], IntegerRule] = {
     BiasAddOp: IntegerRule(_bias_add),
-    **{op: IntegerRule(_product) for op in PRODUCTS},
+    **{op: IntegerRule(product_of_integers) for op in PRODUCTS},
 }
 """What Relay's pass knows."""
