@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from xrelay.compile_model import compile_model as compile
     from xrelay.frontends.onnx import OnnxImportError
+    from xrelay.interpret_model import interpret_model as interpret
     from xrelay.options import CompileError
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.errors import ModelError
@@ -29,6 +30,7 @@ __all__ = [
     "OnnxImportError",
     "__version__",
     "compile",
+    "interpret",
     "load",
 ]
 
@@ -39,6 +41,7 @@ _HOMES = {
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),
     "compile": ("xrelay.compile_model", "compile_model"),
+    "interpret": ("xrelay.interpret_model", "interpret_model"),
     "load": ("xrelay.runtime.model", "load"),
 }
 

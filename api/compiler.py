@@ -32,7 +32,7 @@ from xrelay.collector import collector_paused
 from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import tuple_depth
+from xrelay.dialects.shapes import HasNoCode, tuple_depth
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
@@ -456,4 +456,10 @@ def compile_code(
     Raises DiagnosticException for what has no code.
     """
     check_tuples(module)
-    return build(lower(module, options, progress), name, options, progress)
+    try:
+        program = lower(module, options, progress)
+    except HasNoCode as error:
+        raise CompileError(
+            f"{error} (`xrelay run --interpret` and xrelay.interpret run in NumPy what has no code)"
+        ) from error
+    return build(program, name, options, progress)

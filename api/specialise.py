@@ -41,12 +41,13 @@ def require_known_inputs(module: ModuleOp) -> None:
         raise UnknownDimensions(
             f"dimensions of inputs are unknown: {listed}; use shapes={{'{unknown[0].name}': […]}}, "
             f"or --shape {unknown[0].name}=… on the command line",
-            tuple(map(_described, inputs)),
-            tuple(map(_described, outputs)),
+            tuple(map(described, inputs)),
+            tuple(map(described, outputs)),
         )
 
 
-def _described(port: Port) -> OpenTensor:
+def described(port: Port) -> OpenTensor:
+    """An input or output, whose type may have unknown dimensions."""
     dims = tuple(dim if dim >= 0 else "" for dim in port.type.get_shape())
     return OpenTensor(port.name, dims, dtype_of(port.type.element_type))
 

@@ -287,12 +287,16 @@ def string(value: str) -> StringAttr:
     return StringAttr(value)
 
 
+class HasNoCode(DiagnosticException):
+    """A program holds what machine code is not generated for, and what the interpreter may run."""
+
+
 def static_tensor(type_: Attribute) -> TensorType[Attribute]:
     """A tensor type whose shape must be known, and one that a processor can address."""
     if not is_tensor_type(type_):
         raise DiagnosticException(f"{type_} is not a tensor type")
     if is_dynamic(type_):
-        raise DiagnosticException(f"{type_} has an unknown dimension; code needs static shapes")
+        raise HasNoCode(f"{type_} has an unknown dimension; code needs static shapes")
     if not is_addressable(type_):
         raise DiagnosticException(
             f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"

@@ -49,6 +49,15 @@ class OpenTensor:
         """Whether something is unknown."""
         return self.dims is None or any(isinstance(dim, str) for dim in self.dims)
 
+    def describes(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether an array has this dtype, and this shape as far as it is known."""
+        if array.dtype != self.dtype or self.dims is None:
+            return array.dtype == self.dtype
+        return len(array.shape) == len(self.dims) and all(
+            isinstance(dim, str) or dim == length
+            for dim, length in zip(self.dims, array.shape, strict=True)
+        )
+
     def __str__(self) -> str:
         shape = "…" if self.dims is None else ", ".join(str(dim) or "?" for dim in self.dims)
         return f"'{self.name}' {self.dtype}[{shape}]"

@@ -130,6 +130,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "than 1e-3 of its largest value (of 16 bits: than two roundings)",
     )
     parser.add_argument(
+        "--interpret",
+        action="store_true",
+        help="run in NumPy instead, also what has no machine code (control flow, data types, …)",
+    )
+    parser.add_argument(
         "--profile", action="store_true", help="print the time of every step, slowest first"
     )
     parser.add_argument(

@@ -1,5 +1,7 @@
 """`xrelay run`: compile a model, run it, show or write the outputs."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 import re
@@ -7,6 +9,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -16,14 +19,18 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress, Shapes
 from xrelay.runtime.code import ModelCode
+from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
-from xrelay.runtime.signature import Signature, TensorSpec, UnknownDimensions
+from xrelay.runtime.signature import OpenTensor, Signature, TensorSpec, UnknownDimensions
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
+
+if TYPE_CHECKING:
+    from xrelay.interpret_model import InterpretedModel
 
 
 def run_model(args: argparse.Namespace) -> int:
@@ -63,13 +70,19 @@ def _run_model(args: argparse.Namespace) -> int:
     model, shapes = _load(args, given)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
-        check_inputs(model.signature.inputs, inputs)
+        if isinstance(model.signature, Signature):  # The interpreter checks by itself.
+            check_inputs(model.signature.inputs, inputs)
         start = time.perf_counter()
         outputs = model.run(inputs)
         seconds = time.perf_counter() - start
         if folder is not None:
             write_outputs(folder, outputs)
-    _print_outputs(outputs, seconds, "; --profile measures them" if can_profile(args) else "")
+    if args.interpret:
+        _print_outputs(outputs, f"interpreted: {1e3 * seconds:.1f} ms")
+        return 0
+    hint = "; --profile measures them" if can_profile(args) else ""
+    # Memory is touched and threads start for the first time.
+    _print_outputs(outputs, f"first run: {1e3 * seconds:.1f} ms (later ones are faster{hint})")
     if args.profile:
         assert isinstance(model, Model)
         from xrelay.tools.profile import show_profile
@@ -93,7 +106,7 @@ def can_profile(args: argparse.Namespace) -> bool:
 
 def _load(
     args: argparse.Namespace, given: Mapping[str, Array]
-) -> tuple[Model | PartitionedModel, Shapes]:
+) -> tuple[Model | PartitionedModel | InterpretedModel, Shapes]:
     """
     The model, from a library, from the cache or from the compiler, and the shapes that it is compiled for:
     those of --shape, and where these leave dimensions open those of the given inputs.
@@ -102,7 +115,7 @@ def _load(
         raise CommandFailed("--fallback goes with --backend", BAD_INPUT)
     with failing_with(BAD_INPUT):
         shapes = arguments.shapes(args.shape)
-    load = _partitioned if args.backend else _own
+    load = _interpreted if args.interpret else _partitioned if args.backend else _own
     try:
         return load(args, shapes), shapes
     except CommandFailed as failure:
@@ -117,6 +130,26 @@ def _load(
         if not found:
             raise
     return load(args, {**shapes, **found}), {**shapes, **found}
+
+
+def _interpreted(args: argparse.Namespace, shapes: Shapes) -> InterpretedModel:
+    """The model in the interpreter."""
+    machine_code = {
+        "--backend": args.backend,
+        "--profile": args.profile,
+        "--verify": args.verify,
+        "--tuning": args.tuning,
+    }
+    for option, value in machine_code.items():
+        if value:
+            raise CommandFailed(f"{option} is for machine code, not for --interpret", BAD_INPUT)
+    if Path(args.model).suffix == ".so":
+        raise CommandFailed(f"'{args.model}' is machine code, which is not interpreted", BAD_INPUT)
+    from xrelay.interpret_model import interpreted
+
+    with stage_progress() as progress, failing_with(BAD_INPUT):
+        progress("read the model")
+        return interpreted(Path(args.model), shapes, arguments.limits(args))
 
 
 def _own(args: argparse.Namespace, shapes: Shapes) -> Model:
@@ -196,21 +229,33 @@ def read_array(path: Path) -> Array:
             raise CommandFailed(f"'{path}' is not a .npy file: {reason}", BAD_INPUT) from error
 
 
-def random_array(spec: TensorSpec, seed: int) -> Array:
-    """Seeded random values of a tensor: normal floats, small integers."""
+def random_array(spec: TensorSpec | OpenTensor, seed: int) -> Array:
+    """
+    Seeded random values of a tensor: normal floats, small integers.
+
+    Raises CommandFailed where dimensions are unknown.
+    """
+    if isinstance(spec, OpenTensor):
+        shape = [dim for dim in spec.dims or () if isinstance(dim, int)]
+        if spec.is_open:
+            raise CommandFailed(
+                f"input {spec} has unknown dimensions: use --input or --shape", BAD_INPUT
+            )
+    else:
+        shape = spec.shape
     generator = np.random.default_rng([seed, *spec.name.encode()])
     match spec.dtype.kind:
         case "b":
-            values = generator.integers(0, 2, spec.shape)
+            values = generator.integers(0, 2, shape)
         case "i" | "u":
-            values = generator.integers(0, 8, spec.shape)
+            values = generator.integers(0, 8, shape)
         case _:  # Floats; bf16 is of a kind of its own.
-            values = generator.standard_normal(spec.shape)
+            values = generator.standard_normal(shape)
     return np.asarray(values).astype(spec.dtype)
 
 
 def complete_inputs(
-    signature: Signature, given: Mapping[str, Array], seed: int
+    signature: Signature | DynamicSignature, given: Mapping[str, Array], seed: int
 ) -> dict[str, Array]:
     """The given inputs, and random ones for those that are missing."""
     inputs = dict(given)
@@ -239,7 +284,7 @@ def write_outputs(folder: Path, outputs: Mapping[str, Array]) -> None:
                 np.save(file, outputs[output], allow_pickle=False)
 
 
-def _print_outputs(outputs: Mapping[str, Array], seconds: float, hint: str) -> None:
+def _print_outputs(outputs: Mapping[str, Array], time_taken: str) -> None:
     table = Table("output", "dtype", "shape", "min", "mean", "max")
     for name, array in outputs.items():
         numbers = ["", "", ""]
@@ -249,5 +294,4 @@ def _print_outputs(outputs: Mapping[str, Array], seconds: float, hint: str) -> N
         table.add_row(name, str(array.dtype), str(list(array.shape)), *numbers)
     console = Console(soft_wrap=True)
     console.print(table)
-    # Memory is touched and threads start for the first time.
-    console.print(f"first run: {1e3 * seconds:.1f} ms (later ones are faster{hint})")
+    console.print(time_taken)
