@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 from graphs import Graph
 from xdsl.ir import SSAValue
@@ -37,9 +38,12 @@ FLOATS: tuple[Types, ...] = (
     ("float16", "float16", "float16"),
     ("float16", "float16", "float32"),
     ("float32", "float16", "float32"),
+    ("bfloat16", "bfloat16", "bfloat16"),
+    ("bfloat16", "bfloat16", "float32"),
+    ("float32", "bfloat16", "float32"),
 )
 TYPES = (*INTEGERS, *FLOATS)
-BOUNDS = {"float16": 2.0**-10, "float32": 0.0}
+BOUNDS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 0.0}
 """One rounding of the result."""
 
 
@@ -50,9 +54,14 @@ def bound(types: Types, terms: int) -> float:
 
 def numbers(g: Graph, dtype: str, *shape: int) -> Array:
     """Integers of all magnitudes, or standard normal numbers."""
-    if np.dtype(dtype).kind in "iu":
+    if dtype_of(dtype).kind in "iu":
         return g.numbers(dtype, *shape)
-    return g.rng.standard_normal(shape).astype(dtype)
+    return g.rng.standard_normal(shape).astype(dtype_of(dtype))
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """NumPy's type of a name."""
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class TypedConvolution:
             groups=self.groups,
             data_layout=layout(self.data_lanes),
             out_layout=layout(self.out_lanes),
-            out_dtype=element_type_of(np.dtype(result)),
+            out_dtype=element_type_of(dtype_of(result)),
             **self.window.options,
         )
         return unblocked(g, g.op(op), self.out_channels, self.out_lanes)
@@ -148,7 +157,7 @@ class TypedProduct:
             arrays = [np.full_like(array, np.iinfo(array.dtype).min or 255) for array in arrays]
         a = g.input(arrays[0])
         b = g.constant(arrays[1]) if self.constant else g.input(arrays[1])
-        out_dtype = element_type_of(np.dtype(self.types[2]))
+        out_dtype = element_type_of(dtype_of(self.types[2]))
         if self.op is DenseOp:
             return g.op(DenseOp(a, b, out_dtype=out_dtype))
         return g.op(self.op(a, b, transpose_b=self.transposed, out_dtype=out_dtype))
