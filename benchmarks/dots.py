@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import func
@@ -20,8 +21,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 import xrelay
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.tensor.layout import blocked_image
+from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import Array, element_type_of, type_of
 from xrelay.interpreters.constants import constant_op
+from xrelay.lowering.emit.target import named_target
 
 TYPES: dict[str, tuple[str, str, str]] = {
     "f32": ("float32", "float32", "float32"),
@@ -72,8 +76,8 @@ def numbers(dtype: str, *shape: int) -> Array:
     return np.random.default_rng(0).integers(low, 4, shape).astype(dtype)
 
 
-def works(types: tuple[str, str, str]) -> Iterator[Work]:
-    """The products of one combination of types."""
+def works(types: tuple[str, str, str], lanes: int) -> Iterator[Work]:
+    """The products of one combination of types; images are in blocks of `lanes` channels, and of their own type."""
     x, w, result = types
     out_dtype = element_type_of(numbers(result, 1).dtype)
     for rows, depth, columns in PRODUCTS:
@@ -92,13 +96,22 @@ def works(types: tuple[str, str, str]) -> Iterator[Work]:
             data: SSAValue, weight: Array = weight, taps: int = taps, stride: int = stride
         ) -> list[Operation]:
             constant = constant_op(weight)
-            options = {"strides": (stride, stride), "padding": (taps // 2, taps // 2)}
-            return [constant, Conv2DOp(data, constant, out_dtype=out_dtype, **options)]
+            options: dict[str, Any] = {
+                "strides": (stride, stride),
+                "padding": (taps // 2, taps // 2),
+            }
+            options["data_layout"] = "NCHW" if weight.shape[1] < lanes else blocked_image(lanes)
+            options["out_layout"] = blocked_image(lanes)
+            op = Conv2DOp(data, constant, out_dtype=out_dtype, **options)
+            return [constant, op, CastOp(op, element_type_of(numbers(x, 1).dtype))]
 
         label = f"conv {channels} -> {outputs}, {size} x {size}, {taps} x {taps} / {stride}"
         places = (-(-size // stride)) ** 2
         operations = 2.0 * channels * outputs * taps * taps * places
-        yield Work(label, operations, numbers(x, 1, channels, size, size), conv)
+        shape = (1, channels, size, size)
+        if channels >= lanes:
+            shape = (1, channels // lanes, size, size, lanes)
+        yield Work(label, operations, numbers(x, *shape), conv)
 
 
 def module_of(work: Work) -> ModuleOp:
@@ -134,7 +147,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.3, help="for each product")
     options = parser.parse_args()
     for name in options.types:
-        for work in works(TYPES[name]):
+        for work in works(TYPES[name], named_target(options.target).lanes(4)):
             if options.only not in work.label:
                 continue
             model = xrelay.compile(module_of(work), target=options.target, cache=False)
