@@ -25,7 +25,8 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.loops.matrix_panels import PANELS, Product
+from xrelay.lowering.loops.matrix_panels import PANELS
+from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.loops.reductions import across_lanes
 from xrelay.lowering.loops.tiling import (
     FAR_LOAD_CYCLES,
