@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xrelay.compile_model import compile_model as compile
+    from xrelay.errors import CompileError
     from xrelay.frontends.onnx import OnnxImportError
     from xrelay.interpret_model import interpret_model as interpret
-    from xrelay.options import CompileError
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CompileError": ("xrelay.options", "CompileError"),
+    "CompileError": ("xrelay.errors", "CompileError"),
     "DynamicModel": ("xrelay.runtime.dynamic", "DynamicModel"),
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),

@@ -14,9 +14,10 @@ from xrelay.backends.regions import nested
 from xrelay.compiler import read_model, require_weights
 from xrelay.deep import with_room
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, arrays_in
 from xrelay.interpreters.relay import interpret
-from xrelay.options import CompileError, Shapes
+from xrelay.options import Shapes
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import named_arrays

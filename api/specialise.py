@@ -12,8 +12,9 @@ from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.ports import Port, entry_function, ports
 from xrelay.dialects.shapes import is_tensor_type
+from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.options import CompileError, Shapes
+from xrelay.options import Shapes
 from xrelay.runtime.arguments import number_argument
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.model import Model

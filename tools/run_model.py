@@ -18,6 +18,7 @@ from rich.table import Table
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress, Shapes
+from xrelay.precision import FULL
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.files import whole_file
@@ -26,6 +27,7 @@ from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
 from xrelay.runtime.signature import OpenTensor, Signature, TensorSpec, UnknownDimensions
 from xrelay.tools import arguments
+from xrelay.tools.compare import compare, require_same_interface
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
 
@@ -64,10 +66,16 @@ def _run_model(args: argparse.Namespace) -> int:
         raise CommandFailed(f"cannot write into '{folder}': it is not a directory", BAD_INPUT)
     if args.trace is not None and not args.profile:
         raise CommandFailed("--trace goes with --profile", BAD_INPUT)
+    if args.json is not None and args.compare is None:
+        raise CommandFailed("--json goes with --compare", BAD_INPUT)
     paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
         given = {name: read_array(Path(path)) for name, path in paths.items()}
     model, shapes = _load(args, given)
+    reference = None if args.compare is None else _reference(args, given)
+    if reference is not None:
+        assert isinstance(model.signature, Signature)
+        require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
         if isinstance(model.signature, Signature):  # The interpreter checks by itself.
@@ -89,13 +97,16 @@ def _run_model(args: argparse.Namespace) -> int:
 
         with failing_with(BAD_INPUT):
             show_profile(model, inputs, args.trace)
+    if reference is not None:
+        with failing_with(BAD_INPUT):
+            compare(reference, inputs, outputs, args)
     if args.verify:
         from xrelay.tools.verify import verify
 
         with failing_with(BAD_INPUT):
             limits = arguments.limits(args)
         ordered = [inputs[spec.name] for spec in model.signature.inputs]
-        return verify(Path(args.model), shapes, limits, ordered, outputs)
+        return verify(Path(args.model), shapes, limits, args.precision, ordered, outputs)
     return 0
 
 
@@ -136,6 +147,7 @@ def _interpreted(args: argparse.Namespace, shapes: Shapes) -> InterpretedModel:
     """The model in the interpreter."""
     machine_code = {
         "--backend": args.backend,
+        "--compare": args.compare,
         "--profile": args.profile,
         "--verify": args.verify,
         "--tuning": args.tuning,
@@ -168,6 +180,15 @@ def _own(args: argparse.Namespace, shapes: Shapes) -> Model:
         place = None if args.no_cache else cache_place(path, shapes, options)
     with stage_progress() as progress, failing_with(FAILED):
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
+
+
+def _reference(args: argparse.Namespace, given: Mapping[str, Array]) -> Model | PartitionedModel:
+    """The model of --compare, on xrelay's own code, in the precision that it is stored in."""
+    changes: dict[str, object] = {"model": args.compare, "precision": FULL, "precision_rules": None}
+    changes.update(dict.fromkeys(("backend", "fallback", "profile", "verify"), False))
+    model, _ = _load(argparse.Namespace(**{**vars(args), **changes}), given)
+    assert not isinstance(model.signature, DynamicSignature)
+    return model
 
 
 def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:

@@ -9,12 +9,15 @@ from xrelay.dialects.base import tuple_type
 from xrelay.dialects.shapes import is_float, is_tensor_type, with_dtype
 
 
-def with_floats(type_: Attribute, dtype: Attribute) -> Attribute:
-    """A type whose floating-point tensors have another dtype, those within tuples as well."""
+def with_floats(type_: Attribute, dtype: Attribute, original: Attribute | None = None) -> Attribute:
+    """
+    A type whose floating-point tensors, or those of the dtype `original`, have another dtype, those within tuples as
+    well.
+    """
 
     def changed(each: Attribute) -> Attribute:
         if is_tensor_type(each) and is_float(each.element_type):
-            return with_dtype(each, dtype)
+            return with_dtype(each, dtype) if original in (None, each.element_type) else each
         return each
 
     return _rebuilt((type_,), changed)
