@@ -80,8 +80,8 @@ def compile_model(
 
     `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
     unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
-    together; the results are the same bits for any number. `target` names a CPU: "native",
-    "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
+    together; the results are the same bits for any number. `target` names a CPU: "native", or one of
+    `xrelay.lowering.emit.target.TARGETS` such as "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
     `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.

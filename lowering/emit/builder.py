@@ -420,6 +420,16 @@ class KernelBuilder:
             return self.compare_integers(value, "ne", zero)
         return value
 
+    def load_bits(
+        self, pointer: SSAValue, offset: Index, element: Element, type_: Attribute
+    ) -> SSAValue:
+        """As many neighbours from memory as have the size of a type, as a value of that."""
+        address = self.address(pointer, offset, element.storage)
+        op = llvm.LoadOp.create(
+            operands=[address], result_types=[type_], properties=access(element.bytes)
+        )
+        return self.insert(op).dereferenced_value
+
     def store(self, pointer: SSAValue, offset: Index, element: Element, value: SSAValue) -> None:
         """Elements to memory."""
         if element.is_bool:
@@ -488,8 +498,11 @@ class KernelBuilder:
 
     def intrinsic(self, name: str, args: Sequence[SSAValue], result: Attribute) -> SSAValue:
         """An LLVM intrinsic whose name is mangled with the type of its result."""
-        op = llvm.CallIntrinsicOp(f"llvm.{name}.{mangle(result)}", args, [result])
-        value = self.insert(op).ress
+        return self.instruction(f"llvm.{name}.{mangle(result)}", args, result)
+
+    def instruction(self, name: str, args: Sequence[SSAValue], result: Attribute) -> SSAValue:
+        """An LLVM intrinsic by its whole name, as of those that stand for one instruction of a processor."""
+        value = self.insert(llvm.CallIntrinsicOp(name, args, [result])).ress
         assert value is not None
         return value
 

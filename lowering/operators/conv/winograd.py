@@ -33,6 +33,7 @@ from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.emit.winograd_matrices import Matrix, data_matrix, result_matrix
+from xrelay.lowering.loops.dots import SINGLE
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import (
     LINE_BYTES,
@@ -296,7 +297,7 @@ class _Emitter:
                 near = b.address(x, block * tiles * lanes, kind.storage)
                 wide = b.address(w, block * lanes * width, kind.storage)
                 totals = accumulate(
-                    b, kind, near, wide, loops, steps, positions, columns, totals, lanes, prefetch
+                    b, SINGLE, near, wide, loops, steps, positions, columns, totals, lanes, prefetch
                 )
             for i_total, total in enumerate(totals):
                 p, v = divmod(i_total, vectors)
@@ -412,8 +413,8 @@ def _implementation(outputs: int) -> Implementation:
             unless(conv.taps == (3, 3), "filters not 3 x 3")
             or unless(conv.strides == conv.dilation == (1, 1), "strides or dilation not 1")
             or unless(conv.groups == 1, "in groups")
-            or unless(conv.kind.bytes == 4, "elements not f32")
-            or blocks_refusal(site)
+            or unless(conv.image == conv.weight == conv.kind == SINGLE.total, "elements not f32")
+            or blocks_refusal(conv, site.target.lanes(conv.kind.bytes))
             or packing_refusal(site)
             or unless(not conv.is_empty, "no elements")
         )
