@@ -34,6 +34,7 @@ from xrelay.dialects.qnn.products import (
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import RepeatOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import known_array
@@ -136,8 +137,6 @@ def _convolution(op: QnnConv2DOp, emit: Emitter) -> SSAValue | None:
         return None
     weight, zero_weight = _without_zero_point(emit, op.weight, op.weight_zero_point, 0)
     groups = op.groups.value.data
-    if zero_weight is not None and groups > 1:
-        return None
     zero_data = None if _is_zero(op.input_zero_point) else op.input_zero_point
     data, padding = op.data, expand_padding(op.padding.get_values(), 2)
     if zero_data is not None and any(padding):
@@ -168,7 +167,10 @@ def _convolution(op: QnnConv2DOp, emit: Emitter) -> SSAValue | None:
         sums = folded(emit, SumOp(folded(emit, CastOp(weight, i32)), [1, 2, 3]))
         sums = _shaped(emit, sums, (1, -1, 1, 1))
     if zero_weight is not None:
-        windows = convolved(_ones(emit, (1, count, *window), weight))
+        windows = convolved(_ones(emit, (groups, count, *window), weight))
+        filters = shape_of(weight)[0] // groups
+        if groups > 1 and filters > 1:
+            windows = emit(RepeatOp(windows, filters, axis=1))
         single = is_scalar(zero_weight)
         zero_weight = _shaped(emit, zero_weight, (1, 1, 1, 1) if single else (1, -1, 1, 1))
     zeros = (zero_data, zero_weight)
