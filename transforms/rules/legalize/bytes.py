@@ -83,6 +83,14 @@ def _without_zero_point(
     return emit.constant(moved.astype(np.int8)), None
 
 
+def _sums_of_filters(emit: Emitter, weight: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """The sum of the bytes of each row of a weight, in a shape that broadcasts with the result."""
+    axes, known = list(range(1, len(shape_of(weight)))), known_array(weight)
+    if known is not None:
+        return emit.constant(known.sum(tuple(axes), dtype=np.int32).reshape(shape))
+    return emit(ReshapeOp(emit(SumOp(emit(CastOp(weight, i32)), axes)), shape))
+
+
 def _shaped(emit: Emitter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     return folded(emit, ReshapeOp(value, list(shape)))
 
@@ -164,8 +172,7 @@ def _convolution(op: QnnConv2DOp, emit: Emitter) -> SSAValue | None:
 
     total, sums, windows = convolved(weight), None, None
     if zero_data is not None:
-        sums = folded(emit, SumOp(folded(emit, CastOp(weight, i32)), [1, 2, 3]))
-        sums = _shaped(emit, sums, (1, -1, 1, 1))
+        sums = _sums_of_filters(emit, weight, (1, -1, 1, 1))
     if zero_weight is not None:
         windows = convolved(_ones(emit, (groups, count, *window), weight))
         filters = shape_of(weight)[0] // groups
@@ -196,9 +203,7 @@ def _dense(op: QnnDenseOp, emit: Emitter) -> SSAValue:
     rank, depth = len(shape_of(op.data)), shape_of(op.data)[-1]
     total, sums, rows = emit(op.integer_product(op.data, weight)), None, None
     if zero_data is not None:
-        wide = folded(emit, CastOp(weight, i32))
-        sums = folded(emit, SumOp(wide, [1]))
-        sums = _shaped(emit, sums, [1] * (rank - 1) + [-1])
+        sums = _sums_of_filters(emit, weight, [1] * (rank - 1) + [-1])
     if zero_weight is not None:
         rows = emit(op.integer_product(op.data, _ones(emit, (1, depth), weight)))
         shape = [1] * rank if is_scalar(zero_weight) else [1] * (rank - 1) + [-1]
