@@ -205,22 +205,29 @@ def _tensor(data: object) -> TensorSpec:
     given = _Fields(data)
     name = given.text("name")
     shape = tuple(_number(f"the shape of '{name}'", each) for each in given.listed("shape"))
-    dtype = _DTYPES.get(given.text("dtype"))
-    if dtype is None:
+    if given.text("dtype") not in _DTYPES:
         raise _damage(f"the dtype of '{name}' is '{given.text('dtype'):.100}'")
-    spec = TensorSpec(name, shape, dtype)
+    spec = TensorSpec(name, shape, named_dtype(given.text("dtype")))
     _number(f"the size of '{name}'", spec.size)
     return spec
 
 
-_DTYPES = {
-    name: np.dtype(name)
-    for name in (
-        *("bool", "float16", "float32", "float64"),
+_DTYPES = frozenset(
+    (
+        *("bool", "bfloat16", "float16", "float32", "float64"),
         *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     )
-}
-"""Those that there are kernels for, by name."""
+)
+"""The names of those that there are kernels for."""
+
+
+def named_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy type of a name; bfloat16 is one of ml_dtypes."""
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
 
 
 def _step(data: object) -> StepSpec:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
@@ -35,7 +35,7 @@ class PanelWriter:
     read: ReadRow
     """Elements of the stored matrix."""
     group: int = 1
-    """How many neighbours along the depth lie together; those of more than one have 32 bits."""
+    """How many neighbours along the depth lie together."""
     rows_between: int = 0
     """How many rows of `width` groups there are between one panel and the next."""
 
@@ -58,6 +58,11 @@ class PanelWriter:
     def last_group(self) -> int:
         """How much of the depth is left behind them."""
         return self.depth % self.group
+
+    @property
+    def _whole_group(self) -> IntegerType:
+        """A group as one number."""
+        return IntegerType(8 * self.kind.bytes * self.group)
 
     def write(self) -> None:
         """All of the matrix."""
@@ -129,14 +134,14 @@ class PanelWriter:
             members = [self.b.lane(group, i) for i in range(lanes_of(group))]
             zero = self.b.constant(self.kind.compute, 0)
             group = self.b.from_lanes(members + [zero] * missing)
-        return self.b.bitcast(group, i32)
+        return self.b.bitcast(group, self._whole_group)
 
     def _square(self, first: Index, k: Index) -> None:
         """As many columns as lanes at as many steps: transposed in registers."""
         b, lanes, group = self.b, self.lanes, self.group
         rows = [self.read(b.add(first, i), b.mul(k, group), lanes * group) for i in range(lanes)]
         if group > 1:
-            rows = [b.bitcast(row, with_lanes(i32, lanes)) for row in rows]
+            rows = [b.bitcast(row, with_lanes(self._whole_group, lanes)) for row in rows]
         for i, value in enumerate(transposed(b, rows)):
             self._store(first, b.add(k, i), value, lanes)
 
@@ -147,6 +152,6 @@ class PanelWriter:
         row = b.mul(b.add(b.mul(panel, rows), k), width * group)
         offset = b.add(row, b.mul(column, group))
         if count < self.lanes:
-            type_ = self.kind.compute if group == 1 else i32
+            type_ = self.kind.compute if group == 1 else self._whole_group
             b.store(self.pointer, offset, self.kind, b.constant(type_, 0, self.lanes))
         b.store(self.pointer, offset, self.kind, value)

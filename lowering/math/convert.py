@@ -1,12 +1,12 @@
 """Conversion of values between element types, as `relay.cast` defines it."""
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerType, f32, i32, i64
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, f32, i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, mangle, with_lanes
 from xrelay.lowering.emit.elements import Element, wide
-from xrelay.lowering.math.half import narrow_to_half, widen_half
+from xrelay.lowering.math.half import narrow_to_bfloat, narrow_to_half, widen_bfloat, widen_half
 
 
 def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SSAValue:
@@ -14,7 +14,7 @@ def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SS
     if old == new:
         return value
     if old.is_float and wide(old) != old:
-        return convert(b, _from_half(b, value), wide(old), new)
+        return convert(b, _widened(b, value, old), wide(old), new)
     lanes = lanes_of(value)
     if new.is_bool:
         zero = b.constant(old.compute, 0, lanes)
@@ -40,6 +40,8 @@ def _from_float(
         converted = b.insert(op).ress
         assert converted is not None
         return converted
+    if isinstance(new.compute, BFloat16Type):
+        return narrow_to_bfloat(b, convert(b, value, old, wide(new)))
     if new.bytes > old.bytes:
         return b.insert(llvm.FPExtOp(value, result)).result
     if new.bytes == 2 and (old.bytes == 8 or not b.target.f16c):
@@ -47,7 +49,9 @@ def _from_float(
     return b.insert(llvm.FPTruncOp(value, result)).result
 
 
-def _from_half(b: KernelBuilder, value: SSAValue) -> SSAValue:
+def _widened(b: KernelBuilder, value: SSAValue, old: Element) -> SSAValue:
+    if isinstance(old.compute, BFloat16Type):
+        return widen_bfloat(b, value)
     if not b.target.f16c:
         return widen_half(b, value)
     return b.insert(llvm.FPExtOp(value, with_lanes(f32, lanes_of(value)))).result
@@ -57,7 +61,7 @@ def _to_float(
     b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int
 ) -> SSAValue:
     if wide(new) != new:
-        # Whatever f32 rounds is infinite as f16.
+        # Whatever f32 rounds is infinite as f16; to bf16 ml_dtypes rounds twice as well.
         return convert(b, convert(b, value, old, wide(new)), wide(new), new)
     result = with_lanes(new.compute, lanes)
     if old.signed:

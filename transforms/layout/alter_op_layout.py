@@ -20,7 +20,7 @@ columns, mean over rows and columns, concatenation of whole blocks. A convolutio
 as of RGB images, takes NCHW and gives blocks.
 
 Leaves alone: everything else, which sees NCHW, types of function results, shapes that are not
-known, elements other than f32, the bodies of `relay.fused` and `relay.composite`, functions for
+known, elements of more than 32 bits, the bodies of `relay.fused` and `relay.composite`, functions for
 other compilers. Run it after simplify-inference, fold-scale-axis and fold-constant, and before
 fuse-ops. Running it twice changes nothing.
 

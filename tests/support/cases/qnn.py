@@ -84,7 +84,8 @@ def requantize(g: Graph, dtype: str) -> None:
 
 
 @TABLE.each(
-    (qnn.QnnSimulatedQuantizeOp, qnn.QnnSimulatedDequantizeOp), ("float16", "float32", "float64")
+    (qnn.QnnSimulatedQuantizeOp, qnn.QnnSimulatedDequantizeOp),
+    ("bfloat16", "float16", "float32", "float64"),
 )
 def simulated(g: Graph, dtype: str) -> None:
     for code in range(5):

@@ -106,10 +106,14 @@ def normal(g: Graph, dtype: str, *shape: int) -> Array:
 
 
 def in_blocks(array: Array, lanes: int) -> Array:
-    """Images [N, C, H, W] as [N, C / lanes, H, W, lanes], NaN in the lanes after channel C."""
+    """
+    Images [N, C, H, W] as [N, C / lanes, H, W, lanes], NaN in the lanes after channel C, or the largest
+    integer.
+    """
     n, channels, height, width = array.shape
     count = -(-channels // lanes)
-    padded = np.full((n, count * lanes, height, width), np.nan, array.dtype)
+    other = np.iinfo(array.dtype).max if array.dtype.kind in "iu" else np.nan
+    padded = np.full((n, count * lanes, height, width), other, array.dtype)
     padded[:, :channels] = array
     split = padded.reshape(n, count, lanes, height, width)
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
