@@ -14,7 +14,7 @@ With `rules=cpu` products of bytes with sums of 32 bits, and zero points beside 
                                                                -%zx * Σ %w
 
 (`transforms/rules/legalize/bytes.py`); the form above is for what they are no better for: layouts other than
-NCHW and OIHW, groups of weights with a zero point, types with unknown dimensions.
+NCHW and OIHW, padding with what is no byte, types with unknown dimensions.
 
 Leaves alone: `relay.composite`, which a backend knows by its shape, and functions for other
 compilers. Run it before the other legalizations and fold-constant.

@@ -21,7 +21,6 @@ from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.conv.windows import expand_padding
-from xrelay.dialects.nn.dense import BatchMatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.qnn.parameters import is_scalar
@@ -35,6 +34,7 @@ from xrelay.dialects.qnn.products import (
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.reduce import SumOp
 from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.transform import RepeatOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import known_array
@@ -83,10 +83,12 @@ def _without_zero_point(
     return emit.constant(moved.astype(np.int8)), None
 
 
-def _wide_sum(emit: Emitter, value: SSAValue, axes: Sequence[int], *, keepdims: bool) -> SSAValue:
-    """Sums of bytes, as i32."""
-    wide = folded(emit, CastOp(value, i32))
-    return folded(emit, SumOp(wide, list(axes), keepdims=keepdims))
+def _sums_of_filters(emit: Emitter, weight: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """The sum of the bytes of each row of a weight, in a shape that broadcasts with the result."""
+    axes, known = list(range(1, len(shape_of(weight)))), known_array(weight)
+    if known is not None:
+        return emit.constant(known.sum(tuple(axes), dtype=np.int32).reshape(shape))
+    return emit(ReshapeOp(emit(SumOp(emit(CastOp(weight, i32)), axes)), shape))
 
 
 def _shaped(emit: Emitter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -143,8 +145,6 @@ def _convolution(op: QnnConv2DOp, emit: Emitter) -> SSAValue | None:
         return None
     weight, zero_weight = _without_zero_point(emit, op.weight, op.weight_zero_point, 0)
     groups = op.groups.value.data
-    if zero_weight is not None and groups > 1:
-        return None
     zero_data = None if _is_zero(op.input_zero_point) else op.input_zero_point
     data, padding = op.data, expand_padding(op.padding.get_values(), 2)
     if zero_data is not None and any(padding):
@@ -172,10 +172,12 @@ def _convolution(op: QnnConv2DOp, emit: Emitter) -> SSAValue | None:
 
     total, sums, windows = convolved(weight), None, None
     if zero_data is not None:
-        sums = _wide_sum(emit, weight, (1, 2, 3), keepdims=False)
-        sums = _shaped(emit, sums, (1, -1, 1, 1))
+        sums = _sums_of_filters(emit, weight, (1, -1, 1, 1))
     if zero_weight is not None:
-        windows = convolved(emit.constant(np.ones((1, count, *window), np.int8)))
+        windows = convolved(_ones(emit, (groups, count, *window), weight))
+        filters = shape_of(weight)[0] // groups
+        if groups > 1 and filters > 1:
+            windows = emit(RepeatOp(windows, filters, axis=1))
         single = is_scalar(zero_weight)
         zero_weight = _shaped(emit, zero_weight, (1, 1, 1, 1) if single else (1, -1, 1, 1))
     zeros = (zero_data, zero_weight)
@@ -201,10 +203,9 @@ def _dense(op: QnnDenseOp, emit: Emitter) -> SSAValue:
     rank, depth = len(shape_of(op.data)), shape_of(op.data)[-1]
     total, sums, rows = emit(op.integer_product(op.data, weight)), None, None
     if zero_data is not None:
-        sums = _wide_sum(emit, weight, (1,), keepdims=False)
-        sums = _shaped(emit, sums, [1] * (rank - 1) + [-1])
+        sums = _sums_of_filters(emit, weight, [1] * (rank - 1) + [-1])
     if zero_weight is not None:
-        rows = _wide_sum(emit, op.data, (rank - 1,), keepdims=True)
+        rows = emit(op.integer_product(op.data, _ones(emit, (1, depth), weight)))
         shape = [1] * rank if is_scalar(zero_weight) else [1] * (rank - 1) + [-1]
         zero_weight = _shaped(emit, zero_weight, shape)
     return _corrected(emit, total, (sums, rows), (zero_data, zero_weight), depth)
@@ -213,16 +214,22 @@ def _dense(op: QnnDenseOp, emit: Emitter) -> SSAValue:
 def _batch_matmul(op: QnnBatchMatmulOp, emit: Emitter) -> SSAValue:
     y, zero_y = _without_zero_point(emit, op.y, op.y_zero_point, None)
     zero_x = None if _is_zero(op.x_zero_point) else op.x_zero_point
-    total = emit(op.integer_product(op.x, y))
-    assert isinstance(total.owner, BatchMatmulOp)
-    depth_of_x = 1 if op.transpose_a.value.data else 2
-    depth_of_y = 2 if op.transpose_b.value.data else 1
+    depth = shape_of(op.x)[1 if op.transpose_a.value.data else 2]
     sums, rows = None, None
     if zero_x is not None:
-        columns = _wide_sum(emit, y, (depth_of_y,), keepdims=False)
-        batch, length = shape_of(columns)
-        sums = _shaped(emit, columns, (batch, 1, length))
+        shape = (1, depth, 1) if op.transpose_a.value.data else (1, 1, depth)
+        sums = _known_product(emit, op, _ones(emit, shape, op.x), y)
     if zero_y is not None:
-        each = _wide_sum(emit, op.x, (depth_of_x,), keepdims=False)
-        rows = _shaped(emit, each, (*shape_of(each), 1))
-    return _corrected(emit, total, (sums, rows), (zero_x, zero_y), shape_of(op.x)[depth_of_x])
+        shape = (1, 1, depth) if op.transpose_b.value.data else (1, depth, 1)
+        rows = _known_product(emit, op, op.x, _ones(emit, shape, y))
+    total = emit(op.integer_product(op.x, y))
+    return _corrected(emit, total, (sums, rows), (zero_x, zero_y), depth)
+
+
+def _known_product(emit: Emitter, op: QnnProductOp, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    return folded(emit, op.integer_product(lhs, rhs))
+
+
+def _ones(emit: Emitter, shape: Sequence[int], like: SSAValue) -> SSAValue:
+    """Bytes whose product with others are sums of these: kernels of products add bytes faster than reductions do."""
+    return emit.constant(np.ones(shape, dtype_of(element_type_of(like))))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.dtypes import ElementType
@@ -68,7 +68,9 @@ def dynamically_quantize(node: Node) -> list[SSAValue]:
     low = node.emit(MinimumOp(node.emit(MinOp(data)), zero))
     high = node.emit(MaximumOp(node.emit(MaxOp(data)), zero))
     extent = node.emit(SubtractOp(high, low))
-    scale = node.emit(DivideOp(extent, node.scalar(255, data)))
+    # In f64 it rounds to the same number, whether it is divided or multiplied by the reciprocal.
+    wide = cast(node, extent, f64)
+    scale = cast(node, node.emit(DivideOp(wide, node.scalar(255, wide))), f32)
     empty = node.emit(EqualOp(extent, zero))
     scale = node.emit(WhereOp(empty, node.scalar(1, data), scale))
     place = node.emit(SubtractOp(zero, node.emit(DivideOp(low, scale))))
