@@ -26,6 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from cases.attention import HEAD_SIZES, LAYOUTS, LENGTHS, LONG, MASKS, SCALES, Attention
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
@@ -47,9 +48,10 @@ EPILOGUES = ("nothing", "bias", "bias+relu", "residual", "bias+silu", "residual+
 SOURCES = ("transformed", "parameter", "computed")
 
 POOLS = (MaxPool2DOp, AvgPool2DOp)
+RESIZES = (Resize1DOp, Resize2DOp, Resize3DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
 COVERED: tuple[type[Operation], ...] = (
-    *(Conv2DOp, *PRODUCTS, *POOLS, CompositeOp, TransposeOp, TopkOp),
+    *(Conv2DOp, *PRODUCTS, *POOLS, CompositeOp, TransposeOp, TopkOp, *RESIZES),
 )
 """The operators that there are cases of."""
 
@@ -641,7 +643,7 @@ def first_case(implementation: str, number: int, rng: Generator) -> Case:
     A case of the first elements, indices and values in turn: of rows that fill the list of
     candidates never, once, and often.
     """
-    length, count = turn(number, ((700, 3), (1500, 150), (33, 33), (3000, 40), (515, 1), (1, 1)))
+    length, count = turn(number, ((10, 3), (1500, 150), (33, 33), (3000, 40), (515, 1)))
     rows, is_last = pick(rng, (1, 3)), bool(rng.random() < 0.7)
     first = First(
         (rows, length) if is_last else (length, rows),
@@ -653,6 +655,56 @@ def first_case(implementation: str, number: int, rng: Generator) -> Case:
         turn(number // 2, ("float32", "int64", "float16", "uint8", "float64", "int32")),
     )
     return Case(implementation, str(first), 0.0, first.build)
+
+
+# -- images in other sizes -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Resize:
+    """What is drawn for an image in another size."""
+
+    op: type[Resize1DOp | Resize2DOp | Resize3DOp]
+    layout: str
+    shape: tuple[int, ...]
+    size: tuple[int, ...]
+    method: str
+    mode: str
+    dtype: str
+    epilogue: str
+
+    def build(self, g: Graph) -> SSAValue:
+        """Adds it to a graph."""
+        value = g.op(
+            self.op(
+                g.input(g.small(self.dtype, *self.shape)),
+                self.size,
+                layout=self.layout,
+                method=self.method,
+                coordinate_transformation_mode=self.mode,
+            )
+        )
+        return g.op(ReluOp(value)) if self.epilogue == "relu" else value
+
+
+def resize_case(implementation: str, number: int, rng: Generator) -> Case:
+    """Any image, larger, smaller, and of one element along axes, with each method in turn."""
+    op: type[Resize1DOp | Resize2DOp | Resize3DOp] = turn(number, RESIZES)
+    axes = "DHW"[2 - number % 3 :]
+    layout = pick(rng, (f"NC{axes}", f"N{axes[:-1]}C{axes[-1]}"))
+    length = {"N": pick(rng, (1, 2)), "C": pick(rng, (1, 3))}
+    lengths = {axis: length.get(axis) or pick(rng, (1, 2, 5, 9, 20)) for axis in layout}
+    resize = Resize(
+        op,
+        layout,
+        tuple(lengths[axis] for axis in layout),
+        tuple(pick(rng, (1, 3, 8, 17, 33)) for _ in axes),
+        turn(number // 2, ("linear", "cubic", "nearest_neighbor")),
+        pick(rng, [mode for mode in MODES if mode != CROPPING]),
+        pick(rng, ("float32", "float32", "float16", "float64", "uint8", "int32")),
+        pick(rng, ("nothing", "relu")),
+    )
+    return Case(implementation, str(resize), 0.0, resize.build)
 
 
 # -- cases -----------------------------------------------------------------------------------------
@@ -675,6 +727,8 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
         return transposition_case(implementation, number, rng)
     if implementation in names(TopkOp):
         return first_case(implementation, number, rng)
+    if implementation in names(Resize2DOp):
+        return resize_case(implementation, number, rng)
     assert implementation in names(MaxPool2DOp), f"no cases of '{implementation}'"
     return pool_case(number, rng, lanes)
 
