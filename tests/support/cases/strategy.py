@@ -29,7 +29,16 @@ from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
+from xrelay.dialects.pool.pool import (
+    AvgPool1DOp,
+    AvgPool2DOp,
+    AvgPool3DOp,
+    AvgPoolOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+    PoolOp,
+)
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp, blocked_image
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -48,10 +57,12 @@ EPILOGUES = ("nothing", "bias", "bias+relu", "residual", "bias+silu", "residual+
 SOURCES = ("transformed", "parameter", "computed")
 
 POOLS = (MaxPool2DOp, AvgPool2DOp)
+POOLS_IN_ROWS = (*(MaxPool1DOp, AvgPool2DOp, MaxPool3DOp, AvgPool1DOp, MaxPool2DOp, AvgPool3DOp),)
+"""Of every number of axes: what pools images that are not in blocks is the same code."""
 RESIZES = (Resize1DOp, Resize2DOp, Resize3DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
 COVERED: tuple[type[Operation], ...] = (
-    *(Conv2DOp, *PRODUCTS, *POOLS, CompositeOp, TransposeOp, TopkOp, *RESIZES),
+    *(Conv2DOp, *PRODUCTS, *POOLS_IN_ROWS, CompositeOp, TransposeOp, TopkOp, *RESIZES),
 )
 """The operators that there are cases of."""
 
@@ -450,8 +461,9 @@ def product_case(implementation: str, number: int, rng: Generator) -> Case:
 class Pool:
     """What is drawn for a pooling operator."""
 
-    op: type[MaxPool2DOp | AvgPool2DOp]
+    op: type[PoolOp]
     window: Window
+    """Of the last two axes, or of the last one."""
     images: int
     channels: int
     lanes: int | None
@@ -461,13 +473,23 @@ class Pool:
 
     def build(self, g: Graph) -> SSAValue:
         """Adds it to a graph."""
-        data = normal(g, "float32", self.images, self.channels, *self.window.size)
+        window, axes = self.window, self.op.IMAGE_LAYOUT[2:]
+        numbers = [window.size, window.taps, window.strides, window.dilation]
+        numbers += [window.pads[:2], window.pads[2:]]
+        # Volumes have a short axis before the others.
+        both = zip(numbers, (4, 2, 1, 2, 1, 1), strict=True)
+        numbers = [(first, *rest)[-len(axes) :] for rest, first in both]
+        size, taps, strides, dilation, before, after = numbers
+        data = normal(g, "float32", self.images, self.channels, *size)
+        make: Any = self.op
         value = g.op(
-            self.op(
+            make(
                 image(g, data, self.lanes, self.source),
-                self.window.taps,
-                layout=layout(self.lanes),
-                **self.window.options,
+                taps,
+                layout=self.op.IMAGE_LAYOUT if self.lanes is None else layout(self.lanes),
+                strides=strides,
+                dilation=dilation,
+                padding=(*before, *after),
                 **dict(self.options),
             )
         )
@@ -476,23 +498,24 @@ class Pool:
         return unblocked(g, value, self.channels, self.lanes)
 
 
-def pool_case(number: int, rng: Generator, lanes: int) -> Case:
-    """A case of pooling, of images in blocks two times in three."""
-    op: type[MaxPool2DOp | AvgPool2DOp] = turn(number, POOLS)
-    flags = ["ceil_mode"] + ["count_include_pad"] * (op is AvgPool2DOp)
+def pool_case(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
+    """A case of pooling, of images in blocks two times in three if they may be."""
+    in_rows = implementation != "windows"
+    op: type[PoolOp] = turn(number, POOLS_IN_ROWS if in_rows else POOLS)
+    mean = issubclass(op, AvgPoolOp)
+    flags = ["ceil_mode"] + ["count_include_pad"] * mean
     pool = Pool(
         op,
         draw_window(rng),
         pick(rng, (1, 2)),
         pick(rng, CHANNELS),
-        turn(number // 2, (lanes, None, lanes)),
+        None if in_rows else turn(number // 2, (lanes, None, lanes)),
         pick(rng, SOURCES),
         tuple((flag, bool(rng.random() < 0.5)) for flag in flags),
         pick(rng, ("nothing", "relu")),
     )
-    taps = pool.window.taps
-    bound = direct_bound(taps[0] * taps[1]) if op is AvgPool2DOp else 0.0
-    return Case("windows", str(pool), bound, pool.build)
+    bound = direct_bound(2 * prod(pool.window.taps)) if mean else 0.0
+    return Case(implementation, str(pool), bound, pool.build)
 
 
 # -- attention -------------------------------------------------------------------------------------
@@ -730,7 +753,7 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
     if implementation in names(Resize2DOp):
         return resize_case(implementation, number, rng)
     assert implementation in names(MaxPool2DOp), f"no cases of '{implementation}'"
-    return pool_case(number, rng, lanes)
+    return pool_case(implementation, number, rng, lanes)
 
 
 def draws(implementation: str, seed: int, lanes: int) -> Iterator[Case]:
