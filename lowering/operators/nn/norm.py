@@ -168,9 +168,7 @@ def _softmax_of_rows(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -
 class _SoftmaxOfRow:
     """The code for some rows, given their coordinates."""
 
-    def __init__(
-        self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink, together: int = 1
-    ):
+    def __init__(self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink, together: int = 1):
         self.ctx, self.b, self.ev, self.sink = ctx, ctx.b, ctx.ev, sink
         self.leaf, self.shape = (op.data, 0), shape_of(op.data)
         self.source = element_of(op.data)
