@@ -3,6 +3,7 @@
 import ctypes
 import os
 import weakref
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -109,10 +110,11 @@ class Executor:
         """
         place = self._take()
         try:
-            tables = address_table(inputs), address_table(outputs)
+            table = array("Q", (*inputs, *outputs))
+            start, _ = table.buffer_info()
             addresses = (
-                ctypes.addressof(tables[0]),
-                ctypes.addressof(tables[1]),
+                start,
+                start + len(inputs) * table.itemsize,
                 self._constants,
                 place.address,
             )

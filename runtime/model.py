@@ -171,13 +171,13 @@ def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
 
     Raises ModelError for anything but a mapping, for missing or unknown names, and for what is no array.
     """
-    if not isinstance(inputs, Mapping):
+    if not isinstance(inputs, dict | Mapping):  # A dict is known at once.
         raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {listed(specs)}")
     inputs = cast(Mapping[str, npt.ArrayLike], inputs)
-    known = {spec.name for spec in specs}
-    unknown = [name for name in inputs if name not in known]
     missing = [spec.name for spec in specs if spec.name not in inputs]
-    if unknown or missing:
+    if missing or len(inputs) != len(specs):
+        known = {spec.name for spec in specs}
+        unknown = [name for name in inputs if name not in known]
         parts = [f"unknown input '{name}'" for name in unknown]
         parts += [f"missing input '{name}'" for name in missing]
         raise ModelError(f"{', '.join(parts)}; the model takes {listed(specs)}")

@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.image.resize import Resize2DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import GroupNormOp, InstanceNormOp, LayerNormOp, RmsNormOp
 from xrelay.dialects.tensor.binary import MultiplyOp
@@ -49,7 +50,8 @@ TOGETHER = 5
 DIRECT = tuple(
     name
     for name in implementations()
-    if not name.startswith("winograd") and name not in (*names(TransposeOp), *names(TopkOp))
+    if not name.startswith("winograd")
+    and name not in (*names(TransposeOp), *names(TopkOp), *names(Resize2DOp))
 )
 """Implementations whose results are not finite only where the operator's are."""
 

@@ -131,73 +131,117 @@ def _softmax(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, norm.SoftmaxFamilyOp)
     shape, axis = shape_of(op.data), op.normalized_axis
     if axis == len(shape) - 1:
-        ctx.tasks(shape[:-1], _SoftmaxOfRow(ctx, op, sink))
+        _softmax_of_rows(ctx, op, sink)
         return
     columns = _softmax_of_columns(ctx, op, sink)
     lanes = ctx.target.lanes(wide(element_of(op.data)).bytes)
     ctx.vector_tasks([*shape[:axis], *shape[axis + 1 : -1]], shape[-1], lanes, columns)
 
 
-class _SoftmaxOfRow:
-    """The code for one row, given its coordinates."""
+SOFTMAX_ROWS = 4
+"""So many short rows go through each pass together: the passes of one wait for one another."""
+SHORT_ROW = 16
+"""The most vectors of one. Longer rows keep a processor busy, and its caches."""
 
-    def __init__(self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink):
+
+def _softmax_of_rows(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -> None:
+    b, shape, kind = ctx.b, shape_of(op.data), wide(element_of(op.data))
+    if len(shape) == 1:
+        row = _SoftmaxOfRow(ctx, op, sink)
+        ctx.tasks((), lambda _: row.emit([()]))
+        return
+    *outer, rows, length = shape
+    short = length <= SHORT_ROW * ctx.target.lanes(kind.bytes)
+    together = SOFTMAX_ROWS if short and rows >= SOFTMAX_ROWS else 1
+    code = _SoftmaxOfRow(ctx, op, sink, together)
+    rest = rows % together
+    for start, count, size in ((0, rows // together, together), (rows - rest, rest, 1)):
+
+        def group(task: tuple[Index, ...], start: int = start, size: int = size) -> None:
+            *before, number = task
+            first = b.add(b.mul(number, size), start)
+            code.emit([(*before, b.add(first, i)) for i in range(size)])
+
+        ctx.tasks((*outer, count), group)
+
+
+class _SoftmaxOfRow:
+    """The code for some rows, given their coordinates."""
+
+    def __init__(self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink, together: int = 1):
         self.ctx, self.b, self.ev, self.sink = ctx, ctx.b, ctx.ev, sink
         self.leaf, self.shape = (op.data, 0), shape_of(op.data)
         self.source = element_of(op.data)
         self.kind = wide(self.source)
         self.lanes = ctx.target.lanes(self.kind.bytes)
         self.logarithmic = isinstance(op, norm.LogSoftmaxOp)
-        self.row = ctx.private_scratch(self.kind, row_major(self.shape[-1:]))
+        self.row = ctx.private_scratch(self.kind, row_major((together, self.shape[-1])))
         self.is_computed = self.leaf not in self.ev.buffers
 
-    def __call__(self, outer: tuple[Index, ...]) -> None:
+    def emit(self, rows: Sequence[tuple[Index, ...]]) -> None:
         """Emits the passes."""
+        numbered = list(enumerate(rows))
+        peaks = [self._peak(number, row) for number, row in numbered]
+        factors = [
+            self._factor(number, row, peak)
+            for (number, row), peak in zip(numbered, peaks, strict=True)
+        ]
+        for (number, row), factor in zip(numbered, factors, strict=True):
+            self._finish(number, row, factor)
+
+    def _factor(self, number: int, outer: tuple[Index, ...], peak: SSAValue) -> SSAValue:
+        """Raises the elements, and gives what they are then multiplied with, or lowered by."""
         b, kind = self.b, self.kind
-        peak = self._peak(outer)
 
         def term_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
-            difference = subtract(
-                b, self._element(outer, offset, width), b.splat(peak, width), kind
-            )
+            element = self._element(number, outer, offset, width)
+            difference = subtract(b, element, b.splat(peak, width), kind)
             raised = decay_to_zero(b, difference)
-            self._keep(offset, difference if self.logarithmic else raised)
+            self._keep(number, offset, difference if self.logarithmic else raised)
             return raised
 
         (total,) = reduce_elements(self.ctx, [], self.shape[-1], [Term(SUM, kind)], term_at)
-        factor = natural_log(b, total) if self.logarithmic else reciprocal(b, total)
+        return natural_log(b, total) if self.logarithmic else reciprocal(b, total)
+
+    def _finish(self, number: int, outer: tuple[Index, ...], factor: SSAValue) -> None:
+        b, kind = self.b, self.kind
+        code = subtract if self.logarithmic else multiply
 
         def finish(offset: Index, width: int) -> None:
-            value, own = self._kept(offset, width), b.splat(factor, width)
-            code = subtract if self.logarithmic else multiply
+            value, own = self._kept(number, offset, width), b.splat(factor, width)
             result = convert(b, code(b, value, own, kind), kind, self.source)
             self.sink(at(self.shape, [*outer, offset], width), result)
 
         self.ctx.vectors(self.shape[-1], self.lanes, finish)
 
-    def _peak(self, outer: tuple[Index, ...]) -> SSAValue:
+    def _peak(self, number: int, outer: tuple[Index, ...]) -> SSAValue:
         """The largest element."""
 
         def element_at(offset: Index, width: int) -> SSAValue:
             position = at(self.shape, [*outer, offset], width)
             value = convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
             if self.is_computed:
-                self._keep(offset, value)
+                self._keep(number, offset, value)
             return value
 
         return largest_element(self.ctx, self.shape[-1], self.kind, element_at)
 
-    def _element(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+    def _element(
+        self, number: int, outer: tuple[Index, ...], offset: Index, width: int
+    ) -> SSAValue:
         if self.is_computed:
-            return self._kept(offset, width)
+            return self._kept(number, offset, width)
         position = at(self.shape, [*outer, offset], width)
         return convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
 
-    def _keep(self, offset: Index, value: SSAValue) -> None:
-        self.b.store(self.row.pointer, offset, self.kind, value)
+    def _place(self, number: int, offset: Index) -> Index:
+        return self.b.add(offset, number * self.shape[-1])
 
-    def _kept(self, offset: Index, width: int) -> SSAValue:
-        return self.b.load(self.row.pointer, offset, self.kind, width)
+    def _keep(self, number: int, offset: Index, value: SSAValue) -> None:
+        self.b.store(self.row.pointer, self._place(number, offset), self.kind, value)
+
+    def _kept(self, number: int, offset: Index, width: int) -> SSAValue:
+        return self.b.load(self.row.pointer, self._place(number, offset), self.kind, width)
 
 
 def _softmax_of_columns(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -> VectorBody:

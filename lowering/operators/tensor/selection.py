@@ -114,7 +114,7 @@ class Selector:
         where.
         """
         b, key = self.b, self.key
-        step = self.lanes if self.in_vectors else 1
+        step = self.lanes if self.in_vectors and self.length >= self.lanes else 1
         rest = self.length % step
         if rest:
             with b.loop(0, rest) as i:
