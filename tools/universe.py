@@ -104,6 +104,7 @@ PASSES = {
         "fuse-composites",
         "select-strategies",
     ),
+    "xrelay.placement": ("apply-placement",),
 }
 """The passes of each package; the file of a pass has its name."""
 

@@ -65,7 +65,7 @@ class _Rewriting:
     def run(self, parts: Sequence[SubGraph]) -> None:
         function = self.graph.function
         block = function.body.block
-        taken = index_set(index for part in parts for index in members(part.inside))
+        taken = index_set(index for part in parts for index in members(part.flow))
         alone = list(members(self.graph.everything & ~taken))
         units = [*parts, *(SubGraph(self.graph, 1 << index) for index in alone)]
         order = in_dependence_order(units)

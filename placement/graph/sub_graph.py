@@ -79,6 +79,11 @@ class SubGraph:
     nested: tuple[Nested, ...] = ()
     """In the order of their first nodes."""
 
+    @property
+    def flow(self) -> int:
+        """Its nodes without constants. Of these others have their own copies, so that they are no results."""
+        return self.inside & ~self.graph.constants
+
     @cached_property
     def inputs(self) -> int:
         """The nodes outside that are used inside."""
@@ -88,7 +93,7 @@ class SubGraph:
     @cached_property
     def outputs(self) -> int:
         """The nodes outside that use nodes inside."""
-        found = reduce(int.__or__, map(self.graph.users.__getitem__, members(self.inside)), 0)
+        found = reduce(int.__or__, map(self.graph.users.__getitem__, members(self.flow)), 0)
         return found & ~self.inside
 
     @cached_property
@@ -102,7 +107,7 @@ class SubGraph:
         """The nodes inside that are used outside, or are ends of the function."""
         users, ends = self.graph.users, 1 << len(self.graph) >> 1
         outside = ~self.inside
-        return index_set(i for i in members(self.inside) if users[i] & outside or ends >> i & 1)
+        return index_set(i for i in members(self.flow) if users[i] & outside or ends >> i & 1)
 
     @cached_property
     def depth(self) -> int:
@@ -165,10 +170,10 @@ class SubGraph:
             return "its nodes are in several blocks"
         seen = 0
         for each in self.nested:
-            part = each.sub_graph.inside
-            if part & ~self.inside or part & seen:
+            part = each.sub_graph
+            if part.inside & ~self.inside or part.flow & seen:
                 return "its nested parts overlap, or are not inside"
-            seen |= part
+            seen |= part.flow
         if not limits.allow_taps:
             for index in members(self.exits):
                 if self.graph.users[index] & self.inside:
@@ -201,12 +206,12 @@ def joined(nested: Iterable[Nested]) -> tuple[Nested, ...]:
 
 
 def union(parts: Sequence[SubGraph]) -> SubGraph:
-    """The sub-graph of the nodes of several, of which no two share one."""
+    """The sub-graph of the nodes of several, of which no two share one but constants."""
     if len(parts) == 1:
         return parts[0]
     inside = 0
     for part in parts:
-        if inside & part.inside:
+        if inside & part.flow:
             raise ValueError("the parts of a union overlap")
         inside |= part.inside
     nested = joined(each for part in parts for each in part.nested)
@@ -218,7 +223,7 @@ def are_touching(up: SubGraph, down: SubGraph) -> bool:
     Whether an output of `up` is an entry of `down`, while no way leads from either through a third
     node into the other.
     """
-    if up.inside & down.inside or not up.outputs & down.entries:
+    if up.flow & down.flow or not up.outputs & down.entries:
         return False
     downstream = up.graph.downstream
     others = up.outputs & ~down.inside
@@ -236,7 +241,11 @@ def in_dependence_order(units: Sequence[SubGraph]) -> list[int] | None:
     if not units:
         return []
     graph = units[0].graph
-    unit_of = {index: place for place, unit in enumerate(units) for index in members(unit.inside)}
+    unit_of = {
+        index: place
+        for place, unit in enumerate(units)
+        for index in members(unit.flow or unit.inside)
+    }
     users: list[set[int]] = [set() for _ in units]
     waits = [0] * len(units)
     for place, unit in enumerate(units):

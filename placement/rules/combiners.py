@@ -113,9 +113,9 @@ class TupleArg(Combiner):
 def _are_disjoint(parts: list[Candidate]) -> bool:
     seen = 0
     for each in parts:
-        if seen & each.inside:
+        if seen & each.part.flow:
             return False
-        seen |= each.inside
+        seen |= each.part.flow
     return True
 
 
@@ -180,7 +180,7 @@ class Anchor(Combiner):
         one, other = pool.candidates[left], pool.candidates[right]
         if anchors[left] is None or anchors[left] != anchors[right]:
             return
-        if one.inside & other.inside or one.part.outputs & other.inside:
+        if one.part.flow & other.part.flow or one.part.outputs & other.inside:
             return
         if other.part.outputs & one.inside:
             return

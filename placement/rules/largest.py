@@ -26,43 +26,30 @@ class Largest(Rule):
         taken = 0
         units: list[SubGraph] = []
         for each in self.rule.candidates(graph, engine):
-            fresh = each.inside & ~graph.constants
-            if not fresh & taken:
-                taken |= fresh
+            if not each.part.flow & taken:
+                taken |= each.part.flow
                 units.append(each.part)
         calls = taken
         for node in graph.nodes:
             if isinstance(node.op, TupleOp | TupleGetItemOp) and not taken >> node.index & 1:
                 units.append(SubGraph(graph, 1 << node.index))
-        units.sort(key=lambda unit: first_inside(unit.inside & ~graph.constants))
-        regions = merged(graph, [without_shared_constants(graph, unit) for unit in units])
-        return [Candidate("largest", region, engine) for region in regions if region.inside & calls]
+        units.sort(key=lambda unit: first_inside(unit.flow))
+        regions = merged(units)
+        return [Candidate("largest", region, engine) for region in regions if region.flow & calls]
 
     def __str__(self) -> str:
         return listed("Largest", [self.rule])
 
 
-def without_shared_constants(graph: Graph, unit: SubGraph) -> SubGraph:
-    """A sub-graph without the constants that others use too, which go along wherever they are needed."""
-    nested = 0
-    for each in unit.nested:
-        nested |= each.sub_graph.inside
-    shared = 0
-    for index in members(unit.inside & graph.constants & ~nested):
-        if graph.users[index].bit_count() > 1:
-            shared |= 1 << index
-    return SubGraph(graph, unit.inside & ~shared, unit.nested)
-
-
-def merged(graph: Graph, units: Sequence[SubGraph]) -> list[SubGraph]:
+def merged(units: Sequence[SubGraph]) -> list[SubGraph]:
     """Disjoint sub-graphs, in the order of the graph, merged with those that they use where this is possible."""
     groups: dict[int, SubGraph] = {}
     home: dict[int, int] = {}
     taken = 0
     for number, unit in enumerate(units):
-        if unit.inside & taken:
+        if unit.flow & taken:
             continue
-        taken |= unit.inside
+        taken |= unit.flow
         group = unit
         above = dict.fromkeys(home[i] for i in members(unit.inputs) if i in home)
         for other in above:
@@ -71,7 +58,7 @@ def merged(graph: Graph, units: Sequence[SubGraph]) -> list[SubGraph]:
                 group = joined
                 del groups[other]
         groups[number] = group
-        home.update(dict.fromkeys(members(group.inside), number))
+        home.update(dict.fromkeys(members(group.flow), number))
     return list(groups.values())
 
 

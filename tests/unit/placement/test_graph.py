@@ -268,6 +268,23 @@ def test_constants_go_along_or_become_parameters() -> None:
     assert len(extract(part(graph, "a"), "f", bind_constants=False).arguments) == 2
 
 
+def test_constants_that_others_use_are_no_results() -> None:
+    text = (
+        f"%w = relay.constant dense<3.0> : {T}\na = add x w\nb = multiply a w\nc = tanh b\nreturn c"
+    )
+    graph = graph_of(program(text))
+    one, other = part(graph, "a w"), part(graph, "b w")
+    assert names(graph, one.exits) == "a" and one.problem(Limits()) is None
+    assert are_touching(one, other) and names(graph, union([one, other]).inside) == "a b w"
+    module, made = rewritten(text, "a w", "b w", Compiler="one")
+    assert [operators(each) for each in made] == [
+        ["constant", "add", "func.return"],
+        ["constant", "multiply", "func.return"],
+    ]
+    main = next(op for op in module.ops if isinstance(op, func.FuncOp))
+    assert operators(main) == ["func.call", "func.call", "tanh", "func.return"]
+
+
 def test_regions_that_need_each_other_are_refused() -> None:
     text = "a = nn.relu x\nb = exp x\nc = add a b\nd = add b a\ne = add c d\nreturn e"
     module = program(text)
