@@ -175,7 +175,6 @@ ROWS: Mapping[str, PassRow] = {
     "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),
     "sink-reshape": PassRow(theme="matrices"),
     "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
-    "to-a-normal-form": PassRow(settles=False),
     "to-basic-block-normal-form": PassRow(is_idle=True),
     "to-cps": PassRow(apart="functions take more"),
     "to-mixed-precision": PassRow(
