@@ -180,7 +180,6 @@ ROWS: Mapping[str, PassRow] = {
     "sink-reshape": PassRow(theme="matrices"),
     "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
     "store-rounded": PassRow(apart="rounds; test_precision.py says how far results move"),
-    "to-a-normal-form": PassRow(settles=False),
     "to-basic-block-normal-form": PassRow(is_idle=True),
     "to-cps": PassRow(apart="functions take more"),
     "to-mixed-precision": PassRow(
