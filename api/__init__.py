@@ -9,8 +9,9 @@ Importing the package is light: what is heavy is loaded on first use.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# As `typing` has it, which takes ten times as long to load as all else that a command does before it minds Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from xrelay.compile_model import compile_model as compile
     from xrelay.errors import CompileError
@@ -46,7 +47,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
         # The installed package states it. To ask for that takes longer than to import this module.
         from importlib.metadata import version

@@ -14,7 +14,7 @@ from xrelay.dialects.limits import Limits
 from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
-from xrelay.memory import require_memory
+from xrelay.memory import largest_share, require_memory
 from xrelay.options import CompileOptions
 from xrelay.runtime.executor import aligned_bytes, allocated
 from xrelay.transforms.fold_constant import FoldConstantPass
@@ -141,3 +141,31 @@ def test_the_memory_of_a_program():
     require_memory(program, Limits(max_bytes=needed))
     with pytest.raises(CompileError, match=rf"take {needed} bytes, .* bytes, is made for relay\."):
         require_memory(program, Limits(max_bytes=needed - 1))
+
+
+PRODUCT = helper.make_node("MatMul", ["x", "w"], ["a"])
+WORKSPACES = {
+    "no buffers": ([helper.make_node("Add", ["x", "c"], ["y"])], [5, 3], ""),
+    "no elements": ([PRODUCT, helper.make_node("MatMul", ["a", "w"], ["y"])], [0, 3], ""),
+    "scratch of a step": (
+        [
+            PRODUCT,
+            helper.make_node("Softmax", ["a"], ["s"], "the_softmax"),
+            helper.make_node("MatMul", ["s", "w"], ["y"]),
+        ],
+        [5, 3],
+        '; the largest part of it, 64 bytes, is made for relay.fused %the_softmax at loc("the_softmax"(unknown))',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORKSPACES)
+def test_what_takes_most_of_the_workspace(name: str):
+    nodes, shape, expected = WORKSPACES[name]
+    stored = [
+        numpy_helper.from_array(np.eye(3, dtype=np.float32), "w"),
+        numpy_helper.from_array(np.ones(3, np.float32), "c"),
+    ]
+    given = helper.make_tensor_value_info("x", NUMBER, shape)
+    program = lower(import_model(build(nodes, [given], [untyped("y")], stored)), CompileOptions())
+    assert largest_share(program) == expected
