@@ -265,7 +265,9 @@ def test_what_a_model_names_is_read_only_where_the_importer_would(
     assert place.load() is not None
 
 
-@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "link to a device", "folder"])
+@pytest.mark.parametrize(
+    "kind", ["pipe", "link to a pipe", "link to a device", "link to itself", "folder"]
+)
 def test_entries_that_are_no_files(
     folder: Path, entry: Path, kind: str, messages: Messages
 ) -> None:
@@ -278,6 +280,8 @@ def test_entries_that_are_no_files(
             entry.symlink_to(folder / "pipe")
         case "link to a device":
             entry.symlink_to("/dev/zero")
+        case "link to itself":
+            entry.symlink_to(entry)
         case _:
             entry.mkdir()
     messages()
@@ -287,8 +291,18 @@ def test_entries_that_are_no_files(
     assert ("cannot write" if kind == "folder" else "stored as") in text
     cache = object_cache()
     assert cache is not None
-    (found,) = cache.entries()
-    assert (cache.describe(found) is None) == (kind == "folder")
+    found = cache.entries()
+    assert [cache.describe(each) is None for each in found] == ([] if kind == "folder" else [False])
+
+
+def test_what_is_no_entry_does_not_keep_the_others_from_being_removed(
+    cmd: Command, entry: Path
+) -> None:
+    entry.with_stem("0").symlink_to(entry.with_stem("0"))
+    entry.with_stem("1").mkdir()
+    assert "2 entries" in cmd("cache").out
+    assert "removed" in cmd("cache", "--clear").out
+    assert entries(entry.parent) == [entry.with_stem("1")]
 
 
 @pytest.mark.parametrize("content", [b"", b"x", bytes(100_000)])
@@ -478,6 +492,16 @@ def test_home_in_the_name_of_the_folder(tmp_path: Path, monkeypatch: pytest.Monk
     cache = object_cache()
     assert cache is not None
     assert cache.folder == tmp_path / "kept"
+
+
+def test_command_says_why_there_is_no_cache(
+    cmd: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    assert f"others may write to '{tmp_path}'" in cmd("cache").out
+    monkeypatch.setenv("XRELAY_CACHE_DIR", "~nobody-has-this-name/cache")
+    cmd("cache").refused("XRELAY_CACHE_DIR is '~nobody-has-this-name/cache'")
 
 
 def test_entries_that_others_may_write_are_not_used(
