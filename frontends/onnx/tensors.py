@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto
+from xdsl.dialects.builtin import TensorType
 
 from xrelay.dialects.dtypes import DTYPES, ElementType
+from xrelay.dialects.shapes import array_refusal
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
 from xrelay.interpreters.arrays import Array, DType, dtype_of
@@ -51,10 +53,14 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     not supported, or its external data cannot be read.
     """
     what = f"tensor '{tensor.name}'"
-    dtype = dtype_of(element_type_of(tensor.data_type, what))
+    element_type = element_type_of(tensor.data_type, what)
+    dtype = dtype_of(element_type)
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
         raise OnnxImportError(f"{what} has the shape {list(shape)} with a negative number")
+    refusal = array_refusal(TensorType(element_type, shape))
+    if refusal is not None:
+        raise OnnxImportError(f"{what}: {refusal}")
     if tensor.HasField("segment"):
         raise OnnxImportError(f"{what} is stored in segments, which is not supported")
     count = prod(shape)
