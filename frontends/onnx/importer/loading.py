@@ -50,6 +50,9 @@ def check_model(model: ModelProto, what: str) -> None:
         )
     if not model.graph.output:
         raise OnnxImportError(f"cannot read {what}: its graph is empty, it has no outputs")
+    if model.graph.sparse_initializer:
+        name = model.graph.sparse_initializer[0].values.name
+        raise OnnxImportError(f"cannot read {what}: its initializer '{name}' is a sparse tensor")
     for text in names(model):
         if not isinstance(text, str):
             raise OnnxImportError(f"cannot read {what}: its name {text!r} is not UTF-8 text")

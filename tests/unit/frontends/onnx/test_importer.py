@@ -522,6 +522,13 @@ def test_names_in_bodies_must_be_text(model_file: Path, place: str):
         import_model(model_file)
 
 
+def test_sparse_initializers():
+    model = one_node("Relu", [floats(2)])
+    model.graph.sparse_initializer.add(dims=[2]).values.name = "the_weights"
+    with pytest.raises(OnnxImportError, match="its initializer 'the_weights' is a sparse tensor"):
+        import_model(model)
+
+
 def test_models_without_operator_set():
     model = one_node("Relu", [floats(2)])
     del model.opset_import[:]
