@@ -53,14 +53,10 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     not supported, or its external data cannot be read.
     """
     what = f"tensor '{tensor.name}'"
-    element_type = element_type_of(tensor.data_type, what)
-    dtype = dtype_of(element_type)
+    dtype = dtype_of(element_type_of(tensor.data_type, what))
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
         raise OnnxImportError(f"{what} has the shape {list(shape)} with a negative number")
-    refusal = array_refusal(TensorType(element_type, shape))
-    if refusal is not None:
-        raise OnnxImportError(f"{what}: {refusal}")
     if tensor.HasField("segment"):
         raise OnnxImportError(f"{what} is stored in segments, which is not supported")
     count = prod(shape)
@@ -70,14 +66,22 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     elif tensor.HasField("raw_data"):
         content = tensor.raw_data
     else:
-        return _from_fields(tensor, dtype, count, what).reshape(shape)
+        return _shaped(_from_fields(tensor, dtype, count, what), tensor, what)
     if len(content) != size:
         raise OnnxImportError(
             f"{what} has {len(content)} bytes of data, its shape {list(shape)} needs {size}"
         )
     if dtype == np.bool_:  # any byte but 0 is true
-        return (np.frombuffer(content, np.uint8) != 0).reshape(shape)
-    return np.frombuffer(content, dtype).reshape(shape)
+        return _shaped(np.frombuffer(content, np.uint8) != 0, tensor, what)
+    return _shaped(np.frombuffer(content, dtype), tensor, what)
+
+
+def _shaped(elements: Array, tensor: TensorProto, what: str) -> Array:
+    """The elements in the shape of a tensor that has as many. Without any, other dimensions may be huge."""
+    refusal = array_refusal(TensorType(element_type_of(tensor.data_type, what), tensor.dims))
+    if refusal is not None:
+        raise OnnxImportError(f"{what}: {refusal}")
+    return elements.reshape(tuple(tensor.dims))
 
 
 def _from_fields(tensor: TensorProto, dtype: DType, count: int, what: str) -> Array:
