@@ -138,9 +138,9 @@ def _module_of(
         return copied(model), "model"
     if isinstance(model, str | Path):
         path = Path(model)
-        reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
-        if reader is not None:
-            return reader(path), path.stem
+        if path.suffix in (".mlir", ".relay"):
+            module = read_mlir(path, limits) if path.suffix == ".mlir" else read_relay(path)
+            return module, path.stem
         name = path.stem
     elif type(model).__name__ == "ModelProto":
         name = model.graph.name or "model"
@@ -154,18 +154,18 @@ def _module_of(
     return import_model(model, shapes=shapes, limits=limits), name
 
 
-def read_mlir(path: Path) -> ModuleOp:
+def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:
     """
     A module from a text file, verified, with the weights of its side file.
 
-    Raises CompileError with the place in the file.
+    Raises CompileError with the place in the file, also for a constant that exceeds `limits`.
     """
     from xrelay.runtime.weights import read_weights, weights_path
 
     content = read_bytes(path)
     try:
         places: Places = {}
-        module = parse_program(content, str(path), context(), places=places)
+        module = parse_program(content, str(path), context(), places=places, limits=limits)
         try:
             verify_program(module)
         except VerifyException as error:
@@ -228,6 +228,7 @@ def parse_program(
     *,
     implicit_module: bool = True,
     places: Places | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> ModuleOp:
     """
     The module in a text that may be damaged. `places` gets to know where its operations stand.
@@ -238,7 +239,7 @@ def parse_program(
     text = decoded(content, name)
     check_strings(text, name)
     try:
-        return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
+        return ProgramParser(ctx, text, name, places, limits).parse_module(implicit_module)
     except (ParseError, DiagnosticException, RecursionError):
         raise
     except Exception as error:

@@ -116,12 +116,28 @@ MOST_ELEMENTS = 1 << 48
 """No processor addresses tensors of more: programs have 2**48 bytes of addresses or fewer."""
 
 
-def is_addressable(type_: TensorType[Attribute]) -> bool:
+MOST_DIMENSIONS = 64
+"""NumPy's arrays have no more."""
+
+
+def is_addressable(type_: Attribute) -> bool:
+    """Whether arrays can have the shape of a tensor type, and of the fields of a tuple type."""
+    if isinstance(type_, TupleType):
+        return all(is_addressable(field) for field in type_.types.data)
+    return not is_tensor_type(type_) or array_refusal(type_) is None
+
+
+def array_refusal(type_: TensorType[Attribute]) -> str | None:
     """
-    Whether arrays can have the shape of a type. Dimensions of 0 count as 1: beside them the others
-    are as far from what strides can say.
+    Why no array can have the shape of a type; None when it can. Dimensions of 0 count as 1: beside them
+    the others are as far from what strides can say.
     """
-    return prod(dim for dim in type_.get_shape() if dim > 0) <= MOST_ELEMENTS
+    shape = type_.get_shape()
+    if prod(dim for dim in shape if dim > 0) > MOST_ELEMENTS:
+        return f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
+    if len(shape) > MOST_DIMENSIONS:
+        return f"{type_} has {len(shape)} dimensions, arrays have at most {MOST_DIMENSIONS}"
+    return None
 
 
 def element_count(shape: Shape) -> int:
@@ -297,10 +313,9 @@ def static_tensor(type_: Attribute) -> TensorType[Attribute]:
         raise DiagnosticException(f"{type_} is not a tensor type")
     if is_dynamic(type_):
         raise HasNoCode(f"{type_} has an unknown dimension; code needs static shapes")
-    if not is_addressable(type_):
-        raise DiagnosticException(
-            f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
-        )
+    refusal = array_refusal(type_)
+    if refusal is not None:
+        raise DiagnosticException(refusal)
     return type_
 
 
