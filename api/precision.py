@@ -115,7 +115,7 @@ def _rules(data: Mapping[Any, Any], where: str) -> PrecisionRules:
 
 def multiplies(precision: str, target: Target) -> bool:
     """Whether a CPU has instructions for products of numbers of a type."""
-    return precision == "bf16" and "avx512bf16" in target.required
+    return precision == "bf16" and target.bf16_dot
 
 
 def note(precision: str, target: Target) -> str | None:

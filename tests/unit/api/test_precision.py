@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from guards.passes import results_of
 from onnx import ModelProto, helper, numpy_helper
+from vector_functions import targets_here
 
 import xrelay
 from xrelay import cached
-from xrelay.compiler import read_model, relay_passes, run_passes
+from xrelay.compiler import preparation, read_model, relay_passes, run_passes
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.emit.target import GENERIC
 from xrelay.options import CompileOptions
@@ -203,3 +205,46 @@ def test_commands_take_it(cmd: Callable[..., Any], folder: Path):
     rules = ("--precision-rules", folder / "rules.toml")
     assert cmd("explain", folder / "conv.onnx", *words, *rules).code == 0
     cmd("explain", folder / "conv.onnx", *rules).refused("go with a precision of fewer bits")
+
+
+@pytest.fixture(scope="module")
+def image_layers(model_of: Callable[..., ModelProto]) -> ModelProto:
+    """Convolutions of all kinds, a pool that casts move across, and a residual sum."""
+    rng = np.random.default_rng(4)
+    shapes = {"u": (32, 3, 3, 3), "v": (32, 32, 3, 3), "d": (32, 1, 3, 3), "w": (32, 32, 1, 1)}
+    weights = [
+        numpy_helper.from_array(
+            (rng.standard_normal(shape) / np.prod(shape[1:]) ** 0.5).astype(np.float32), name
+        )
+        for name, shape in shapes.items()
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "u"], ["a"], "first", pads=[1] * 4, strides=[2, 2]),
+        helper.make_node("Relu", ["a"], ["b"], "relu"),
+        helper.make_node("MaxPool", ["b"], ["c"], "pool", kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Conv", ["c", "v"], ["e"], "square", pads=[1] * 4),
+        helper.make_node("Conv", ["e", "d"], ["f"], "depthwise", pads=[1] * 4, group=32),
+        helper.make_node("Conv", ["f", "w"], ["g"], "point"),
+        helper.make_node("Add", ["g", "c"], ["y"], "sum"),
+        helper.make_node("GlobalAveragePool", ["y"], ["z"], "mean"),
+    ]
+    return model_of(nodes, {"x": (np.float32, [1, 3, 22, 22])}, ["y", "z"], weights)
+
+
+@pytest.mark.filterwarnings("ignore::xrelay.precision.PrecisionWarning")
+@pytest.mark.parametrize("target", targets_here())
+def test_images(image_layers: ModelProto, target: str):
+    """Compiled code rounds where the program says so: it is nearer to the interpreter than to f32."""
+    x = np.random.default_rng(6).standard_normal((1, 3, 22, 22)).astype(np.float32)
+    full = xrelay.compile(image_layers, cache=False).run({"x": x})
+    for precision, least in (("bf16", 38), ("f16", 56)):
+        options = CompileOptions(target=target, precision=precision)
+        module, _ = read_model(image_layers)
+        run_passes(module, preparation(options))
+        found = xrelay.compile(image_layers, cache=False, target=target, precision=precision).run(
+            {"x": x}
+        )
+        for each, meant in zip(full, results_of(module, [x]), strict=True):
+            moved = compared(each, found[each], full[each]).sqnr
+            assert least < moved < least + 30
+            assert compared(each, found[each], meant).sqnr > moved + 6

@@ -11,7 +11,14 @@ from collections.abc import Mapping, Sequence
 from xrelay.transforms.rules.quantize.mixed_precision import Category
 
 CPU_LISTS: Mapping[Category, Sequence[str]] = {
-    Category.ALWAYS: ("nn.batch_matmul", "nn.dense", "nn.matmul"),
+    Category.ALWAYS: (
+        "nn.batch_matmul",
+        "nn.conv1d",
+        "nn.conv2d",
+        "nn.conv3d",
+        "nn.dense",
+        "nn.matmul",
+    ),
 }
 """All others compute in f32, unless they move elements."""
 
