@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper, save_model
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 from platformdirs import user_cache_path
 from rich.console import Console
 from rich.table import Table
@@ -73,7 +73,8 @@ class Chain(BenchmarkModel):
             )
             for each in self.inputs
         ]
-        names, constants, nodes = [each.name for each in self.inputs], [], []
+        names = [each.name for each in self.inputs]
+        constants, nodes = list[TensorProto](), list[NodeProto]()
         for i, node in enumerate(self.nodes):
             operands = list(names)
             for j, value in enumerate(node.constants):
@@ -86,7 +87,8 @@ class Chain(BenchmarkModel):
             nodes.append(helper.make_node(node.operator, operands, names, **node.attributes))
         outputs = [helper.make_empty_tensor_value_info(name) for name in names]
         graph = helper.make_graph(nodes, self.name, inputs, outputs, constants)
-        save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)]), path)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+        path.write_bytes(model.SerializeToString())
 
 
 def _topk(name: str, shape: tuple[int, ...], k: int) -> Chain:

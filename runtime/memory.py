@@ -18,7 +18,7 @@ def address_of(array: Array) -> int:
     """Where the elements of an array begin."""
     if array.flags.carray and array.size and array.dtype.isbuiltin == 1:
         # A fourth of the time that `ctypes.data` takes; small models run hardly longer than that.
-        return addressof(c_char.from_buffer(array))
+        return addressof(c_char.from_buffer(array.data))
     return array.ctypes.data
 
 
