@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper, save_model
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 from platformdirs import user_cache_path
 from rich.console import Console
 from rich.table import Table
@@ -27,10 +27,10 @@ from rich.table import Table
 from benchmarks.__main__ import names_of, positive, thread_counts
 from benchmarks.engines import REFERENCE, XRELAY, Job
 from benchmarks.suite import Array, BenchmarkModel, Input
-from benchmarks.worker import Workers
+from benchmarks.worker import WorkerFailed, Workers
 
 OPSET = 18
-TARGET_RATIO = 1.0
+"""The first ONNX operator set in which Resize keeps to the axes that it is given."""
 
 
 def _random(seed: int, *shape: int) -> Array:
@@ -73,7 +73,8 @@ class Chain(BenchmarkModel):
             )
             for each in self.inputs
         ]
-        names, constants, nodes = [each.name for each in self.inputs], [], []
+        names = [each.name for each in self.inputs]
+        constants, nodes = list[TensorProto](), list[NodeProto]()
         for i, node in enumerate(self.nodes):
             operands = list(names)
             for j, value in enumerate(node.constants):
@@ -86,7 +87,8 @@ class Chain(BenchmarkModel):
             nodes.append(helper.make_node(node.operator, operands, names, **node.attributes))
         outputs = [helper.make_empty_tensor_value_info(name) for name in names]
         graph = helper.make_graph(nodes, self.name, inputs, outputs, constants)
-        save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)]), path)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+        path.write_bytes(model.SerializeToString())
 
 
 def _topk(name: str, shape: tuple[int, ...], k: int) -> Chain:
@@ -151,7 +153,11 @@ CASES: dict[str, Chain] = {
 
 
 def measure_cases(args: argparse.Namespace, threads: int) -> dict[tuple[str, str], float]:
-    """The least milliseconds by case and engine."""
+    """
+    The least milliseconds by case and engine.
+
+    Raises WorkerFailed for an engine that cannot run a case.
+    """
     least: dict[tuple[str, str], float] = {}
     with tempfile.TemporaryDirectory(prefix="xrelay-bench-") as folder:
         os.environ["XRELAY_CACHE_DIR"] = str(Path(folder, "compiled"))
@@ -164,35 +170,48 @@ def measure_cases(args: argparse.Namespace, threads: int) -> dict[tuple[str, str
                 for engine in (XRELAY, REFERENCE):
                     timing = workers.race([engine], job, args.seconds, None)[engine].timing
                     assert timing is not None
-                    known = least.get((name, engine), float("inf"))
-                    least[name, engine] = min(known, *timing.samples)
+                    known = least.get((name, engine), timing.minimum)
+                    least[name, engine] = min(known, timing.minimum)
     return least
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command."""
-    parser = argparse.ArgumentParser("python -m benchmarks.operators")
-    parser.add_argument("--cases", type=names_of(CASES), default=list(CASES))
-    parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
-    parser.add_argument("--seconds", type=positive, default=1, help="of each turn, default 1")
-    parser.add_argument("--rounds", type=positive, default=3, help="turns, default 3")
-    parser.add_argument(
-        "--cache", type=Path, default=user_cache_path("xrelay", appauthor=False) / "benchmarks"
-    )
-    args = parser.parse_args(arguments)
-    found = {threads: measure_cases(args, threads) for threads in args.threads}
+def table_of(cases: Sequence[str], found: Mapping[int, Mapping[tuple[str, str], float]]) -> Table:
+    """A line for each case, with columns for each number of threads."""
     table = Table("operator", title="least milliseconds")
-    for threads in args.threads:
+    for threads in found:
         for column in (XRELAY, REFERENCE, "ratio"):
             table.add_column(f"{column}, {threads}", justify="right")
-    for name in args.cases:
+    for name in cases:
         cells = [name]
         for least in found.values():
             ours, theirs = least[name, XRELAY], least[name, REFERENCE]
             cells += [f"{ours:.4f}", f"{theirs:.4f}", f"{theirs / ours:.2f}"]
         table.add_row(*cells)
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command. Returns 1 when an engine cannot run a case."""
+    parser = argparse.ArgumentParser("python -m benchmarks.operators")
+    parser.add_argument("--cases", type=names_of(CASES), default=list(CASES), help="default all")
+    parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
+    parser.add_argument("--seconds", type=positive, default=1, help="of each turn, default 1")
+    parser.add_argument("--rounds", type=positive, default=3, help="turns, default 3")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FOLDER",
+        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
+        help="where the models are kept (default %(default)s)",
+    )
+    args = parser.parse_args(arguments)
+    try:
+        found = {threads: measure_cases(args, threads) for threads in args.threads}
+    except WorkerFailed as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
     console = Console() if sys.stdout.isatty() else Console(width=120)
-    console.print(table)
+    console.print(table_of(args.cases, found))
     return 0
 
 
