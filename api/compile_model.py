@@ -55,6 +55,7 @@ def compile_model(
     *,
     backends: Sequence[str | Backend],
     fallback: bool = False,
+    placement: str | Path = "priority",
     **arguments: Unpack[CompileArguments],
 ) -> Model | PartitionedModel: ...
 
@@ -64,6 +65,7 @@ def compile_model(
     *,
     backends: Sequence[str | Backend] = (),
     fallback: bool = False,
+    placement: str | Path = "priority",
     shapes: Shapes | None = None,
     threads: int = 1,
     target: str = NATIVE,
@@ -87,7 +89,9 @@ def compile_model(
     `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
 
     `backends` names engines that run what they support of the model, the preferred one first;
-    xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
+    xrelay's own code runs the rest, and with `fallback` also what an engine fails at. `placement` says which
+    part goes where: "priority" gives an operator to the first engine that supports it, "measured" finds out what
+    is fastest here, and anything else is the file of a plan that `xrelay place` wrote.
 
     Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
     mend.
@@ -99,12 +103,29 @@ def compile_model(
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
+    if placement not in ("priority", "measured"):
+        placement = path_argument("placement", placement, OptionError)
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
         raise OptionError(
             f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
     if not isinstance(cast(object, backends), Sequence) or backends:
+        if placement != "priority":
+            from xrelay.placing import compile_placed
+
+            return with_room(
+                lambda: compile_placed(
+                    model,
+                    shapes,
+                    options,
+                    backends,
+                    placement,
+                    cache=cache,
+                    fallback=fallback,
+                    progress=progress,
+                )
+            )
         from xrelay.partitioned import compile_partitioned
 
         return with_room(
@@ -112,6 +133,8 @@ def compile_model(
                 model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
             )
         )
+    if placement != "priority":
+        raise OptionError(f"placement is {placement!r}, which needs backends, found none")
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
 
