@@ -37,7 +37,7 @@ from xrelay.partitioned import (
     preparation_passes,
 )
 from xrelay.placement.apply_placement import apply_plan
-from xrelay.placement.confirmation import Run, Verdict, confirm
+from xrelay.placement.confirmation import TURNS, Run, Verdict, confirm
 from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, Place
 from xrelay.placement.costs.cost import Estimator, FirstKnown
 from xrelay.placement.costs.database import Database
@@ -150,6 +150,8 @@ class Settings:
     """How long one measurement may take."""
     is_confirmed: bool = True
     """Whether whole runs decide in the end."""
+    turns: int = TURNS
+    """How often each finalist has its turn, at first."""
     executor: Executor | None = None
     """What runs measurements, in the place of worker processes of this machine."""
 
@@ -245,7 +247,9 @@ def find_placement(
     if not settings.is_confirmed or len(finalists) == 1:
         plan = plan_data(placement, machine, engines.facts())
         return Placed(placement, plan, None, {}, costs.measured)
-    shipped, verdict, excluded = confirmed(module, finalists, engines, options, progress)
+    shipped, verdict, excluded = confirmed(
+        module, finalists, engines, options, settings.turns, progress
+    )
     plan = {**finalists[shipped], "shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
     return Placed(placement, plan, verdict, excluded, costs.measured)
 
@@ -306,6 +310,7 @@ def confirmed(
     finalists: Mapping[str, Mapping[str, Any]],
     engines: Engines,
     options: CompileOptions,
+    turns: int,
     progress: Progress,
 ) -> tuple[str, Verdict, dict[str, str]]:
     """Which plan ships, by whole runs in turns, and which were not tried because their results differ."""
@@ -335,7 +340,7 @@ def confirmed(
     if not singles:
         raise PlacementError("no engine runs the model alone, so that no plan can be confirmed")
     progress("run the finalists in turns")
-    verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles)
+    verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
     return verdict.shipped, verdict, excluded
 
 
@@ -370,6 +375,27 @@ def run_of(model: PartitionedModel, inputs: Mapping[str, Array]) -> Run:
     return turn
 
 
+def carry_out(
+    module: ModuleOp,
+    engines: Engines,
+    options: CompileOptions,
+    placement: str | Path,
+    progress: Progress = silent,
+) -> None:
+    """
+    Cuts a module, in place, into the regions of a plan in a file, or, for "measured", of one that is found now.
+
+    Raises DiagnosticException for what a user can mend, a plan for another model, machine or engine among it.
+    """
+    if placement == "measured":
+        data: object = find_placement(module, engines, options, progress=progress).plan
+    else:
+        plan = read_plan(Path(placement), prepare(module, options, progress))
+        plan.check_here(options.threads, engines.facts())
+        data = plan.data
+    apply_data(module, data, engines.backends, options)
+
+
 def compile_placed(
     model: str | Path | ModelProto | ModuleOp,
     shapes: Shapes | None,
@@ -384,7 +410,7 @@ def compile_placed(
     """
     A model whose regions a plan in a file says, or, for "measured", one that is found now; see `xrelay.compile`.
 
-    Raises DiagnosticException for what a user can mend, a plan for another model, machine or engine among it.
+    Raises DiagnosticException as `carry_out`.
     """
     if options.profile:
         raise CompileError("profile is for models that run in one engine, not with backends")
@@ -392,13 +418,7 @@ def compile_placed(
     progress("read the model")
     module, name = read_model(model, shapes, options.limits)
     require_weights(module)
-    if placement == "measured":
-        data: object = find_placement(module, engines, options, progress=progress).plan
-    else:
-        plan = read_plan(Path(placement), prepare(module, options, progress))
-        plan.check_here(options.threads, engines.facts())
-        data = plan.data
-    apply_data(module, data, engines.backends, options)
+    carry_out(module, engines, options, placement, progress)
     return compile_partition(
         module, name, engines.backends, options, cache=cache, fallback=fallback, progress=progress
     )

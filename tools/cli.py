@@ -150,6 +150,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--verbose", action="store_true", help="say what the cache does, on standard error"
     )
     _add_backend_options(parser, required=False)
+    parser.add_argument(
+        "--placement",
+        default="priority",
+        metavar="PLAN.json",
+        help="with --backend: a plan of `xrelay place`, `measured` to make one now, or `priority` (default): "
+        "the first backend that supports an operator has it",
+    )
     _add_model_options(parser)
 
 

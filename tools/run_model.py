@@ -98,6 +98,8 @@ def _load(args: argparse.Namespace) -> Model | PartitionedModel:
         return _partitioned(args)
     if args.fallback:
         raise CommandFailed("--fallback goes with --backend", BAD_INPUT)
+    if args.placement != "priority":
+        raise CommandFailed("--placement goes with --backend", BAD_INPUT)
     path = Path(args.model)
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args, profile=args.profile)
@@ -135,7 +137,13 @@ def _partitioned(args: argparse.Namespace) -> PartitionedModel:
             )
             require_weights(module)
         with failing_with(FAILED):
-            partition(module, backends, progress, options.limits)
+            if args.placement == "priority":
+                partition(module, backends, progress, options.limits)
+            else:
+                from xrelay.placing import Engines, carry_out
+
+                engines = Engines(backends, arguments.backends(args.backend))
+                carry_out(module, engines, options, args.placement, progress)
             return compile_partition(
                 module,
                 name,
