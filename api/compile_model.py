@@ -63,6 +63,7 @@ def compile_model(
     *,
     backends: Sequence[str | Backend],
     fallback: bool = False,
+    placement: str | Path = "priority",
     **arguments: Unpack[CompileArguments],
 ) -> Model | PartitionedModel | DynamicModel: ...
 
@@ -72,6 +73,7 @@ def compile_model(
     *,
     backends: Sequence[str | Backend] = (),
     fallback: bool = False,
+    placement: str | Path = "priority",
     shapes: Shapes | None = None,
     threads: int = 1,
     target: str = NATIVE,
@@ -104,7 +106,9 @@ def compile_model(
     JSON file with one.
 
     `backends` names engines that run what they support of the model, the preferred one first;
-    xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
+    xrelay's own code runs the rest, and with `fallback` also what an engine fails at. `placement` says which
+    part goes where: "priority" gives an operator to the first engine that supports it, "measured" finds out what
+    is fastest here, and anything else is the file of a plan that `xrelay place` wrote.
 
     Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
     mend.
@@ -128,6 +132,8 @@ def compile_model(
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
+    if placement not in ("priority", "measured"):
+        placement = path_argument("placement", placement, OptionError)
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
         raise OptionError(
@@ -135,25 +141,36 @@ def compile_model(
         )
     if not isinstance(cast(object, backends), Sequence):
         raise OptionError(f"backends is {kind_of(backends)}, expected a list of engines")
+    if placement != "priority":
+        if not backends:
+            raise OptionError(f"placement is {placement!r}, which needs backends, found none")
+        from xrelay.placing import compile_placed
+
+        return with_room(
+            lambda: compile_placed(
+                model,
+                shapes,
+                options,
+                backends,
+                placement,
+                cache=cache,
+                fallback=fallback,
+                progress=progress,
+            )
+        )
 
     def compiled(
         model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
     ) -> Model | PartitionedModel:
-        if backends:
-            from xrelay.partitioned import compile_partitioned
+        if not backends:
+            return _compile_own(model, shapes, options, cache=cache, progress=progress)
+        from xrelay.partitioned import compile_partitioned
 
-            return with_room(
-                lambda: compile_partitioned(
-                    model,
-                    shapes,
-                    options,
-                    backends,
-                    cache=cache,
-                    fallback=fallback,
-                    progress=progress,
-                )
+        return with_room(
+            lambda: compile_partitioned(
+                model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
             )
-        return _compile_own(model, shapes, options, cache=cache, progress=progress)
+        )
 
     try:
         return compiled(model, shapes)

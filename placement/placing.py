@@ -7,16 +7,16 @@ the best plans take is measured then, and the search repeated, until the best pl
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import inf
+from dataclasses import dataclass, field, replace
 
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import is_dynamic, leaf_types
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.placement.costs.borders import Borders, NoBorders, Place
 from xrelay.placement.costs.cost import FREE, Cost, Estimator
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set
+from xrelay.placement.methods import METHODS
 from xrelay.placement.pins import keeping_pins, pinned
 from xrelay.placement.rules.base import Host
 from xrelay.placement.rules.candidate import HOST, OWN, Candidate
@@ -27,8 +27,6 @@ from xrelay.placement.search.operator_level import operator_level
 from xrelay.placement.search.problem import Choice, Outcome, Problem
 from xrelay.placement.search.shortest_path import shortest_path
 
-METHODS = ("exact", "integer-program", "operator-level", "shortest-path")
-"""How plans are searched for."""
 MOST_ROUNDS = 8
 """How often the search is repeated after measurements."""
 
@@ -112,12 +110,12 @@ def value_bytes(graph: Graph) -> list[int]:
     for node in graph.nodes:
         total = 0
         for value in node.values:
+            if is_dynamic(value.type):
+                raise PlacementError(
+                    f"'{node.label}' has the type {value.type}, expected known dimensions: give the shapes of "
+                    "the inputs"
+                )
             for leaf in leaf_types(value.type):
-                if not leaf.has_static_shape():
-                    raise PlacementError(
-                        f"'{node.label}' has the type {value.type}, expected known dimensions: give the shapes of "
-                        "the inputs"
-                    )
                 elements = 1
                 for extent in leaf.get_shape():
                     elements *= extent
@@ -242,24 +240,27 @@ def guessed_in(placement: Placement) -> list[Candidate]:
     return list(found)
 
 
-def single_engine_cost(placement: Placement, engine: str) -> float:
-    """What the cheapest plan costs that gives all to one engine, own code where it cannot; infinite without one."""
-    pairs = zip(placement.candidates, placement.costs, strict=True)
-    kept = [(each, cost) for each, cost in pairs if each.engine in (engine, OWN, HOST)]
+def restricted(placement: Placement, engine: str) -> Placement | None:
+    """
+    The cheapest placement that gives all that it can to one engine, and the rest to own code; None when there is
+    none.
+    """
+    pairs = list(zip(placement.candidates, placement.costs, strict=True))
     taken = 0
-    for each, cost in kept:
+    for each, cost in pairs:
         if each.engine == engine and cost.is_known and cost.is_valid:
-            taken |= each.inside
+            taken |= each.part.flow
     chosen = [
         (each, cost)
-        for each, cost in kept
-        if each.engine != OWN or engine == OWN or not each.inside & taken
+        for each, cost in pairs
+        if each.engine in (engine, HOST) or (each.engine == OWN and not each.inside & taken)
     ]
+    candidates, costs = [each for each, _ in chosen], [cost for _, cost in chosen]
     try:
-        problem = problem_of(
-            placement.graph, [c for c, _ in chosen], [k for _, k in chosen], placement.borders
-        )
-        outcome = exact(problem)
+        problem = problem_of(placement.graph, candidates, costs, placement.borders)
     except PlacementError:
-        return inf
-    return inf if outcome.best is None else outcome.best.cost
+        return None
+    outcome = exact(problem)
+    if outcome.best is None:
+        return None
+    return replace(placement, candidates=candidates, costs=costs, problem=problem, outcome=outcome)

@@ -124,6 +124,8 @@ def _load(
     """
     if args.fallback and not args.backend:
         raise CommandFailed("--fallback goes with --backend", BAD_INPUT)
+    if args.placement != "priority" and not args.backend:
+        raise CommandFailed("--placement goes with --backend", BAD_INPUT)
     with failing_with(BAD_INPUT):
         shapes = arguments.shapes(args.shape)
     load = _interpreted if args.interpret else _partitioned if args.backend else _own
@@ -211,7 +213,13 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             require_known_inputs(module)
             require_weights(module)
         with failing_with(FAILED):
-            partition(module, backends, progress, options.limits)
+            if args.placement == "priority":
+                partition(module, backends, progress, options.limits)
+            else:
+                from xrelay.placing import Engines, carry_out
+
+                engines = Engines(backends, arguments.backends(args.backend))
+                carry_out(module, engines, options, args.placement, progress)
             return compile_partition(
                 module,
                 name,

@@ -138,20 +138,21 @@ class Database:
 
     def add(self, key: Key, label: str, record: Record) -> None:
         """Notes a record, in the place of an earlier one of the key."""
-        text, details = key.text, dumps(asdict(key), sort_keys=True)
+        self.add_all([(key, label, record)])
+
+    def add_all(self, records: Iterable[tuple[Key, str, Record]]) -> None:
+        """Notes records, all or none."""
         with self._connection() as connection:
-            for table in ("measurements", "failures"):
-                connection.execute(f"DELETE FROM {table} WHERE key = ?", (text,))
-            if isinstance(record, Failure):
-                connection.execute(
-                    "INSERT INTO failures VALUES (?, ?, ?, ?, ?)",
-                    (text, key.engine, label, record.reason, details),
-                )
-            else:
-                connection.execute(
-                    f"INSERT INTO measurements VALUES ({', '.join('?' * 11)})",
-                    (text, key.engine, label, *vars(record).values(), details),
-                )
+            for key, label, record in records:
+                text, details = key.text, dumps(asdict(key), sort_keys=True)
+                for table in ("measurements", "failures"):
+                    connection.execute(f"DELETE FROM {table} WHERE key = ?", (text,))
+                if isinstance(record, Failure):
+                    table, values = "failures", (record.reason,)
+                else:
+                    table, values = "measurements", tuple(vars(record).values())
+                row = (text, key.engine, label, *values, details)
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
     def measurements(self) -> list[tuple[str, Measurement]]:
         """The engine of each measurement, and what was measured, in the order of keys."""

@@ -45,7 +45,7 @@ def fitted(measurements: Iterable[Measurement]) -> EngineModel:
     bandwidth are medians over the measurements that each of them decides.
     """
     usual = EngineModel()
-    known = [each for each in measurements if each.seconds > 0]
+    known = [each for each in measurements if each.seconds > 0 and each.flops + each.bytes > 0]
     if not known:
         return usual
     work = sorted(known, key=lambda each: (each.flops + each.bytes, each.seconds))
@@ -57,9 +57,9 @@ def fitted(measurements: Iterable[Measurement]) -> EngineModel:
             rest = max(each.seconds - start, 0.1 * each.seconds)
             is_moved = each.bytes / bandwidth >= each.flops / speed
             rates[is_moved].append((each.bytes if is_moved else each.flops) / rest)
-        speed = float(np.median(rates[0])) if rates[0] else speed
-        bandwidth = float(np.median(rates[1])) if rates[1] else bandwidth
-    return EngineModel(start, max(speed, 1.0), max(bandwidth, 1.0))
+        speed = max(float(np.median(rates[0])), 1.0) if rates[0] else speed
+        bandwidth = max(float(np.median(rates[1])), 1.0) if rates[1] else bandwidth
+    return EngineModel(start, speed, bandwidth)
 
 
 def fitted_models(records: Iterable[tuple[str, Measurement]]) -> dict[str, EngineModel]:

@@ -44,10 +44,13 @@ def _is_opaque(op: Operation, types: Sequence[Attribute]) -> Support:
     return Yes() if pattern_kind(op) is OpPatternKind.OPAQUE else No("it may fuse")
 
 
+OWN_KERNELS = Union((OpCallByKind(), OpPredicate("opaque", _is_opaque)))
+"""The operators of own code, one by one: enough where the costs of its kernels add up."""
+
+
 def own_rule(max_depth: int = OWN_DEPTH) -> Rule:
     """The rule of this project's own code."""
-    kernels = Union((OpCallByKind(), OpPredicate("opaque", _is_opaque)))
-    return OnlyValid(Combine(kernels, (FUSION, TupleArg(), TupleProj()), max_depth))
+    return OnlyValid(Combine(OWN_KERNELS, (FUSION, TupleArg(), TupleProj()), max_depth))
 
 
 def operators_rule(backend: Backend) -> Rule:
