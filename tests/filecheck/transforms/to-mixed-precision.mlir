@@ -8,7 +8,7 @@
 
 // WARNS: to-mixed-precision: no list says how many bits these operators need: cos (1)
 // WARNS: builtin.module
-// MISSING: to-mixed-precision: no list says how many bits these operators need: cos (1)
+// MISSING: pass 'to-mixed-precision': no list says how many bits these operators need: cos (1)
 
 // CHECK-LABEL: func.func @convolution
 // CHECK-SAME: -> tensor<1x5x2x2xf16>
