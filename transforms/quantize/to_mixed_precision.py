@@ -368,7 +368,7 @@ class ToMixedPrecisionPass(RelayPass):
             if is_float(dtype.type) and name in (dtype.name, str(dtype.type)):
                 return dtype.type
         known = ", ".join(dtype_name(dtype.type) for dtype in DTYPES if is_float(dtype.type))
-        raise PassFailedException(f"{self.name}: '{option}' is {name!r}, expected one of {known}")
+        raise PassFailedException(f"'{option}' is {name!r}, expected one of {known}")
 
     def categories(self) -> dict[str, Category]:
         """The category of each operator. Raises PassFailedException for names of none, and of several lists."""
@@ -380,19 +380,17 @@ class ToMixedPrecisionPass(RelayPass):
         for name, count in Counter(named).items():
             if name not in operators:
                 raise PassFailedException(
-                    f"{self.name}: there is no operator {name!r}{did_you_mean(name, operators)}"
+                    f"there is no operator {name!r}{did_you_mean(name, operators)}"
                 )
             if count > 1:
-                raise PassFailedException(
-                    f"{self.name}: {name!r} is named {count} times, expected once"
-                )
+                raise PassFailedException(f"{name!r} is named {count} times, expected once")
         return category_table(changes, RULES[self.rules])
 
     def report_missing(self, ops: Iterable[Operation], categories: dict[str, Category]) -> None:
         """Tells of operators that no list has. Raises PassFailedException where that is asked for."""
         if self.missing_op_mode not in (FAIL, WARN, IGNORE):
             raise PassFailedException(
-                f"{self.name}: 'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
+                f"'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
             )
         names = (
             each.name.removeprefix("relay.")
@@ -403,10 +401,10 @@ class ToMixedPrecisionPass(RelayPass):
         if not missing or self.missing_op_mode == IGNORE:
             return
         counts = ", ".join(f"{name} ({count})" for name, count in sorted(missing.items()))
-        message = f"{self.name}: no list says how many bits these operators need: {counts}"
+        message = f"no list says how many bits these operators need: {counts}"
         if self.missing_op_mode == FAIL:
             raise PassFailedException(message)
-        print(message, file=sys.stderr)
+        print(f"{self.name}: {message}", file=sys.stderr)
 
 
 def _named_function(op: Operation) -> str | None:
