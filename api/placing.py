@@ -27,7 +27,8 @@ from xrelay.analysis.partition.compilers import REGISTRY, Compiler, Support, Yes
 from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import compile_code, read_model, require_weights, run_passes
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.errors import CompileError
+from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.own_costs import own_costs
 from xrelay.partitioned import (
     as_program,

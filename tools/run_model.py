@@ -75,6 +75,7 @@ def _run_model(args: argparse.Namespace) -> int:
     reference = None if args.compare is None else _reference(args, given)
     if reference is not None:
         assert isinstance(model.signature, Signature)
+        assert isinstance(reference.signature, Signature)
         require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
@@ -184,13 +185,13 @@ def _own(args: argparse.Namespace, shapes: Shapes) -> Model:
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
 
 
-def _reference(args: argparse.Namespace, given: Mapping[str, Array]) -> Model | PartitionedModel:
+def _reference(
+    args: argparse.Namespace, given: Mapping[str, Array]
+) -> Model | PartitionedModel | InterpretedModel:
     """The model of --compare, on xrelay's own code, in the precision that it is stored in."""
     changes: dict[str, object] = {"model": args.compare, "precision": FULL, "precision_rules": None}
     changes.update(dict.fromkeys(("backend", "fallback", "profile", "verify"), False))
-    model, _ = _load(argparse.Namespace(**{**vars(args), **changes}), given)
-    assert not isinstance(model.signature, DynamicSignature)
-    return model
+    return _load(argparse.Namespace(**{**vars(args), **changes}), given)[0]
 
 
 def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
