@@ -139,10 +139,9 @@ def compile_model(
         raise OptionError(
             f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
-    if not isinstance(cast(object, backends), Sequence):
-        raise OptionError(f"backends is {kind_of(backends)}, expected a list of engines")
+    partly = not isinstance(cast(object, backends), Sequence) or bool(backends)
     if placement != "priority":
-        if not backends:
+        if not partly:
             raise OptionError(f"placement is {placement!r}, which needs backends, found none")
         from xrelay.placing import compile_placed
 
@@ -162,7 +161,7 @@ def compile_model(
     def compiled(
         model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
     ) -> Model | PartitionedModel:
-        if not backends:
+        if not partly:
             return _compile_own(model, shapes, options, cache=cache, progress=progress)
         from xrelay.partitioned import compile_partitioned
 

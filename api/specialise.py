@@ -33,8 +33,13 @@ def require_known_inputs(module: ModuleOp) -> None:
     dimensions. Other values may have them: passes find out most, and code generation names what is left.
     """
     function = entry_function(module)
-    if len(function.body.blocks) != 1:
+    types = function.function_type.inputs.data
+    if len(function.body.blocks) != 1 or all(
+        is_tensor_type(t) and t.has_static_shape() for t in types
+    ):
         return
+    if not all(map(is_tensor_type, types)):
+        return  # Passes may do without, or say why not.
     inputs, outputs = ports(function)
     unknown = [port for port in inputs if not port.type.has_static_shape()]
     if unknown:

@@ -42,7 +42,8 @@ class OpenTensor:
     name: str
     dims: tuple[Dimension, ...] | None
     """None when not even the number of dimensions is known."""
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any] | None
+    """None for an output whose type the model does not state."""
 
     @property
     def is_open(self) -> bool:
@@ -60,7 +61,7 @@ class OpenTensor:
 
     def __str__(self) -> str:
         shape = "…" if self.dims is None else ", ".join(str(dim) or "?" for dim in self.dims)
-        return f"'{self.name}' {self.dtype}[{shape}]"
+        return f"'{self.name}' {'?' if self.dtype is None else self.dtype}[{shape}]"
 
 
 class UnknownDimensions(DiagnosticException):

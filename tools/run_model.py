@@ -211,9 +211,9 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             options = arguments.compile_options(args)
             progress("read the model")
             module, name = read_model(Path(args.model), shapes, options.limits)
-            require_known_inputs(module)
             require_weights(module)
         with failing_with(FAILED):
+            require_known_inputs(module)
             if args.placement == "priority":
                 partition(module, backends, progress, options.limits)
             else:
@@ -240,9 +240,9 @@ def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Prog
     with failing_with(BAD_INPUT):
         progress("read the model")
         module, name = read_model(path, shapes, options.limits)
-        require_known_inputs(module)
         require_weights(module)
     with failing_with(FAILED):
+        require_known_inputs(module)
         return compile_code(module, name, options, progress)
 
 

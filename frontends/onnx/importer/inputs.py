@@ -54,26 +54,33 @@ def input_types(
         require_size(static, f"input '{value.name}'")
         types.append(TensorType(element_type, static))
     if unknown:
-        sides = (inputs, fixed), (outputs, [_declared(value, "output")[1] for value in outputs])
-        described = [
+        pairs = zip(inputs, declared, fixed, strict=True)
+        described = (
             tuple(
-                _described(value, dims, symbols) for value, dims in zip(values, shaped, strict=True)
-            )
-            for values, shaped in sides
-        ]
+                _described(value.name, type_, dims, symbols) for value, (type_, _), dims in pairs
+            ),
+            tuple(_output(value, symbols) for value in outputs),
+        )
         raise UnknownInputs("; ".join(unknown), *described)
     return types
 
 
 def _described(
-    value: ValueInfoProto, dims: Sequence[Dimension] | None, symbols: Mapping[str, tuple[int, str]]
+    name: str,
+    element_type: ElementType,
+    dims: Sequence[Dimension] | None,
+    symbols: Mapping[str, tuple[int, str]],
 ) -> OpenTensor:
-    """What is known of an input or output, whose type has been looked at before."""
-    element_type, _ = _declared(value, "tensor")
-    lengths = None
-    if dims is not None:
-        lengths = tuple(_with_lengths(dims, symbols))
-    return OpenTensor(value.name, lengths, dtype_of(element_type))
+    """What is known of an input or output."""
+    lengths = None if dims is None else tuple(_with_lengths(dims, symbols))
+    return OpenTensor(name, lengths, dtype_of(element_type))
+
+
+def _output(value: ValueInfoProto, symbols: Mapping[str, tuple[int, str]]) -> OpenTensor:
+    """What the model states of an output, whose type it may leave out."""
+    if value.type.WhichOneof("value") != "tensor_type" or not value.type.tensor_type.elem_type:
+        return OpenTensor(value.name, None, None)
+    return _described(value.name, *_declared(value, "output"), symbols)
 
 
 def _with_lengths(
