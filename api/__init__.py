@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xrelay.compile_model import compile_model as compile
+    from xrelay.errors import CompileError
     from xrelay.frontends.onnx import OnnxImportError
-    from xrelay.options import CompileError
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CompileError": ("xrelay.options", "CompileError"),
+    "CompileError": ("xrelay.errors", "CompileError"),
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),

@@ -160,7 +160,8 @@ def cache_place(
     facts = (
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),
-        *(options.limits, _processor(options), _compiler_digest()),
+        *(options.precision, options.precision_rules, options.limits),
+        *(_processor(options), _compiler_digest()),
     )
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
 

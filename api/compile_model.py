@@ -5,6 +5,7 @@ other engines beside it, each of which is imported only when it is needed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
@@ -13,9 +14,12 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.deep import with_room
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.emit.target import NATIVE
+from xrelay.errors import OptionError
+from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.precision import FULL, NO_RULES, GivenRules, PrecisionWarning, note
+from xrelay.precision import precision_rules as read_rules
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
 from xrelay.runtime.model import Model
 
@@ -40,6 +44,8 @@ class CompileArguments(TypedDict, total=False):
     tuning: str | Path | TuningRecords
     max_nodes: int
     max_bytes: int
+    precision: str
+    precision_rules: GivenRules
     progress: Progress
 
 
@@ -73,6 +79,8 @@ def compile_model(
     tuning: str | Path | TuningRecords = NO_RECORDS,
     max_nodes: int = DEFAULT_LIMITS.max_nodes,
     max_bytes: int = DEFAULT_LIMITS.max_bytes,
+    precision: str = FULL,
+    precision_rules: GivenRules = NO_RULES,
     progress: Progress = silent,
 ) -> Model | PartitionedModel:
     """
@@ -86,6 +94,11 @@ def compile_model(
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
     `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
 
+    `precision` is the type that products of f32 are computed in: "f32", or "bf16" or "f16", which are faster or
+    smaller, and round more; inputs and outputs keep their types. `precision_rules` names operators that
+    are treated otherwise than docs/quantised.md says: a mapping of "always", "follow" and "never" to names, or the TOML or
+    JSON file with one.
+
     `backends` names engines that run what they support of the model, the preferred one first;
     xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
 
@@ -95,7 +108,19 @@ def compile_model(
     if not isinstance(tuning, TuningRecords):
         tuning = read_records(path_argument("tuning", tuning, OptionError))
     limits = Limits(max_nodes, max_bytes)
-    options = CompileOptions(threads, target, profile, winograd, tuning, limits)
+    options = CompileOptions(
+        threads,
+        target,
+        profile,
+        winograd,
+        tuning,
+        limits,
+        precision,
+        read_rules(precision_rules),
+    )
+    remark = note(precision, named_target(target)) if precision != FULL else None
+    if remark is not None:
+        warnings.warn(remark, PrecisionWarning, stacklevel=2)
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)

@@ -33,6 +33,7 @@ from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import tuple_depth
+from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
@@ -42,8 +43,9 @@ from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.memory import require_memory
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure
+from xrelay.precision import FULL, PRECISIONS, multiplies
 from xrelay.program_parser import ProgramParser
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
@@ -55,6 +57,7 @@ from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.quantize.reduce_precision import ReducePrecisionPass
 from xrelay.transforms.rules.copying import copied
 
 if TYPE_CHECKING:
@@ -290,8 +293,13 @@ def require_weights(module: ModuleOp) -> None:
 
 def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before it is fused, in order."""
-    lanes = named_target(options.target).lanes(4)
-    return (*cpu_pipeline(lanes), FuseCompositesPass(options.target, options.threads))
+    target = named_target(options.target)
+    passes: list[ModulePass] = [*cpu_pipeline(target.lanes(4))]
+    if options.precision != FULL:
+        products = multiplies(options.precision, target)
+        lists = options.precision_rules.lists()
+        passes.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
+    return (*passes, FuseCompositesPass(options.target, options.threads))
 
 
 def generation(

@@ -19,7 +19,7 @@ from onnx.defs import onnx_opset_version
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.compile_model import compile_model
-from xrelay.options import OptionError
+from xrelay.errors import OptionError
 from xrelay.runtime.arguments import count_given, kind_of, number_argument
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model

@@ -35,11 +35,12 @@ from xrelay.compiler import compile_code, read_model, require_weights, run_passe
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import field_places, leaf_types
+from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
 from xrelay.runtime.signature import Signature, TensorSpec

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xrelay.dialects.limits import Limits
+from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
+from xrelay.precision import FULL, NO_RULES, note, precision_rules
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
 if TYPE_CHECKING:
@@ -74,7 +77,26 @@ def limits(args: argparse.Namespace) -> Limits:
 
 
 def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:
-    """The options of --threads, --target, --no-winograd, --tuning, --max-nodes and --max-bytes."""
+    """
+    The options of --threads, --target, --no-winograd, --tuning, --max-nodes, --max-bytes, --precision and
+    --precision-rules. Says on stderr what becomes of a precision that the target does not have.
+    """
     records = NO_RECORDS if args.tuning is None else read_records(Path(args.tuning))
     winograd = not args.no_winograd
-    return CompileOptions(args.threads, args.target, profile, winograd, records, limits(args))
+    rules = NO_RULES if args.precision_rules is None else precision_rules(args.precision_rules)
+    options = CompileOptions(
+        args.threads,
+        args.target,
+        profile,
+        winograd,
+        records,
+        limits(args),
+        args.precision,
+        rules,
+    )
+    remark = (
+        note(options.precision, named_target(options.target)) if options.precision != FULL else None
+    )
+    if remark is not None:
+        print(f"xrelay: {remark}", file=sys.stderr)
+    return options

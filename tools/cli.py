@@ -32,6 +32,7 @@ examples:
   xrelay run resnet50.onnx --seed 1
   xrelay run model.onnx --shape x=1,3,224,224 --verify
   xrelay run model.onnx --threads 2 --profile --trace trace.json
+  xrelay run model.onnx --precision bf16 --compare model.onnx     what that changes
   xrelay run model.so --input x=image.npy --output-dir results
 """
 
@@ -128,6 +129,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="compare with the NumPy interpreter; exit code 1 when an output differs by more "
         "than 1e-3 of its largest value (of 16 bits: than two roundings)",
     )
+    parser.add_argument(
+        "--compare",
+        metavar="MODEL",
+        help="run this model too, on the same inputs and in the precision that it is stored in, and say how far "
+        "the outputs are from its outputs",
+    )
+    parser.add_argument("--json", metavar="FILE", help="with --compare: write the report as data")
     parser.add_argument(
         "--profile", action="store_true", help="print the time of every step, slowest first"
     )
@@ -332,6 +340,16 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
         "--no-winograd",
         action="store_true",
         help="convolve by the definition: fewer rounding errors, more time",
+    )
+    parser.add_argument(
+        "--precision",
+        default="f32",
+        help="what products of f32 are computed in: f32 (default), bf16 or f16",
+    )
+    parser.add_argument(
+        "--precision-rules",
+        metavar="FILE",
+        help="a TOML or JSON file that names operators which --precision treats otherwise",
     )
     if tuned:
         parser.add_argument(

@@ -15,6 +15,7 @@ from rich.table import Table
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress, Shapes
+from xrelay.precision import FULL
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
@@ -22,6 +23,7 @@ from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
 from xrelay.runtime.signature import Signature, TensorSpec
 from xrelay.tools import arguments
+from xrelay.tools.compare import compare, require_same_interface
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
 
@@ -57,10 +59,15 @@ def _run_model(args: argparse.Namespace) -> int:
         raise CommandFailed(f"cannot write into '{folder}': it is not a directory", BAD_INPUT)
     if args.trace is not None and not args.profile:
         raise CommandFailed("--trace goes with --profile", BAD_INPUT)
+    if args.json is not None and args.compare is None:
+        raise CommandFailed("--json goes with --compare", BAD_INPUT)
     paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
         given = {name: read_array(Path(path)) for name, path in paths.items()}
     model = _load(args)
+    reference = None if args.compare is None else _reference(args)
+    if reference is not None:
+        require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
         check_inputs(model.signature.inputs, inputs)
@@ -76,6 +83,9 @@ def _run_model(args: argparse.Namespace) -> int:
 
         with failing_with(BAD_INPUT):
             show_profile(model, inputs, args.trace)
+    if reference is not None:
+        with failing_with(BAD_INPUT):
+            compare(reference, inputs, outputs, args)
     if args.verify:
         from xrelay.tools.verify import verify
 
@@ -83,7 +93,7 @@ def _run_model(args: argparse.Namespace) -> int:
             shapes = arguments.shapes(args.shape)
             limits = arguments.limits(args)
         ordered = [inputs[spec.name] for spec in model.signature.inputs]
-        return verify(Path(args.model), shapes, limits, ordered, outputs)
+        return verify(Path(args.model), shapes, limits, args.precision, ordered, outputs)
     return 0
 
 
@@ -113,6 +123,13 @@ def _load(args: argparse.Namespace) -> Model | PartitionedModel:
         place = None if args.no_cache else cache_place(path, shapes, options)
     with stage_progress() as progress, failing_with(FAILED):
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
+
+
+def _reference(args: argparse.Namespace) -> Model | PartitionedModel:
+    """The model of --compare, on xrelay's own code, in the precision that it is stored in."""
+    changes: dict[str, object] = {"model": args.compare, "precision": FULL, "precision_rules": None}
+    changes.update(dict.fromkeys(("backend", "fallback", "profile", "verify"), False))
+    return _load(argparse.Namespace(**{**vars(args), **changes}))
 
 
 def _partitioned(args: argparse.Namespace) -> PartitionedModel:

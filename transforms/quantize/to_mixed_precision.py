@@ -16,7 +16,9 @@ end in different types, references, data types. Results of functions change thei
 `keep-orig-output-dtype` is given, or something calls the function by its name.
 
 Sums of f16 and bf16 are those of f32 in this project, rounded once at the end, whatever `out_dtype` says; for
-engines where it decides, `accumulation-type` states it, and the sums are cast.
+engines where it decides, `accumulation-type` states it, and the sums are cast. With `original-type` operators on
+elements of other types stay as they are; with `constants-only` operators of the first list take their constants
+in the type, and all else as it is, which is for products that convert weights as they read them.
 
 Left alone: bodies of `relay.fused` and `relay.composite`, and functions for other compilers, whose arguments keep their
 types. Results change, within the roundings of the type.
@@ -39,6 +41,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.suggestions import did_you_mean, unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp, tuple_type
@@ -55,25 +58,37 @@ from xrelay.dialects.core.values import (
 )
 from xrelay.dialects.dtypes import DTYPES, dtype_name
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import is_float, is_tensor_type, with_dtype
+from xrelay.dialects.shapes import is_float, is_tensor_type, types_within, with_dtype
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rules.quantize.mixed_precision import FILLED, SUMS, Category, category_table
+from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS
+from xrelay.transforms.rules.quantize.mixed_precision import (
+    FILLED,
+    LISTS,
+    SUMS,
+    Category,
+    category_table,
+)
 from xrelay.transforms.rules.rewriting import erase_unused
 
 FAIL, WARN, IGNORE = range(3)
 """What `missing-op-mode` says of operators that no list has."""
 PASSING = (CastOp, LetOp, TupleGetItemOp, TupleOp)
 """What takes whatever it gets."""
+RULES = {"relay": LISTS, "cpu": CPU_LISTS}
+FLOATS = frozenset(dtype.type for dtype in DTYPES if is_float(dtype.type))
 KEEPING = (ApplyOp, ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
 """Operators, as the dialect has them, that get what they got before."""
 
 
-def with_floats(type_: Attribute, dtype: Attribute) -> Attribute:
-    """A type whose floating-point tensors have another dtype, those within tuples as well."""
+def with_floats(type_: Attribute, dtype: Attribute, original: Attribute | None = None) -> Attribute:
+    """
+    A type whose floating-point tensors, or those of the dtype `original`, have another dtype, those within
+    tuples as well.
+    """
     if isinstance(type_, TupleType):
-        return tuple_type([with_floats(field, dtype) for field in type_.types])
+        return tuple_type([with_floats(field, dtype, original) for field in type_.types])
     if is_tensor_type(type_) and is_float(type_.element_type):
-        return with_dtype(type_, dtype)
+        return with_dtype(type_, dtype) if original in (None, type_.element_type) else type_
     return type_
 
 
@@ -97,6 +112,12 @@ class Conversion:
     keeps_results: bool
     called: frozenset[str]
     """The functions of the module that something names."""
+    source: Attribute | None = None
+    """What operators are converted that compute in it; None for all floating-point types."""
+    constants_only: bool = False
+    """Whether only constants are."""
+    otherwise: Category = Category.FOLLOW
+    """The category of operators that no list has."""
     original: dict[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
     """What types values had that have others now."""
     casts: dict[tuple[SSAValue, Attribute], SSAValue] = field(
@@ -130,23 +151,43 @@ class Conversion:
 
     def operator(self, op: RelayOp) -> None:
         """Converts an operator, or gives it what it had before."""
-        category = self.categories.get(op.name.removeprefix("relay."), Category.FOLLOW)
+        category = self.categories.get(op.name.removeprefix("relay."), self.otherwise)
         if category is Category.FOLLOW:
             ready = all(self.is_ready(operand) for operand in op.operands)
             category = Category.ALWAYS if ready else Category.NEVER
-        if category is Category.NEVER or not self.convert(op):
+        takes_it = category is Category.ALWAYS and self.concerns(op)
+        if not takes_it or not self.convert(op):
             self.restore(op)
+
+    def concerns(self, op: RelayOp) -> bool:
+        """Whether an operator has operands to convert, and none of types that are not."""
+        if self.constants_only and all(self.narrow(each) == each.type for each in op.operands):
+            return False
+        if self.source is None:
+            return True
+        parts = (part for type_ in op.operand_types for part in types_within(type_))
+        floats = {part.element_type for part in parts if is_tensor_type(part)} & FLOATS
+        return bool(floats) and floats <= {self.source, self.mixed}
+
+    def mixed_type(self, type_: Attribute) -> Attribute:
+        """A type with fewer bits, where that is asked for."""
+        return with_floats(type_, self.mixed, self.source)
+
+    def narrow(self, value: SSAValue) -> Attribute:
+        """The type in which a converted operator takes a value."""
+        kept = self.constants_only and not isinstance(value.owner, ConstantOp)
+        return value.type if kept else self.mixed_type(value.type)
 
     def is_ready(self, value: SSAValue) -> bool:
         """Whether an operator that follows its operands may be converted for one."""
         if isinstance(value, BlockArgument) or isinstance(value.owner, ConstantOp | LetOp):
             return True
-        return with_floats(value.type, self.mixed) == value.type
+        return self.mixed_type(value.type) == value.type
 
     def convert(self, op: RelayOp) -> bool:
         """Lets an operator compute with fewer bits. Returns whether it takes them."""
         before = tuple(op.operands), dict(op.properties)
-        op.operands = [self.cast(each, with_floats(each.type, self.mixed)) for each in op.operands]
+        op.operands = [self.cast(each, self.narrow(each)) for each in op.operands]
         op.properties.update(self.dtypes(op))
         try:
             type_ = with_dtypes(op.results[0].type, op.infer_type())
@@ -155,7 +196,7 @@ class Conversion:
             return False
         self.retype(op.results[0], type_)
         result = op.results[0]
-        is_done = before == (tuple(op.operands), dict(op.properties))
+        is_done = before == (tuple(op.operands), dict(op.properties)) or self.constants_only
         if self.sums != self.mixed and "out_dtype" in self.dtypes(op) and not is_done:
             narrow = self.cast(result, with_floats(type_, self.mixed))
             result.replace_uses_with_if(narrow, lambda use: use.operation is not narrow.owner)
@@ -288,6 +329,15 @@ class ToMixedPrecisionPass(RelayPass):
     accumulation_type: str = ""
     """What `out_dtype` says of sums, which are cast; by default the type that operators compute in."""
 
+    original_type: str = ""
+    """The type of operators that are converted; by default any floating-point type."""
+
+    constants_only: bool = False
+    """Whether operators take constants of the type, and all else as it is."""
+
+    rules: str = "relay"
+    """Whose lists: "relay", or "cpu", by which products alone take the type, and no operator is missing."""
+
     always: tuple[str, ...] = ()
     """Operators that are always converted, whatever the lists say."""
 
@@ -303,9 +353,15 @@ class ToMixedPrecisionPass(RelayPass):
         categories = self.categories()
         is_kept = Within(keeps_body)
         ops = [each for each in walk(op, region_first=True) if not is_kept(each)]
-        self.report_missing(ops, categories)
+        otherwise = Category.NEVER if self.rules == "cpu" else Category.FOLLOW
+        if otherwise is Category.FOLLOW:
+            self.report_missing(ops, categories)
         called = frozenset(filter(None, map(_named_function, walk(op))))
-        state = Conversion(mixed, sums, categories, self.keep_orig_output_dtype, called)
+        source = self.dtype("original-type", self.original_type) if self.original_type else None
+        keeps, constants_only = self.keep_orig_output_dtype, self.constants_only
+        state = Conversion(
+            mixed, sums, categories, keeps, called, source, constants_only, otherwise
+        )
         for each in ops:
             state.visit(each)
         state.erase_unused()
@@ -320,17 +376,21 @@ class ToMixedPrecisionPass(RelayPass):
 
     def categories(self) -> dict[str, Category]:
         """The category of each operator. Raises PassFailedException for names of none, and of several lists."""
+        if self.rules not in RULES:
+            raise PassFailedException(f"{self.name}: {unknown_choice('rules', self.rules, RULES)}")
         changes = {category: getattr(self, category.value) for category in Category}
         named = [name for names in changes.values() for name in names]
         operators = {each.name.removeprefix("relay.") for each in Relay.operations}
         for name, count in Counter(named).items():
             if name not in operators:
-                raise PassFailedException(f"{self.name}: there is no operator {name!r}")
+                raise PassFailedException(
+                    f"{self.name}: there is no operator {name!r}{did_you_mean(name, operators)}"
+                )
             if count > 1:
                 raise PassFailedException(
                     f"{self.name}: {name!r} is named {count} times, expected once"
                 )
-        return category_table(changes)
+        return category_table(changes, RULES[self.rules])
 
     def report_missing(self, ops: Iterable[Operation], categories: dict[str, Category]) -> None:
         """Tells of operators that no list has. Raises PassFailedException where that is asked for."""

@@ -13,8 +13,9 @@ import xrelay
 from xrelay.analysis.facts.program_size import expanded_size, program_size
 from xrelay.compiler import context, parse_program, read_model, relay_passes, run_passes
 from xrelay.dialects.limits import Limits
+from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.options import CompileError, CompileOptions
+from xrelay.options import CompileOptions
 from xrelay.tools.errors import FAILED
 
 Command = Callable[..., Any]

@@ -11,10 +11,11 @@ from xdsl.context import Context
 import xrelay
 from xrelay.compiler import lower
 from xrelay.dialects.limits import Limits
+from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
 from xrelay.memory import require_memory
-from xrelay.options import CompileError, CompileOptions
+from xrelay.options import CompileOptions
 from xrelay.runtime.executor import aligned_bytes, allocated
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.rules.evaluating import REPEATED_BYTES
