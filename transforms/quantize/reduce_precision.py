@@ -64,5 +64,5 @@ class ReducePrecisionPass(PassSequence):
             never=self.never,
         )
         moves = tuple(name for name in MOVES if name not in (*self.always, *self.never))
-        stores = (StoreRoundedPass(self.dtype, moves),) if self.products else ()
+        stores = (StoreRoundedPass(self.dtype, moves=moves),) if self.products else ()
         return (mixed, *stores, FoldConstantPass(), DeadCodeEliminationPass())

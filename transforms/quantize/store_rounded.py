@@ -9,9 +9,10 @@
                                                       %6 = relay.add %5, %4
 
 A cast to `dtype` moves in front of operators that only move elements, or pick some (`MOVES` in
-`transforms/rules/quantize/cpu_precision.py`), and stands where the value is computed. What else takes the value takes the rounded
+`transforms/rules/quantize/cpu_precision.py`), and stands where the value is computed. What else takes an image takes the rounded
 one: it is stored once. The cast is then part of the kernel that computes the value, and the casts back are part of
-those that take it.
+those that take it. Values of lower rank than `shared-rank` are kept in both types: sums that layers add to, in
+transformers, would lose bits in each of them, and are small.
 
 Left alone: results of functions, parameters and constants, which are there as they are, values of other blocks,
 bodies of `relay.fused` and `relay.composite`. Run it after `to-mixed-precision`. Results change, within the
@@ -49,6 +50,7 @@ class _Casts:
     """The casts of a module, and what becomes of them."""
 
     short: ShortType
+    shared_rank: int
     moves: frozenset[str]
     pending: list[CastOp] = field(default_factory=list[CastOp])
     computed: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
@@ -84,7 +86,7 @@ class _Casts:
             return
         cast.detach()
         Rewriter.insert_op(cast, InsertPoint.after(source))
-        if self.is_computed(value):
+        if value.type.get_num_dims() >= self.shared_rank and self.is_computed(value):
             self.share(cast)
         if self.may_move(source) and value.has_one_use():
             self.move(cast, source)
@@ -175,6 +177,9 @@ class StoreRoundedPass(RelayPass):
     dtype: str = "bfloat16"
     """The type: "bfloat16" or "float16"."""
 
+    shared_rank: int = 4
+    """From which rank on a value is stored once."""
+
     moves: tuple[str, ...] = MOVES
     """The operators in front of which casts move."""
 
@@ -191,7 +196,7 @@ class StoreRoundedPass(RelayPass):
                 f"{self.name}: 'moves' has {unknown[0]!r}, which computes: expected some of "
                 f"{', '.join(MOVES)}"
             )
-        casts = _Casts(short, frozenset(self.moves))
+        casts = _Casts(short, self.shared_rank, frozenset(self.moves))
         is_kept = Within(keeps_body)
         casts.pending.extend(self._rounding(casts, walk(op), is_kept))
         casts.run()

@@ -1,6 +1,7 @@
-// RUN: xrelay-opt -p store-rounded %s | filecheck %s
-// RUN: xrelay-opt -p store-rounded,store-rounded %s | filecheck %s
-// RUN: xrelay-opt -p 'store-rounded{moves="reshape"}' %s | filecheck %s --check-prefix SOME
+// RUN: xrelay-opt -p 'store-rounded{shared-rank=1}' %s | filecheck %s
+// RUN: xrelay-opt -p 'store-rounded{shared-rank=1},store-rounded{shared-rank=1}' %s | filecheck %s
+// RUN: xrelay-opt -p 'store-rounded{moves="reshape" shared-rank=1}' %s | filecheck %s --check-prefix SOME
+// RUN: xrelay-opt -p store-rounded %s | filecheck %s --check-prefix BOTH
 // RUN: xrelay-opt -p 'store-rounded{dtype="float16"}' %s | filecheck %s --check-prefix OTHER
 // RUN: not xrelay-opt -p 'store-rounded{dtype="bfloat"}' %s 2>&1 | filecheck %s --check-prefix TYPE
 // RUN: not xrelay-opt -p 'store-rounded{moves="exp"}' %s 2>&1 | filecheck %s --check-prefix MOVES
@@ -17,6 +18,12 @@
 // CHECK-NEXT: [[W:%.*]] = relay.cast [[T]] {dtype = f32}
 // CHECK-NEXT: [[L:%.*]] = relay.log [[W]]
 // CHECK-NEXT: return [[R]], [[L]]
+// BOTH-LABEL: func.func @shared
+// BOTH-NEXT: [[E:%.*]] = relay.exp %x
+// BOTH-NEXT: [[T:%.*]] = relay.transpose [[E]] {{.*}} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+// BOTH-NEXT: [[S:%.*]] = relay.cast [[T]] {dtype = bf16}
+// BOTH-NEXT: [[R:%.*]] = relay.reshape [[S]]
+// BOTH-NEXT: [[L:%.*]] = relay.log [[T]]
 // SOME-LABEL: func.func @shared
 // SOME-NEXT: [[E:%.*]] = relay.exp %x
 // SOME-NEXT: [[T:%.*]] = relay.transpose [[E]] {{.*}} : (tensor<2x3xf32>) -> tensor<3x2xf32>
