@@ -65,6 +65,7 @@ examples:
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
   xrelay explain model.onnx --operators                 calls and multiply-adds of each operator
+  xrelay explain model.onnx --precision bf16 --types    what is computed in bf16, and why
 """
 
 PARTITION_EXAMPLES = """\
@@ -228,10 +229,15 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show how often each operator is called, and its multiply-adds",
     )
+    views.add_argument(
+        "--types",
+        action="store_true",
+        help="show in which element types each operator computes, and which list of --precision says so",
+    )
     parser.add_argument(
         "--json",
         metavar="FILE",
-        help="with --strategies, --memory or --operators: write it as data too",
+        help="with --strategies, --memory, --operators or --types: write it as data too",
     )
     parser.add_argument(
         "--chart",
