@@ -201,6 +201,8 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
             position = reshaped_position(ctx.b, position, buffer.shape)
         ctx.store(buffer, position, value)
 
+    # Nothing is left to do behind the anchor where its result is the kernel's.
+    ctx.places = [buffer] if anchor.results[0] is group.result else []
     emit(anchor, sink)
 
 

@@ -21,7 +21,7 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.loops.reductions import MAXIMUM, SUM, Term, reduce_elements
+from xrelay.lowering.loops.reductions import ACCUMULATORS, MAXIMUM, SUM, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
 from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
@@ -175,73 +175,77 @@ class _SoftmaxOfRow:
         self.kind = wide(self.source)
         self.lanes = ctx.target.lanes(self.kind.bytes)
         self.logarithmic = isinstance(op, norm.LogSoftmaxOp)
-        self.row = ctx.private_scratch(self.kind, row_major((together, self.shape[-1])))
         self.is_computed = self.leaf not in self.ev.buffers
+        plain = (self.kind, row_major(self.shape))
+        places = [each for each in ctx.places if (each.element, each.format) == plain]
+        # Rows that fill the nearest cache are kept where the result goes: one less in the next.
+        is_long = 2 * self.shape[-1] * self.kind.bytes > ctx.target.l1_bytes
+        self.place = places[0] if places and is_long else None
+        if self.place is None:
+            format = row_major((together, self.shape[-1]))
+            self.rows = ctx.private_scratch(self.kind, format).pointer
 
-    def emit(self, rows: Sequence[tuple[Index, ...]]) -> None:
+    def emit(self, coords: Sequence[tuple[Index, ...]]) -> None:
         """Emits the passes."""
-        numbered = list(enumerate(rows))
-        peaks = [self._peak(number, row) for number, row in numbered]
-        factors = [
-            self._factor(number, row, peak)
-            for (number, row), peak in zip(numbered, peaks, strict=True)
-        ]
-        for (number, row), factor in zip(numbered, factors, strict=True):
-            self._finish(number, row, factor)
+        rows = [(outer, self._kept(i, outer)) for i, outer in enumerate(coords)]
+        peaks = [self._peak(*row) for row in rows]
+        factors = [self._factor(*row, peak) for row, peak in zip(rows, peaks, strict=True)]
+        for row, factor in zip(rows, factors, strict=True):
+            self._finish(*row, factor)
 
-    def _factor(self, number: int, outer: tuple[Index, ...], peak: SSAValue) -> SSAValue:
+    def _kept(self, number: int, outer: tuple[Index, ...]) -> SSAValue:
+        """Where a row is kept between the passes."""
+        b, length = self.b, self.shape[-1]
+        if self.place is None:
+            return b.address(self.rows, number * length, self.kind.storage)
+        start = b.mul(b.flatten(outer, self.shape[:-1]), length)
+        return b.address(self.place.pointer, start, self.kind.storage)
+
+    def _peak(self, outer: tuple[Index, ...], kept: SSAValue) -> SSAValue:
+        """The largest element."""
+
+        def element_at(offset: Index, width: int) -> SSAValue:
+            value = self._operand(outer, offset, width)
+            if self.is_computed:
+                self.b.store(kept, offset, self.kind, value)
+            return value
+
+        return largest_element(self.ctx, self.shape[-1], self.kind, element_at)
+
+    def _factor(self, outer: tuple[Index, ...], kept: SSAValue, peak: SSAValue) -> SSAValue:
         """Raises the elements, and gives what they are then multiplied with, or lowered by."""
         b, kind = self.b, self.kind
 
         def term_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
-            element = self._element(number, outer, offset, width)
+            if self.is_computed:
+                element = b.load(kept, offset, kind, width)
+            else:
+                element = self._operand(outer, offset, width)
             difference = subtract(b, element, b.splat(peak, width), kind)
             raised = decay_to_zero(b, difference)
-            self._keep(number, offset, difference if self.logarithmic else raised)
+            b.store(kept, offset, kind, difference if self.logarithmic else raised)
             return raised
 
         (total,) = reduce_elements(self.ctx, [], self.shape[-1], [Term(SUM, kind)], term_at)
         return natural_log(b, total) if self.logarithmic else reciprocal(b, total)
 
-    def _finish(self, number: int, outer: tuple[Index, ...], factor: SSAValue) -> None:
-        b, kind = self.b, self.kind
+    def _finish(self, outer: tuple[Index, ...], kept: SSAValue, factor: SSAValue) -> None:
+        b, kind, lanes = self.b, self.kind, self.lanes
         code = subtract if self.logarithmic else multiply
 
-        def finish(offset: Index, width: int) -> None:
-            value, own = self._kept(number, offset, width), b.splat(factor, width)
-            result = convert(b, code(b, value, own, kind), kind, self.source)
-            self.sink(at(self.shape, [*outer, offset], width), result)
+        def vectors(start: Index, count: int) -> None:
+            for first in range(0, count, lanes):
+                offset, width = b.add(start, first), min(lanes, count - first)
+                value = b.load(kept, offset, kind, width)
+                result = convert(b, code(b, value, b.splat(factor, width), kind), kind, self.source)
+                self.sink(at(self.shape, [*outer, offset], width), result)
 
-        self.ctx.vectors(self.shape[-1], self.lanes, finish)
+        self.ctx.vectors(self.shape[-1], ACCUMULATORS * lanes, vectors)
 
-    def _peak(self, number: int, outer: tuple[Index, ...]) -> SSAValue:
-        """The largest element."""
-
-        def element_at(offset: Index, width: int) -> SSAValue:
-            position = at(self.shape, [*outer, offset], width)
-            value = convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
-            if self.is_computed:
-                self._keep(number, offset, value)
-            return value
-
-        return largest_element(self.ctx, self.shape[-1], self.kind, element_at)
-
-    def _element(
-        self, number: int, outer: tuple[Index, ...], offset: Index, width: int
-    ) -> SSAValue:
-        if self.is_computed:
-            return self._kept(number, offset, width)
-        position = at(self.shape, [*outer, offset], width)
-        return convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
-
-    def _place(self, number: int, offset: Index) -> Index:
-        return self.b.add(offset, number * self.shape[-1])
-
-    def _keep(self, number: int, offset: Index, value: SSAValue) -> None:
-        self.b.store(self.row.pointer, self._place(number, offset), self.kind, value)
-
-    def _kept(self, number: int, offset: Index, width: int) -> SSAValue:
-        return self.b.load(self.row.pointer, self._place(number, offset), self.kind, width)
+    def _operand(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+        """Elements of the operand."""
+        value = self.ev.get(self.leaf, at(self.shape, [*outer, offset], width))
+        return convert(self.b, value, self.source, self.kind)
 
 
 def _softmax_of_columns(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -> VectorBody:
