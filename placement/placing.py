@@ -2,7 +2,8 @@
 A placement from start to end: candidates by the rules of all engines, their costs, the search.
 
 Costs may be many and slow to measure. So the search begins with what is known, and models for the rest; what
-the best plans take is measured then, and the search repeated, until the best plans are measured.
+the best plans take is measured then, and the search repeated, until the best plans are measured. Regions of the best
+plan that touch are tried as one.
 """
 
 import time
@@ -16,6 +17,7 @@ from xrelay.placement.costs.cost import FREE, Cost, Estimator
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import index_set
+from xrelay.placement.joining import joins
 from xrelay.placement.methods import METHODS
 from xrelay.placement.pins import keeping_pins, pinned
 from xrelay.placement.rules.base import Host
@@ -214,6 +216,7 @@ def place(
         for c, k in zip(candidates, first.estimates(candidates), strict=True)
     ]
     end = time.monotonic() + request.seconds
+    known = dict.fromkeys(candidates)
     rounds = 0
     while True:
         rounds += 1
@@ -222,8 +225,12 @@ def place(
         outcome = solve(problem, request)
         found = Placement(graph, candidates, costs, borders, request, problem, outcome)
         guessed = [] if usual is None else guessed_in(found)
-        if not guessed or rounds == MOST_ROUNDS or time.monotonic() > end:
+        larger = [each for each in joins(found.regions()) if each not in known]
+        if not (guessed or larger) or rounds == MOST_ROUNDS or time.monotonic() > end:
             return found
+        known.update(dict.fromkeys(larger))
+        candidates += larger
+        costs += first.estimates(larger)
         for candidate, cost in zip(guessed, estimator.estimates(guessed), strict=True):
             if cost.is_known:
                 costs[candidates.index(candidate)] = cost

@@ -2,7 +2,10 @@
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -12,7 +15,7 @@ from xrelay.placement.errors import PlacementError
 from xrelay.placement.explain import explanation, explanation_data, explanation_text
 from xrelay.placement.pins import parse_pins
 from xrelay.placement.placing import Request
-from xrelay.placement.rules.candidate import HOST
+from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.placing import Engines, Placed, Settings, find_placement
 from xrelay.runtime.files import whole_file
 from xrelay.tools import arguments
@@ -83,18 +86,30 @@ def write_json(path: Path, data: object) -> None:
         temporary.write_text(json.dumps(data, indent=1) + "\n")
 
 
+def computing(plan: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The regions of a plan that compute something."""
+    return [region for region in plan["regions"] if region["engine"] != HOST]
+
+
+def cells(engine: str, regions: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The row of some regions that run as one."""
+    nodes = (node["op"] for region in regions for node in region["nodes"])
+    names = [name for name in nodes if name != "constant"]
+    more = ", …" if len(names) > SHOWN_OPERATORS else ""
+    listed = f"{len(names)}: {', '.join(names[:SHOWN_OPERATORS])}{more}"
+    seconds = sum(region["seconds"] for region in regions)
+    return engine, listed, f"{1e6 * seconds:.1f}", regions[0]["source"]
+
+
 def show(placed: Placed) -> None:
     """Prints the plan, and what whole runs said."""
     console = table_console()
     table = Table("engine", "operators", "µs", "source", title="Regions")
-    for region in placed.plan["regions"]:
-        names = [node["op"] for node in region["nodes"] if node["op"] != "constant"]
-        if region["engine"] == HOST:
-            continue
-        more = ", …" if len(names) > SHOWN_OPERATORS else ""
-        listed = f"{len(names)}: {', '.join(names[:SHOWN_OPERATORS])}{more}"
-        cells = region["engine"], listed, f"{1e6 * region['seconds']:.1f}", region["source"]
-        table.add_row(*map(escape, cells))
+    for engine, regions in groupby(computing(placed.plan), key=lambda region: region["engine"]):
+        # Regions of own code that stand together are one in the end.
+        parts = list(regions)
+        for part in [parts] if engine == OWN else [[each] for each in parts]:
+            table.add_row(*map(escape, cells(engine, part)))
     console.print(table)
     plan = placed.plan
     console.print(

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from placed import T, graph_of, program
+from placed import T, graph_of, nodes, program
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 from xrelay.analysis.partition.compilers import No, Support, Yes
 from xrelay.interpreters.relay import interpret
-from xrelay.placement.apply_placement import ApplyPlacementPass
+from xrelay.placement.apply_placement import ApplyPlacementPass, apply_plan
 from xrelay.placement.confirmation import confirm, upper_limit
 from xrelay.placement.costs.borders import BorderTable, Line, Place
 from xrelay.placement.costs.cost import Cost, Estimator, FunctionCosts
@@ -186,6 +186,50 @@ def test_only_what_good_plans_take_is_measured() -> None:
     found = place(graph_of(program(NET)), RULES, measured, usual=Guess())
     assert found.outcome.plans[0].cost == 7.5
     assert 0 < measured.asked < len(found.candidates)
+
+
+def test_regions_that_touch_are_tried_as_one() -> None:
+    """The rule finds single operators only; joined, they save a border."""
+    single = Primitive(OnlyValid(OpPredicate("fast", _anything)))
+    text = "a = nn.relu x\nb = exp a\nc = tanh b\nreturn c"
+
+    class Costs(Sums):
+        def estimate(self, candidate: Candidate) -> Cost:
+            return Cost(1.0 if candidate.engine == "fast" else 9.0, "table")
+
+    found = place(graph_of(program(text)), {"fast": single, OWN: OWN_KERNELS}, Costs())
+    assert engines(found) == [("fast", "nn.relu+exp+tanh")]
+    assert found.outcome.plans[0].cost == 1.0
+
+
+def test_joined_regions_never_need_each_other() -> None:
+    """With a→c, a→d, b→c, b→d, joins of a with d and of b with c exist, but no plan has both."""
+    text = "a = nn.relu x\nb = exp x\nc = add a b\nd = multiply b a\ne = subtract c d\nreturn e"
+    graph = graph_of(program(text))
+    numbers = {name: nodes(graph, name) for name in "abcde"}
+    home = {"a": "one", "d": "one", "b": "two", "c": "two", "e": OWN}
+
+    class Costs(Estimator):
+        def estimate(self, candidate: Candidate) -> Cost:
+            engines = {home[n] for n, mask in numbers.items() if mask & candidate.inside}
+            return Cost(1.0 if engines == {candidate.engine} else 50.0, "table")
+
+    single = Primitive(OnlyValid(OpPredicate("any", _anything)))
+    rules: dict[str, Rule] = {"one": single, "two": single, OWN: OWN_KERNELS}
+    found = place(graph, rules, Costs())
+    joined = [each for each in found.candidates if each.inside.bit_count() == 2]
+    wanted = {numbers["a"] | numbers["d"], numbers["b"] | numbers["c"]}
+    assert wanted <= {each.inside for each in joined}
+    assert found.outcome.plans[0].cost == 4.0, "one of the two joins, and three regions"
+    module = program(text)
+    copy = graph_of(module)
+    plan = plan_of_data(plan_data(found, MACHINE, {n: EngineFacts("1") for n in rules}), copy)
+    apply_plan(module, copy, plan)
+    np.testing.assert_array_equal(interpret(module, [X])[0], interpret(program(text), [X])[0])
+
+
+def _anything(op: Operation, types: Sequence[Attribute]) -> Support:
+    return Yes()
 
 
 def test_single_engines() -> None:
