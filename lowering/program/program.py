@@ -224,7 +224,8 @@ class _Lowering:
             type_ = op.result.type
             size = byte_size(type_)
             if packing is not None:
-                size = packing.elements(type_.get_shape()) * element(type_.element_type).bytes
+                own = element(type_.element_type).bytes
+                size = packing.elements(type_.get_shape()) * packing.element_bytes(own)
             known = self.constants[key] = ConstantData(self.constant_bytes, op, size, packing)
             self.constant_bytes += -(-size // ALIGNMENT) * ALIGNMENT
         return Storage("constant", known.offset)
