@@ -21,7 +21,7 @@ with `hard-fail` the pass fails where it is not. A value of which two regions kn
 
 With `rules=cpu`, which takes no other option, operators are rewritten one by one, however far a region goes: integers
 stay integers as long as an operator allows, and numbers are what ONNX says to the last step
-(`transforms/rules/quantize/local.py`).
+(`transforms/rules/quantize/local.py`). Functions of bytes that take long become tables (`lookups.py` there).
 
 With `use-qat`, operators all of whose operands are dequantized are rewritten one by one where no region is, and their
 results dequantized.
@@ -53,6 +53,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
 from xrelay.transforms.rules.quantize.local import CPU_RULES, end_of_integers, field_of_tuple
+from xrelay.transforms.rules.quantize.lookups import look_up_functions
 from xrelay.transforms.rules.quantize.operators import MORE_RULES, RELAY_RULES
 from xrelay.transforms.rules.quantize.values import (
     Affine,
@@ -289,6 +290,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
                     f"{self.name}: 'rules' is \"cpu\", expected no other option"
                 )
             rewrite_one_by_one(op)
+            look_up_functions(op)
             return
         rules = self.rules_in_use()
         for rewrite in (self.rewrite_region, self.rewrite_operator)[: 1 + self.use_qat]:

@@ -327,6 +327,60 @@ def test_what_moves_integers_needs_no_numbers(
     np.testing.assert_array_equal(interpret(new, [data])[0], by_onnxruntime(model, [data])[0])
 
 
+def fake_function(names: Sequence[str], dtype: str, *, between: bool) -> tuple[ModelProto, Array]:
+    """Functions of bytes one after the other, quantised in between or not, and the product with the first operand."""
+    limits = np.iinfo(dtype)
+    data = np.arange(limits.min, limits.max + 1).astype(dtype)
+    held = {"s": np.array(0.03, np.float32), "z": np.array(limits.min + 100, dtype)}
+    nodes = [helper.make_node("DequantizeLinear", ["in0", "s", "z"], ["x"])]
+    value = "x"
+    for number, name in enumerate(names):
+        nodes.append(helper.make_node(name, [value], [f"y{number}"]))
+        value = f"y{number}"
+        if between:
+            nodes.append(helper.make_node("QuantizeLinear", [value, "s", "z"], [f"q{number}"]))
+            nodes.append(
+                helper.make_node("DequantizeLinear", [f"q{number}", "s", "z"], [f"x{number}"])
+            )
+            value = f"x{number}"
+    nodes.append(helper.make_node("Mul", ["x", value], ["product"]))
+    nodes.append(helper.make_node("QuantizeLinear", ["product", "s", "z"], ["q"]))
+    initializers = [numpy_helper.from_array(array, name) for name, array in held.items()]
+    return build(nodes, [value_info("in0", data)], [untyped("q")], initializers), data
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize("functions", [["Sigmoid"], ["Tanh", "Neg", "Exp"], ["Erf", "Abs", "Erf"]])
+def test_functions_of_bytes_are_looked_up(functions: list[str], between: bool, dtype: str):
+    model, data = fake_function(functions, dtype, between=between)
+    module = import_model(model)
+    new = applied(module, FakeQuantizationToIntegerPass(rules="cpu"))
+    assert [name for name in names(new) if name not in ("constant", "builtin.module")] == [
+        *("func.func", "qnn.lookup", "func.return")
+    ]
+    np.testing.assert_array_equal(interpret(new, [data])[0], interpret(module, [data])[0])
+
+
+def test_what_is_cheap_or_no_function_of_bytes_is_computed():
+    model, _ = fake_function(["Neg"], "uint8", between=False)
+    module = applied(import_model(model), FakeQuantizationToIntegerPass(rules="cpu"))
+    assert "qnn.lookup" not in names(module)
+    data = random_bytes(np.random.default_rng(5), np.uint8, (2, 8))
+    held = {"s": np.array(0.03, np.float32), "z": np.array(9, np.uint8)}
+    held["v"] = np.linspace(-1, 1, 8, dtype=np.float32)
+    nodes = [
+        helper.make_node("DequantizeLinear", ["in0", "s", "z"], ["x"]),
+        helper.make_node("Add", ["x", "v"], ["a"]),
+        helper.make_node("Tanh", ["a"], ["b"]),
+        helper.make_node("QuantizeLinear", ["b", "s", "z"], ["q"]),
+    ]
+    initializers = [numpy_helper.from_array(array, name) for name, array in held.items()]
+    model = build(nodes, [value_info("in0", data)], [untyped("q")], initializers)
+    module = applied(import_model(model), FakeQuantizationToIntegerPass(rules="cpu"))
+    assert "qnn.lookup" not in names(module)
+
+
 def test_numbers_with_several_users_are_kept_as_bytes():
     """Each user dequantizes for itself: what lies in memory between groups are bytes."""
     data = random_bytes(np.random.default_rng(4), np.uint8, (1, 3, 5, 5))
