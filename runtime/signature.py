@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.support import MAX_THREADS
 
@@ -33,7 +34,7 @@ class TensorSpec:
 
 def listed(specs: Sequence[TensorSpec]) -> str:
     """Tensors in messages."""
-    return ", ".join(map(str, specs)) or "none"
+    return few(specs)
 
 
 @dataclass(frozen=True)

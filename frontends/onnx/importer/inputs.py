@@ -13,6 +13,7 @@ from xrelay.dialects.dtypes import ElementType
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import require_size
 from xrelay.frontends.onnx.tensors import element_type_of
+from xrelay.runtime.arguments import few
 
 Dimension = int | str
 """A length, or the symbol of an unknown one ("" when it has none)."""
@@ -31,7 +32,7 @@ def input_types(
     names = [value.name for value in inputs]
     for name in shapes:
         if name not in names:
-            known = ", ".join(f"'{known}'" for known in names) or "none"
+            known = few(f"'{known}'" for known in names)
             raise OnnxImportError(f"shapes= names '{name}', which is not an input; inputs: {known}")
     declared = [_declared(value) for value in inputs]
     symbols: dict[str, tuple[int, str]] = {}
@@ -57,7 +58,7 @@ def input_types(
         require_size(static, f"input '{value.name}'")
         types.append(TensorType(element_type, static))
     if unknown:
-        raise OnnxImportError("; ".join(unknown))
+        raise OnnxImportError(few(unknown, "; "))
     return types
 
 
