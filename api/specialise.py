@@ -15,7 +15,7 @@ from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.options import Shapes
-from xrelay.runtime.arguments import number_argument
+from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
@@ -43,7 +43,7 @@ def require_known_inputs(module: ModuleOp) -> None:
     inputs, outputs = ports(function)
     unknown = [port for port in inputs if not port.type.has_static_shape()]
     if unknown:
-        listed = ", ".join(f"'{port.name}' {port.type}" for port in unknown)
+        listed = few(f"'{port.name}' {port.type}" for port in unknown)
         raise UnknownDimensions(
             f"dimensions of inputs are unknown: {listed}; use shapes={{'{unknown[0].name}': […]}}, "
             f"or --shape {unknown[0].name}=… on the command line",
@@ -111,7 +111,7 @@ def specialise(module: ModuleOp, shapes: Shapes) -> None:
     by_name = {port.name: number for number, port in enumerate(inputs)}
     for name, given in shapes.items():
         if name not in by_name:
-            inputs_there = ", ".join(f"'{each}'" for each in by_name) or "none"
+            inputs_there = few(f"'{each}'" for each in by_name)
             raise CompileError(
                 f"shapes= names '{name}', which is not an input; inputs: {inputs_there}"
             )

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import numpy.typing as npt
 
+from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
@@ -107,10 +108,7 @@ class DynamicModel:
         """
         specs = self.signature.inputs
         if set(shapes) != {spec.name for spec in specs}:
-            raise ModelError(
-                f"shapes are given of {', '.join(shapes) or 'no input'}; "
-                f"the model takes {', '.join(map(str, specs))}"
-            )
+            raise ModelError(f"shapes are given of {few(shapes)}; the model takes {few(specs)}")
         key = [tuple(shapes[spec.name]) for spec in specs]
         self._check_shapes(key)
         return self._program(key).model
@@ -131,7 +129,7 @@ class DynamicModel:
         raise ModelError(f"{self._many_programs()} can be saved as '{path}'")
 
     def _many_programs(self) -> str:
-        open_inputs = ", ".join(str(spec) for spec in self.signature.inputs if spec.is_open)
+        open_inputs = few(spec for spec in self.signature.inputs if spec.is_open)
         return (
             f"model '{self.signature.name}' has unknown dimensions ({open_inputs}) and a program for each "
             "combination of lengths. Compile it with shapes=, or take one by `specialise`, which"

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from xrelay.runtime.arguments import kind_of, number_argument, path_argument
+from xrelay.runtime.arguments import few, kind_of, number_argument, path_argument
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Executor, allocated
@@ -126,7 +126,7 @@ class Model:
         if self.missing_features:
             raise ModelError(
                 f"the model was compiled for {self.signature.target}; this processor lacks "
-                f"{', '.join(self.missing_features)}"
+                f"{few(self.missing_features)}"
             )
 
     @property
@@ -180,7 +180,7 @@ def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
         unknown = [name for name in inputs if name not in known]
         parts = [f"unknown input '{name}'" for name in unknown]
         parts += [f"missing input '{name}'" for name in missing]
-        raise ModelError(f"{', '.join(parts)}; the model takes {listed(specs)}")
+        raise ModelError(f"{few(parts)}; the model takes {listed(specs)}")
     arrays: list[Array] = []
     for spec in specs:
         try:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.support import MAX_THREADS
 
@@ -77,7 +78,7 @@ class UnknownDimensions(DiagnosticException):
 
 def listed(specs: Sequence[object]) -> str:
     """Tensors in messages."""
-    return ", ".join(map(str, specs)) or "none"
+    return few(specs)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.node import require_size
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.runtime.arguments import number_argument
+from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.signature import Dimension, OpenTensor
 
 
@@ -61,7 +61,7 @@ def input_types(
             ),
             tuple(_output(value, symbols) for value in outputs),
         )
-        raise UnknownInputs("; ".join(unknown), *described)
+        raise UnknownInputs(few(unknown, "; "), *described)
     return types
 
 
@@ -102,8 +102,8 @@ def _fixed_symbols(
         if name in names:
             continue
         if name not in known:
-            inputs = ", ".join(f"'{each}'" for each in names) or "none"
-            unknown = ", ".join(f"'{each}'" for each in sorted(known)) or "none"
+            inputs = few(f"'{each}'" for each in names)
+            unknown = few(f"'{each}'" for each in sorted(known))
             raise OnnxImportError(
                 f"shapes= names '{name}', which is neither an input nor an unknown dimension; "
                 f"inputs: {inputs}; unknown dimensions: {unknown}"

@@ -28,7 +28,7 @@ from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.node import Body, Builder
 from xrelay.frontends.onnx.importer.scope import Scope, Surroundings, default_domain
 from xrelay.frontends.onnx.tensors import element_type_of
-from xrelay.runtime.arguments import kind_of, path_argument
+from xrelay.runtime.arguments import few, kind_of, path_argument
 
 
 def import_model(
@@ -106,9 +106,9 @@ class _Importer:
         scope.compute([output.name for output in self.graph.output])
         if scope.problems:
             count = len(scope.problems)
-            lines = "".join(f"\n  {problem}" for problem in scope.problems)
+            lines = few(scope.problems, "\n  ")
             raise OnnxImportError(
-                f"{count} node{'s are' if count > 1 else ' is'} not supported:{lines}"
+                f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"
             )
 
         results = [self._result(output) for output in self.graph.output]

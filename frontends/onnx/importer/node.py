@@ -25,6 +25,7 @@ from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.numerics import convert
 from xrelay.interpreters.relay import relay_interpreter
+from xrelay.runtime.arguments import few
 
 Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue | None]]
 """
@@ -244,7 +245,7 @@ class Node:
     def require_known_attributes(self) -> None:
         """Refuses the node when it has attributes that the converter did not read."""
         if self._unread:
-            names = ", ".join(f"'{name}'" for name in sorted(self._unread))
+            names = few(f"'{name}'" for name in sorted(self._unread))
             raise UnsupportedNode(f"it has the attribute {names}")
 
     # Operands
