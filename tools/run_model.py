@@ -75,7 +75,6 @@ def _run_model(args: argparse.Namespace) -> int:
     reference = None if args.compare is None else _reference(args, given)
     if reference is not None:
         assert isinstance(model.signature, Signature)
-        assert isinstance(reference.signature, Signature)
         require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
@@ -185,13 +184,13 @@ def _own(args: argparse.Namespace, shapes: Shapes) -> Model:
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
 
 
-def _reference(
-    args: argparse.Namespace, given: Mapping[str, Array]
-) -> Model | PartitionedModel | InterpretedModel:
+def _reference(args: argparse.Namespace, given: Mapping[str, Array]) -> Model | PartitionedModel:
     """The model of --compare, on xrelay's own code, in the precision that it is stored in."""
     changes: dict[str, object] = {"model": args.compare, "precision": FULL, "precision_rules": None}
     changes.update(dict.fromkeys(("backend", "fallback", "profile", "verify"), False))
-    return _load(argparse.Namespace(**{**vars(args), **changes}), given)[0]
+    model, _ = _load(argparse.Namespace(**{**vars(args), **changes}), given)
+    assert isinstance(model, Model | PartitionedModel)
+    return model
 
 
 def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
@@ -266,22 +265,22 @@ def random_array(spec: TensorSpec | OpenTensor, seed: int) -> Array:
     Raises CommandFailed where dimensions are unknown.
     """
     if isinstance(spec, OpenTensor):
-        shape = [dim for dim in spec.dims or () if isinstance(dim, int)]
-        if spec.is_open:
+        shape, dtype = [dim for dim in spec.dims or () if isinstance(dim, int)], spec.dtype
+        if spec.is_open or dtype is None:
             raise CommandFailed(
                 f"input {spec} has unknown dimensions: use --input or --shape", BAD_INPUT
             )
     else:
-        shape = spec.shape
+        shape, dtype = list(spec.shape), spec.dtype
     generator = np.random.default_rng([seed, *spec.name.encode()])
-    match spec.dtype.kind:
+    match dtype.kind:
         case "b":
             values = generator.integers(0, 2, shape)
         case "i" | "u":
             values = generator.integers(0, 8, shape)
         case _:  # Floats; bf16 is of a kind of its own.
             values = generator.standard_normal(shape)
-    return np.asarray(values).astype(spec.dtype)
+    return np.asarray(values).astype(dtype)
 
 
 def complete_inputs(
