@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.facts.options import require_at_least
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rules.functional.partial_evaluation import PartialEvaluation
