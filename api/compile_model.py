@@ -22,6 +22,7 @@ from xrelay.precision import FULL, NO_RULES, GivenRules, PrecisionWarning, note
 from xrelay.precision import precision_rules as read_rules
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
 from xrelay.runtime.model import Model
+from xrelay.runtime.signature import UnknownDimensions
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from xrelay.backends.base import Backend
     from xrelay.runtime.code import ModelCode
+    from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
 
 
@@ -52,7 +54,7 @@ class CompileArguments(TypedDict, total=False):
 @overload
 def compile_model(
     model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
-) -> Model: ...
+) -> Model | DynamicModel: ...
 
 
 @overload
@@ -61,8 +63,9 @@ def compile_model(
     *,
     backends: Sequence[str | Backend],
     fallback: bool = False,
+    placement: str | Path = "priority",
     **arguments: Unpack[CompileArguments],
-) -> Model | PartitionedModel: ...
+) -> Model | PartitionedModel | DynamicModel: ...
 
 
 def compile_model(
@@ -70,6 +73,7 @@ def compile_model(
     *,
     backends: Sequence[str | Backend] = (),
     fallback: bool = False,
+    placement: str | Path = "priority",
     shapes: Shapes | None = None,
     threads: int = 1,
     target: str = NATIVE,
@@ -82,12 +86,14 @@ def compile_model(
     precision: str = FULL,
     precision_rules: GivenRules = NO_RULES,
     progress: Progress = silent,
-) -> Model | PartitionedModel:
+) -> Model | PartitionedModel | DynamicModel:
     """
     Compiles a model into machine code in this process.
 
     `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
-    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
+    unchanged). `shapes` fixes unknown dimensions: the whole shape of an input, or the length of a dimension
+    that the model names. Where some stay unknown the result is a DynamicModel, which compiles a program for
+    each combination of lengths when it comes. `threads` run the model
     together; the results are the same bits for any number. `target` names a CPU: "native", or one of
     `xrelay.lowering.emit.target.TARGETS` such as "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
@@ -100,7 +106,9 @@ def compile_model(
     JSON file with one.
 
     `backends` names engines that run what they support of the model, the preferred one first;
-    xrelay's own code runs the rest, and with `fallback` also what an engine fails at.
+    xrelay's own code runs the rest, and with `fallback` also what an engine fails at. `placement` says which
+    part goes where: "priority" gives an operator to the first engine that supports it, "measured" finds out what
+    is fastest here, and anything else is the file of a plan that `xrelay place` wrote.
 
     Raises DiagnosticException (CompileError, BackendError, OnnxImportError, …) for what a user can
     mend.
@@ -124,12 +132,37 @@ def compile_model(
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
+    if placement not in ("priority", "measured"):
+        placement = path_argument("placement", placement, OptionError)
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
         raise OptionError(
             f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
-    if not isinstance(cast(object, backends), Sequence) or backends:
+    partly = not isinstance(cast(object, backends), Sequence) or bool(backends)
+    if placement != "priority":
+        if not partly:
+            raise OptionError(f"placement is {placement!r}, which needs backends, found none")
+        from xrelay.placing import compile_placed
+
+        return with_room(
+            lambda: compile_placed(
+                model,
+                shapes,
+                options,
+                backends,
+                placement,
+                cache=cache,
+                fallback=fallback,
+                progress=progress,
+            )
+        )
+
+    def compiled(
+        model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
+    ) -> Model | PartitionedModel:
+        if not partly:
+            return _compile_own(model, shapes, options, cache=cache, progress=progress)
         from xrelay.partitioned import compile_partitioned
 
         return with_room(
@@ -137,14 +170,35 @@ def compile_model(
                 model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
             )
         )
+
+    try:
+        return compiled(model, shapes)
+    except UnknownDimensions as unknown:
+        from xrelay.specialise import dynamic_model
+
+        return dynamic_model(model, unknown, compiled)
+
+
+def _compile_own(
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    options: CompileOptions,
+    *,
+    cache: bool,
+    progress: Progress,
+) -> Model:
+    """The model in xrelay's own code, from the cache or from the compiler."""
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
 
     @collector_paused()
-    def compiled() -> ModelCode:
+    def code() -> ModelCode:
         from xrelay.compiler import compile_code, read_model
+        from xrelay.specialise import require_known_inputs
 
         progress("read the model")
-        return compile_code(*read_model(model, shapes, options.limits), options, progress)
+        module, name = read_model(model, shapes, options.limits)
+        require_known_inputs(module)
+        return compile_code(module, name, options, progress)
 
-    return load_or_compile(place, lambda: with_room(compiled), progress)
+    return load_or_compile(place, lambda: with_room(code), progress)

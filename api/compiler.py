@@ -32,7 +32,7 @@ from xrelay.collector import collector_paused
 from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import tuple_depth
+from xrelay.dialects.shapes import HasNoCode, tuple_depth
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_array
@@ -88,13 +88,17 @@ def read_model(
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
-    which is copied.
+    which is copied. `shapes` fixes unknown dimensions of inputs.
 
     Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
     module, name = _module_of(model, shapes, limits)
     check_leaves(module)
+    if shapes and not _is_onnx(model):
+        from xrelay.specialise import specialise
+
+        specialise(module, shapes)
     size = expanded_size(module)
     excess = limits.nodes_excess(size.operations)
     if excess is not None:
@@ -102,6 +106,13 @@ def read_model(
     require_limits(module, limits)
     deep.require_room(size.levels, size.tuples)
     return module, name
+
+
+def _is_onnx(model: object) -> bool:
+    """Whether the importer has seen to the shapes of inputs."""
+    if isinstance(model, str | Path):
+        return Path(model).suffix not in (".mlir", ".relay")
+    return not isinstance(model, ModuleOp)
 
 
 def require_limits(module: ModuleOp, limits: Limits) -> None:
@@ -127,11 +138,9 @@ def _module_of(
         return copied(model), "model"
     if isinstance(model, str | Path):
         path = Path(model)
-        reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
-        if reader is not None:
-            if shapes:
-                raise CompileError(f"shapes apply to ONNX models; '{path}' states its own")
-            return reader(path), path.stem
+        if path.suffix in (".mlir", ".relay"):
+            module = read_mlir(path, limits) if path.suffix == ".mlir" else read_relay(path)
+            return module, path.stem
         name = path.stem
     elif type(model).__name__ == "ModelProto":
         name = model.graph.name or "model"
@@ -145,18 +154,18 @@ def _module_of(
     return import_model(model, shapes=shapes, limits=limits), name
 
 
-def read_mlir(path: Path) -> ModuleOp:
+def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:
     """
     A module from a text file, verified, with the weights of its side file.
 
-    Raises CompileError with the place in the file.
+    Raises CompileError with the place in the file, also for a constant that exceeds `limits`.
     """
     from xrelay.runtime.weights import read_weights, weights_path
 
     content = read_bytes(path)
     try:
         places: Places = {}
-        module = parse_program(content, str(path), context(), places=places)
+        module = parse_program(content, str(path), context(), places=places, limits=limits)
         try:
             verify_program(module)
         except VerifyException as error:
@@ -219,6 +228,7 @@ def parse_program(
     *,
     implicit_module: bool = True,
     places: Places | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> ModuleOp:
     """
     The module in a text that may be damaged. `places` gets to know where its operations stand.
@@ -229,7 +239,7 @@ def parse_program(
     text = decoded(content, name)
     check_strings(text, name)
     try:
-        return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
+        return ProgramParser(ctx, text, name, places, limits).parse_module(implicit_module)
     except (ParseError, DiagnosticException, RecursionError):
         raise
     except Exception as error:
@@ -455,4 +465,10 @@ def compile_code(
     Raises DiagnosticException for what has no code.
     """
     check_tuples(module)
-    return build(lower(module, options, progress), name, options, progress)
+    try:
+        program = lower(module, options, progress)
+    except HasNoCode as error:
+        raise CompileError(
+            f"{error} (`xrelay run --interpret` and xrelay.interpret run in NumPy what has no code)"
+        ) from error
+    return build(program, name, options, progress)

@@ -13,7 +13,8 @@ from xrelay.precision import FULL, NO_RULES, PrecisionRules, checked_precision, 
 from xrelay.runtime.arguments import flag_argument, number_argument
 from xrelay.runtime.support import MAX_THREADS
 
-Shapes = Mapping[str, Sequence[int]]
+Shapes = Mapping[str, int | Sequence[int]]
+"""The shapes of inputs, and the lengths of dimensions that a model names."""
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
 

@@ -44,6 +44,7 @@ from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
 from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.specialise import require_known_inputs
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
@@ -368,6 +369,7 @@ def compile_partitioned(
     found = find_backends(backends)
     progress("read the model")
     module, name = read_model(model, shapes, options.limits)
+    require_known_inputs(module)
     require_weights(module)
     partition(module, found, progress, options.limits)
     return compile_partition(

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 import xrelay
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.dialects.nn.dense import DenseOp
+from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp
 from xrelay.dialects.tensor.layout import blocked_image
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import Array, element_type_of, type_of
@@ -39,6 +39,8 @@ TYPES: dict[str, tuple[str, str, str]] = {
 
 PRODUCTS = ((128, 768, 768), (128, 768, 3072), (128, 3072, 768), (512, 1024, 1024), (1, 1024, 4096))
 """Rows, depth and columns."""
+BATCHED = ((12, 128, 64, 128, True), (12, 128, 128, 64, False))
+"""Members, rows, depth and columns of products of two inputs, and whether the right one is transposed."""
 CONVOLUTIONS = (
     # channels, output channels, size, taps, stride
     (64, 64, 56, 1, 1),
@@ -55,14 +57,25 @@ CONVOLUTIONS = (
 )
 
 
+DEPTHWISE = (
+    (32, 112, 3, 1),
+    (96, 112, 3, 2),
+    (144, 56, 3, 1),
+    (192, 28, 3, 1),
+    (384, 14, 3, 1),
+    (960, 7, 3, 1),
+)
+"""Channels, size, taps and stride."""
+
+
 @dataclass(frozen=True)
 class Work:
-    """One operator on an input, and how much arithmetic it is."""
+    """One operator on inputs, and how much arithmetic it is."""
 
     label: str
     operations: float
-    image: Array
-    build: Callable[[SSAValue], list[Operation]]
+    inputs: list[Array]
+    build: Callable[..., list[Operation]]
     """The operations that compute it; the last one's result is its own."""
 
 
@@ -88,40 +101,60 @@ def works(types: tuple[str, str, str], lanes: int) -> Iterator[Work]:
             return [constant, DenseOp(data, constant, out_dtype=out_dtype)]
 
         label = f"dense {rows} x {depth} x {columns}"
-        yield Work(label, 2.0 * rows * depth * columns, numbers(x, rows, depth), dense)
-    for channels, outputs, size, taps, stride in CONVOLUTIONS:
-        weight = numbers(w, outputs, channels, taps, taps)
+        yield Work(label, 2.0 * rows * depth * columns, [numbers(x, rows, depth)], dense)
+    for batch, rows, depth, columns, transposed in BATCHED:
+        shape = (batch, columns, depth) if transposed else (batch, depth, columns)
+        right = numbers(w, *shape)
+
+        def matmul(
+            data: SSAValue, other: SSAValue, transposed: bool = transposed
+        ) -> list[Operation]:
+            return [BatchMatmulOp(data, other, transpose_b=transposed, out_dtype=out_dtype)]
+
+        label = f"batch {batch} x {rows} x {depth} x {columns}"
+        operations = 2.0 * batch * rows * depth * columns
+        yield Work(label, operations, [numbers(x, batch, rows, depth), right], matmul)
+    single = [(channels, channels, *others) for channels, *others in DEPTHWISE]
+    for number, (channels, outputs, size, taps, stride) in enumerate((*CONVOLUTIONS, *single)):
+        groups = 1 if number < len(CONVOLUTIONS) else channels
+        weight = numbers(w, outputs, channels // groups, taps, taps)
 
         def conv(
-            data: SSAValue, weight: Array = weight, taps: int = taps, stride: int = stride
+            data: SSAValue,
+            weight: Array = weight,
+            taps: int = taps,
+            stride: int = stride,
+            groups: int = groups,
+            layout: str = "NCHW" if channels < lanes else blocked_image(lanes),
         ) -> list[Operation]:
             constant = constant_op(weight)
             options: dict[str, Any] = {
                 "strides": (stride, stride),
                 "padding": (taps // 2, taps // 2),
             }
-            options["data_layout"] = "NCHW" if weight.shape[1] < lanes else blocked_image(lanes)
-            options["out_layout"] = blocked_image(lanes)
+            options |= {"data_layout": layout, "out_layout": blocked_image(lanes)}
+            options["groups"] = groups
             op = Conv2DOp(data, constant, out_dtype=out_dtype, **options)
             return [constant, op, CastOp(op, element_type_of(numbers(x, 1).dtype))]
 
-        label = f"conv {channels} -> {outputs}, {size} x {size}, {taps} x {taps} / {stride}"
+        kind = "conv" if groups == 1 else "depthwise"
+        label = f"{kind} {channels} -> {outputs}, {size} x {size}, {taps} x {taps} / {stride}"
         places = (-(-size // stride)) ** 2
-        operations = 2.0 * channels * outputs * taps * taps * places
+        operations = 2.0 * channels // groups * outputs * taps * taps * places
         shape = (1, channels, size, size)
         if channels >= lanes:
             shape = (1, channels // lanes, size, size, lanes)
-        yield Work(label, operations, numbers(x, *shape), conv)
+        yield Work(label, operations, [numbers(x, *shape)], conv)
 
 
 def module_of(work: Work) -> ModuleOp:
     """A program of one operator."""
-    type_ = type_of(work.image)
-    block = Block(arg_types=[type_])
-    block.add_ops(ops := work.build(block.args[0]))
+    types = list(map(type_of, work.inputs))
+    block = Block(arg_types=types)
+    block.add_ops(ops := work.build(*block.args))
     result = ops[-1].results[0]
     block.add_op(func.ReturnOp(result))
-    function = FunctionType.from_lists([type_], [result.type])
+    function = FunctionType.from_lists(types, [result.type])
     return ModuleOp([func.FuncOp("main", function, Region(block))])
 
 
@@ -151,7 +184,8 @@ def main() -> None:
             if options.only not in work.label:
                 continue
             model = xrelay.compile(module_of(work), target=options.target, cache=False)
-            inputs = {model.signature.inputs[0].name: work.image}
+            names = [each.name for each in model.signature.inputs]
+            inputs = dict(zip(names, work.inputs, strict=True))
             seconds = least_seconds(lambda: model.run(inputs), options.seconds)  # noqa: B023
             rate = work.operations / seconds / 1e9
             print(f"{name:5} {work.label:42} {seconds * 1e3:8.3f} ms {rate:7.0f} Gop/s", flush=True)

@@ -32,9 +32,9 @@ def named_values(arguments: Sequence[str], option: str, example: str) -> dict[st
     return result
 
 
-def shapes(arguments: Sequence[str]) -> dict[str, list[int]]:
-    """The shapes given with --shape."""
-    result: dict[str, list[int]] = {}
+def shapes(arguments: Sequence[str]) -> dict[str, int | list[int]]:
+    """The shapes of inputs, and the lengths of dimensions, given with --shape."""
+    result: dict[str, int | list[int]] = {}
     for name, text in named_values(arguments, "--shape", "NAME=1,3,224,224").items():
         try:
             result[name] = [int(number) for number in text.split(",")]

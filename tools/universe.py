@@ -74,6 +74,7 @@ PASSES = {
         "legalize",
         "legalize-convolutions",
         "legalize-layouts",
+        "legalize-quantized-conversions",
         "legalize-quantized-products",
         "qnn-legalize",
     ),
@@ -103,6 +104,7 @@ PASSES = {
         "fuse-composites",
         "select-strategies",
     ),
+    "xrelay.placement": ("apply-placement",),
 }
 """The passes of each package; the file of a pass has its name."""
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias, TypeGuard
 
-from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, i1
+from xdsl.dialects.builtin import bf16, f16, f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.analysis.facts.walking import walk
@@ -31,7 +31,7 @@ from xrelay.dialects.core.values import ConstantOp, TupleOp, element_bytes
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.layout import IMAGE, LayoutTransformOp, block_count, blocked_image
 from xrelay.dialects.tensor.reduce import MeanOp
@@ -98,7 +98,7 @@ def is_image(type_: Attribute, *, rank: int | None = 4) -> bool:
 
 def _fits_lane(dtype: Attribute) -> bool:
     """Whether elements have a lane of the sums of convolutions each."""
-    if isinstance(dtype, IntegerType):
+    if is_integer_type(dtype):
         return dtype.width.data in (1, 8, 16, 32)
     return dtype in FLOATS
 
@@ -136,7 +136,7 @@ def _has_lanes(op: Conv2DOp) -> bool:
     if types <= set(FLOATS):
         # To round operands first, to less than they have, is not for kernels.
         return op.result.type.element_type == f32 or len(types) == 1
-    return all(isinstance(each, IntegerType) and _fits_lane(each) and each != i1 for each in types)
+    return all(is_integer_type(each) and _fits_lane(each) and each != i1 for each in types)
 
 
 def _data(op: Any, lanes: int) -> Images:
@@ -156,7 +156,8 @@ def _pad(op: PadOp, lanes: int) -> Images:
 
 
 def _mean(op: MeanOp, lanes: int) -> Images:
-    if op.data.type.element_type not in FLOATS:
+    assert is_tensor_type(op.result.type)
+    if op.result.type.element_type not in FLOATS:
         return ()
     return (op.data,) if op.reduced_axes == (2, 3) and op.keepdims.value.data else ()
 

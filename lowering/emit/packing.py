@@ -39,6 +39,10 @@ class Packing(ABC):
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
 
+    def element_bytes(self, own: int) -> int:
+        """The size of an element of the packed tensor, of one of elements of a size."""
+        return own
+
     def elements(self, shape: tuple[int, ...]) -> int:
         """How many elements the packed tensor has."""
         return prod(self.packed_shape(shape))
@@ -212,13 +216,18 @@ class WinogradPanels(Packing):
         """The shape of the packed tensor."""
         return blocks(shape[0], self.panel), (self.tile + 2) ** 2, shape[1], self.panel
 
+    def element_bytes(self, own: int) -> int:
+        """The size of an element of the packed tensor: what is computed has at least single precision."""
+        return max(own, 4)
+
     def pack(self, weights: Array) -> Array:
         """The packed tensor, computed in double precision."""
         import numpy as np
 
+        dtype = np.float32 if weights.itemsize < 4 else weights.dtype
         count, components, depth, panel = self.packed_shape(weights.shape)
         g = np.array(weight_matrix(self.tile))
         flat = weights.reshape(-1, 9).astype(np.float64)
-        transformed = (flat @ np.kron(g, g).T).astype(weights.dtype)
+        transformed = (flat @ np.kron(g, g).T).astype(dtype)
         shaped = _padded(transformed.reshape(weights.shape[0], depth, components), 0, count * panel)
         return shaped.reshape(count, panel, depth, components).transpose(0, 3, 2, 1)

@@ -31,6 +31,8 @@ class Target:
     """Whether products of four bytes in 32-bit lanes are summed by one instruction, on whole registers."""
     bf16_dot: bool = False
     """Whether products of two bf16 in f32 lanes are summed by one instruction, on whole registers."""
+    byte_permutes: bool = False
+    """Whether bytes of two registers are picked by one instruction, with a number for each byte (VBMI)."""
     required: tuple[str, ...] = ()
     """The features, in LLVM's names, without which its code does not run."""
     flops: float = 20e9
@@ -98,6 +100,7 @@ def _with_dots(base: Target, name: str, *features: str) -> Target:
         required=(*base.required, *features),
         vnni=_has_vnni(base, features),
         bf16_dot=_has_bf16_dot(base, features),
+        byte_permutes=_has_byte_permutes(base, features),
     )
 
 
@@ -112,12 +115,19 @@ def _has_bf16_dot(base: Target, features: Collection[str]) -> bool:
     return base.vector_bytes == AVX512.vector_bytes and "avx512bf16" in features
 
 
+def _has_byte_permutes(base: Target, features: Collection[str]) -> bool:
+    """Whether such a CPU picks bytes of two registers."""
+    return base.vector_bytes == AVX512.vector_bytes and "avx512vbmi" in features
+
+
 AVX2_VNNI = _with_dots(AVX2, "x86-64-v3-vnni", "avxvnni")
 AVX512_VNNI = _with_dots(AVX512, "x86-64-v4-vnni", "avx512vnni")
+AVX512_VBMI = _with_dots(AVX512, "x86-64-v4-vbmi", "avx512vnni", "avx512vbmi")
 AVX512_BF16 = _with_dots(AVX512, "x86-64-v4-bf16", "avx512vnni", "avx512bf16")
 
 TARGETS = {
-    target.name: target for target in (GENERIC, AVX2, AVX512, AVX2_VNNI, AVX512_VNNI, AVX512_BF16)
+    target.name: target
+    for target in (GENERIC, AVX2, AVX512, AVX2_VNNI, AVX512_VNNI, AVX512_VBMI, AVX512_BF16)
 }
 NATIVE = "native"
 
@@ -169,6 +179,7 @@ def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target
         f16c="f16c" in has,
         vnni=_has_vnni(base, has),
         bf16_dot=_has_bf16_dot(base, has),
+        byte_permutes=_has_byte_permutes(base, has),
         required=tuple(sorted(has)),
         triple=triple,
     )

@@ -53,6 +53,8 @@ class Work:
     """For each group of the image, beside the load."""
     weight: float = 0
     """For each vector of weights, beside the load."""
+    registers: int = 0
+    """What steps need besides sums, weights and a group, of a file of 16."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ class MultiplyAdd(Dot):
     @property
     def work(self) -> Work:
         step = 1 if self.total.is_float else WHOLE_MULTIPLY_ADD
-        return Work(step, weight=0 if self.weight == self.total else 1)
+        converts = int(self.weight != self.total)
+        return Work(step, weight=2 * converts, registers=converts)
 
     def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
         return convert(b, b.load(pointer, offset, self.weight, lanes), self.weight, self.total)
@@ -191,7 +194,8 @@ class ByteDot(GroupDot):
 
     @property
     def work(self) -> Work:
-        return Work(factor=1 if self.flips else 0)
+        # Processors have more units for logic than for products.
+        return Work(factor=0.5 if self.flips else 0)
 
     def factor(
         self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int, counted: int
@@ -217,7 +221,7 @@ class ShortDot(GroupDot):
 
     @property
     def work(self) -> Work:
-        return Work(2, weight=0 if self.weight == SHORT else 1)
+        return Work(2, weight=0 if self.weight == SHORT else 1, registers=4)
 
     def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
         pairs = b.load(pointer, offset, self.weight, 2 * lanes)

@@ -48,12 +48,13 @@ class Prefetch:
 LINE_BYTES = 64
 
 
-def most_positions(target: Target, vectors: int) -> int:
+def most_positions(target: Target, vectors: int, others: int = 0) -> int:
     """
-    How many positions of a number of vectors fit into the registers, beside the weights of a step
-    and a group of the image. LLVM's register allocator needs a few more of many.
+    How many positions of a number of vectors fit into the registers, beside the weights of a step,
+    a group of the image and `others`, as many of 16. LLVM's register allocator needs a few more of many.
     """
     spare = 4 if target.vector_registers >= 32 else 2
+    spare += others * target.vector_registers // 16
     return (target.vector_registers - spare - vectors) // vectors
 
 

@@ -114,7 +114,7 @@ def choose_tiling(
         return Tiling(1, 1, 1, 0.0)
     best: Tiling | None = None
     for wide in range(1, min(vectors, widest) + 1):
-        most = most_positions(target, wide)
+        most = most_positions(target, wide, dot.work.registers)
         if most_at_once is not None:
             most = min(most, most_at_once)
         parts = panel_parts(vectors, wide)

@@ -1,11 +1,12 @@
 """Conversion of values between element types, as `relay.cast` defines it."""
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import BFloat16Type, IntegerType, f32, i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, mangle, with_lanes
 from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.math.arithmetic import highest, lowest
 from xrelay.lowering.math.half import narrow_to_bfloat, narrow_to_half, widen_bfloat, widen_half
 
 
@@ -32,6 +33,8 @@ def _from_float(
     b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int
 ) -> SSAValue:
     result = with_lanes(new.compute, lanes)
+    if not new.is_float and new.bits < 32:
+        return _clamped(b, value, old, new, lanes)
     if not new.is_float:
         name = "llvm.fptosi.sat" if new.signed else "llvm.fptoui.sat"
         op = llvm.CallIntrinsicOp(
@@ -47,6 +50,27 @@ def _from_float(
     if new.bytes == 2 and (old.bytes == 8 or not b.target.f16c):
         return narrow_to_half(b, value)
     return b.insert(llvm.FPTruncOp(value, result)).result
+
+
+def _clamped(b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int) -> SSAValue:
+    """
+    Integers of 8 or 16 bits, of which NaN is 0: floating point holds their bounds, and 32 bits what lies between.
+    LLVM converts to them one number after the other.
+    """
+    low, high = (b.constant(old.compute, float(end), lanes) for end in (lowest(new), highest(new)))
+    if new.signed:
+        value = b.select(b.is_nan(value), b.constant(old.compute, 0.0, lanes), value)
+    # Of NaN and a number both give the number: 0, the lowest of unsigned integers.
+    value = b.insert(arith.MaxnumfOp(value, low)).result
+    value = b.insert(arith.MinnumfOp(value, high)).result
+    whole = b.insert(math.TruncOp(value)).result
+    # Beside this number the steps of the type are 1: the lowest bits of the sum are those of the integer.
+    mantissa, bits = (52, i64) if old.bytes == 8 else (23, i32)
+    shifted = b.insert(
+        arith.AddfOp(whole, b.constant(old.compute, 1.5 * 2.0**mantissa, lanes))
+    ).result
+    digits = b.bitcast(shifted, with_lanes(bits, lanes))
+    return b.insert(llvm.TruncOp(digits, with_lanes(new.compute, lanes))).res
 
 
 def _widened(b: KernelBuilder, value: SSAValue, old: Element) -> SSAValue:

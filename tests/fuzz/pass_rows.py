@@ -144,7 +144,8 @@ ROWS: Mapping[str, PassRow] = {
     "legalize": PassRow(theme="images"),
     "legalize-convolutions": PassRow(theme="images"),
     "legalize-layouts": PassRow(theme="images"),
-    "legalize-quantized-products": PassRow(is_idle=True),
+    "legalize-quantized-conversions": PassRow(is_idle=True),
+    "legalize-quantized-products": PassRow({"rules": RULES}, is_idle=True),
     "manifest-alloc": PassRow({"reuse": FLAG}, before=("fuse-ops",)),
     "manifest-lifetimes": PassRow(before=("to-a-normal-form",)),
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
@@ -179,7 +180,6 @@ ROWS: Mapping[str, PassRow] = {
     "sink-reshape": PassRow(theme="matrices"),
     "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
     "store-rounded": PassRow(apart="rounds; test_precision.py says how far results move"),
-    "to-a-normal-form": PassRow(settles=False),
     "to-basic-block-normal-form": PassRow(is_idle=True),
     "to-cps": PassRow(apart="functions take more"),
     "to-mixed-precision": PassRow(

@@ -45,7 +45,7 @@ from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.suggestions import did_you_mean, unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, FnType, GlobalVarOp, LetOp
 from xrelay.dialects.core.values import (
@@ -59,9 +59,10 @@ from xrelay.dialects.core.values import (
 )
 from xrelay.dialects.dtypes import DTYPES, dtype_name
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import is_float, is_tensor_type, types_within, with_dtype
+from xrelay.dialects.shapes import is_float, is_tensor_type, same_type, types_within
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, holds
+from xrelay.transforms.rules.quantize.dtypes import with_dtypes, with_floats
 from xrelay.transforms.rules.quantize.mixed_precision import (
     FILLED,
     LISTS,
@@ -79,28 +80,6 @@ RULES = {"relay": LISTS, "cpu": CPU_LISTS}
 FLOATS = frozenset(dtype.type for dtype in DTYPES if is_float(dtype.type))
 KEEPING = (ApplyOp, ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
 """Operators, as the dialect has them, that get what they got before."""
-
-
-def with_floats(type_: Attribute, dtype: Attribute, original: Attribute | None = None) -> Attribute:
-    """
-    A type whose floating-point tensors, or those of the dtype `original`, have another dtype, those within
-    tuples as well.
-    """
-    if isinstance(type_, TupleType):
-        return tuple_type([with_floats(field, dtype, original) for field in type_.types])
-    if is_tensor_type(type_) and is_float(type_.element_type):
-        return with_dtype(type_, dtype) if original in (None, type_.element_type) else type_
-    return type_
-
-
-def with_dtypes(type_: Attribute, like: Attribute) -> Attribute:
-    """A type with the dtypes of another one: what was known of dimensions stays."""
-    if isinstance(type_, TupleType) and isinstance(like, TupleType):
-        pairs = zip(type_.types, like.types, strict=True)
-        return tuple_type([with_dtypes(*pair) for pair in pairs])
-    if is_tensor_type(type_) and is_tensor_type(like):
-        return with_dtype(type_, like.element_type)
-    return like
 
 
 @dataclass
@@ -121,10 +100,10 @@ class Conversion:
     """The category of operators that no list has."""
     original: dict[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
     """What types values had that have others now."""
-    casts: dict[tuple[SSAValue, Attribute], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
-    )
-    """Values with other types."""
+    casts: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    """Values with other types: a value has few."""
+    parts: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    """The fields of tuples that some operation gives whole."""
     made: list[Operation] = field(default_factory=list[Operation])
 
     def visit(self, op: Operation) -> None:
@@ -185,7 +164,7 @@ class Conversion:
         """Whether an operator that follows its operands may be converted for one."""
         if isinstance(value, BlockArgument) or isinstance(value.owner, ConstantOp | LetOp):
             return True
-        return self.mixed_type(value.type) == value.type
+        return same_type(self.mixed_type(value.type), value.type)
 
     def convert(self, op: RelayOp) -> bool:
         """Lets an operator compute with fewer bits. Returns whether it takes them."""
@@ -242,7 +221,7 @@ class Conversion:
         self.restore(op)
         ends = [end for block in blocks if (end := block.last_op) is not None]
         types = [tuple(end.operand_types) for end in ends]
-        if any(each != types[0] for each in types):
+        if not all(all(map(same_type, each, types[0])) for each in types):
             for end in ends:
                 self.restore(end)
         elif types:
@@ -262,39 +241,56 @@ class Conversion:
 
     def retype(self, value: SSAValue, type_: Attribute) -> None:
         """Gives a value another type."""
-        if value.type != type_:
+        if not same_type(value.type, type_):
             before = self.original.pop(value, value.type)
             self.original[Rewriter.replace_value_with_new_type(value, type_)] = before
 
     def cast(self, value: SSAValue, type_: Attribute) -> SSAValue:
-        """A value as one of another type, made where the value is."""
-        if value.type == type_:
-            return value
-        known = self.casts.get((value, type_))
-        if known is not None:
-            return known
-        if isinstance(type_, TupleType):
-            new = self.cast_tuple(value, type_)
-        elif is_tensor_type(type_) and isinstance(type_.element_type, TypeAttribute):
-            new = self.insert(CastOp(value, type_.element_type), value)
-            self.casts[new, value.type] = value
-        else:
-            return value
-        self.casts[value, type_] = new
+        """A value as one of another type, made where the value is: tuples after their fields, without recursion."""
+        pending = [(value, type_)]
+        while pending:
+            each, wanted = pending.pop()
+            if self.known_cast(each, wanted) is not None:
+                continue
+            if isinstance(wanted, TupleType):
+                fields = list(zip(self.fields(each, wanted), wanted.types, strict=True))
+                found = [self.known_cast(*field) for field in fields]
+                missing = [field for field, new in zip(fields, found, strict=True) if new is None]
+                if missing:
+                    pending += [(each, wanted), *reversed(missing)]
+                    continue
+                new = self.insert_tuple(each, [new for new in found if new is not None])
+            else:
+                assert is_tensor_type(wanted) and isinstance(wanted.element_type, TypeAttribute)
+                new = self.insert(CastOp(each, wanted.element_type), each)
+                self.casts.setdefault(new, []).append(each)
+            self.casts.setdefault(each, []).append(new)
+        new = self.known_cast(value, type_)
+        assert new is not None
         return new
 
-    def cast_tuple(self, value: SSAValue, type_: TupleType) -> SSAValue:
-        """A tuple of fields that are cast."""
+    def known_cast(self, value: SSAValue, type_: Attribute) -> SSAValue | None:
+        """A value as one of another type, where there is one."""
+        if not isinstance(type_, TupleType) and not is_tensor_type(type_):
+            return value  # Functions and references are what they are.
+        choices = (value, *self.casts.get(value, ()))
+        return next((each for each in choices if same_type(each.type, type_)), None)
+
+    def fields(self, value: SSAValue, type_: TupleType) -> Sequence[SSAValue]:
+        """The fields of a tuple, taken once."""
         if isinstance(value.owner, TupleOp):
-            fields = [
-                self.cast(*each) for each in zip(value.owner.fields, type_.types, strict=True)
-            ]
-            return self.insert(TupleOp(fields), value)
-        count = len(type_.types)
-        # Each stands directly behind the value: the last one to be put there is the first.
-        parts = [self.insert(TupleGetItemOp(value, n), value) for n in reversed(range(count))]
-        fields = [self.cast(*each) for each in zip(reversed(parts), type_.types, strict=True)]
-        return self.insert(TupleOp(fields), fields[-1])
+            return value.owner.fields
+        if value not in self.parts:
+            # Each stands directly behind the value: the last one to be put there is the first.
+            numbers = reversed(range(len(type_.types)))
+            parts = [self.insert(TupleGetItemOp(value, n), value) for n in numbers]
+            self.parts[value] = parts[::-1]
+        return self.parts[value]
+
+    def insert_tuple(self, value: SSAValue, fields: Sequence[SSAValue]) -> SSAValue:
+        """A tuple of fields that are cast, behind the last of them."""
+        behind = value if isinstance(value.owner, TupleOp) or not fields else fields[-1]
+        return self.insert(TupleOp(fields), behind)
 
     def insert(self, op: RelayOp, value: SSAValue) -> SSAValue:
         """Puts an operation behind what computes a value."""
@@ -324,7 +320,7 @@ class ToMixedPrecisionPass(RelayPass):
     """What operators compute in: "float16", "bfloat16", or another floating-point type."""
 
     missing_op_mode: int = WARN
-    """What happens to operators that no list has: 0 fails, 1 names them on stderr, 2 says nothing. They follow."""
+    """What happens to operators that no list has: 0 fails, 1 names them on stderr, 2 says nothing. Unless it fails, they count as `follow`."""
 
     keep_orig_output_dtype: bool = False
     """Whether functions return what they returned before."""
@@ -375,7 +371,7 @@ class ToMixedPrecisionPass(RelayPass):
             if is_float(dtype.type) and name in (dtype.name, str(dtype.type)):
                 return dtype.type
         known = ", ".join(dtype_name(dtype.type) for dtype in DTYPES if is_float(dtype.type))
-        raise PassFailedException(f"{self.name}: '{option}' is {name!r}, expected one of {known}")
+        raise PassFailedException(f"'{option}' is {name!r}, expected one of {known}")
 
     def categories(self) -> dict[str, Category]:
         """The category of each operator. Raises PassFailedException for names of none, and of several lists."""
@@ -387,19 +383,17 @@ class ToMixedPrecisionPass(RelayPass):
         for name, count in Counter(named).items():
             if name not in operators:
                 raise PassFailedException(
-                    f"{self.name}: there is no operator {name!r}{did_you_mean(name, operators)}"
+                    f"there is no operator {name!r}{did_you_mean(name, operators)}"
                 )
             if count > 1:
-                raise PassFailedException(
-                    f"{self.name}: {name!r} is named {count} times, expected once"
-                )
+                raise PassFailedException(f"{name!r} is named {count} times, expected once")
         return category_table(changes, RULES[self.rules])
 
     def report_missing(self, ops: Iterable[Operation], categories: dict[str, Category]) -> None:
         """Tells of operators that no list has. Raises PassFailedException where that is asked for."""
         if self.missing_op_mode not in (FAIL, WARN, IGNORE):
             raise PassFailedException(
-                f"{self.name}: 'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
+                f"'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
             )
         names = (
             each.name.removeprefix("relay.")
@@ -410,10 +404,10 @@ class ToMixedPrecisionPass(RelayPass):
         if not missing or self.missing_op_mode == IGNORE:
             return
         counts = ", ".join(f"{name} ({count})" for name, count in sorted(missing.items()))
-        message = f"{self.name}: no list says how many bits these operators need: {counts}"
+        message = f"no list says how many bits these operators need: {counts}"
         if self.missing_op_mode == FAIL:
             raise PassFailedException(message)
-        print(message, file=sys.stderr)
+        print(f"{self.name}: {message}", file=sys.stderr)
 
 
 def _named_function(op: Operation) -> str | None:

@@ -10,7 +10,7 @@
 // RULES: to-mixed-precision: 'rules' is 'cpus', expected one of relay, cpu; did you mean 'cpu'?
 // WARNS: to-mixed-precision: no list says how many bits these operators need: cos (1)
 // WARNS: builtin.module
-// MISSING: to-mixed-precision: no list says how many bits these operators need: cos (1)
+// MISSING: pass 'to-mixed-precision': no list says how many bits these operators need: cos (1)
 
 // CHECK-LABEL: func.func @convolution
 // CHECK-SAME: -> tensor<1x5x2x2xf16>

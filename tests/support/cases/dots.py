@@ -15,7 +15,17 @@ import numpy as np
 from graphs import Graph
 from xdsl.ir import SSAValue
 
-from cases.strategy import SOURCES, Case, Window, direct_bound, image, layout, turn, unblocked
+from cases.strategy import (
+    SOURCES,
+    WINOGRAD_BOUNDS,
+    Case,
+    Window,
+    direct_bound,
+    image,
+    layout,
+    turn,
+    unblocked,
+)
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.interpreters.arrays import Array, element_type_of
@@ -127,6 +137,16 @@ def depthwise(types: Types, lanes: int) -> Iterator[Case]:
     for number, window in enumerate(DEPTHWISE):
         conv = TypedConvolution(types, window, 19, 19, 19, lanes, lanes, turn(number, SOURCES))
         yield Case("depthwise", str(conv), bound(types, prod(window.taps)), conv.build)
+
+
+def winograd(types: Types, lanes: int) -> Iterator[Case]:
+    """Convolutions of 3 x 3 filters by Winograd's algorithm, which is in single precision."""
+    windows = Window((6, 7), (3, 3), pads=(1, 1, 1, 1)), Window((9, 8), (3, 3))
+    for number, name in enumerate(WINOGRAD_BOUNDS if types in FLOATS else ()):
+        source = turn(number, SOURCES[1:])
+        conv = TypedConvolution(types, windows[number], 19, 33, 1, lanes, lanes, source)
+        largest = BOUNDS[types[2]] + WINOGRAD_BOUNDS[name]
+        yield Case(name, str(conv), largest, conv.build)
 
 
 @dataclass(frozen=True)
