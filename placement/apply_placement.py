@@ -40,7 +40,7 @@ class ApplyPlacementPass(RelayPass):
 
     name = "apply-placement"
 
-    file: str
+    file: str = ""
     """The plan, in JSON."""
 
     def rewrite(self, op: ModuleOp) -> None:
