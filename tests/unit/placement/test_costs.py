@@ -389,3 +389,26 @@ def test_lost_workers_cost_one_candidate(tmp_path: Path) -> None:
     )
     assert [cost.is_valid for cost in found] == [True, False, False]
     assert found[1].reason == "it hangs"
+
+
+@pytest.mark.extensive
+@pytest.mark.slow
+def test_workers_of_dask_fill_the_database_with_the_same_keys(tmp_path: Path) -> None:
+    """Dask's workers find the same keys as one of this process: what is measured is what is asked for."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    candidates = [candidate("a"), candidate("b"), candidate("a b"), candidate("a", "broken")]
+    keys: list[list[str]] = []
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    one = measured(tmp_path / "one", Inline())
+    one.estimates(candidates)
+    keys.append(sorted(one.database.keys()))
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        two = measured(tmp_path / "two", client.get_executor())
+        found = two.estimates(candidates[:3])
+        keys.append(sorted([*two.database.keys()]))
+    assert all(cost.is_valid and cost.source == "measured" for cost in found)
+    assert keys[1] == [key for key in keys[0] if key in keys[1]] and len(keys[1]) == 3
