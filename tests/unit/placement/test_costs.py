@@ -114,6 +114,7 @@ def test_work_counts_constants() -> None:
     text = f"%w = relay.constant dense<1.0> : {T}\na = nn.dense x w\nreturn a"
     function = extract(part(graph_of(program(text)), "a"), "f").function
     assert work_of(function) == (2 * 4 * 4 * 4, 3 * 64)
+    assert ModelCosts({}).work(part(graph_of(program(text)), "a w")) == work_of(function)
 
 
 def test_borders() -> None:
@@ -292,7 +293,9 @@ def measured(tmp_path: Path, executor: Executor, **options: Any) -> MeasuredCost
     }
     database = Database(tmp_path / "costs.db")
     here = options.pop("machine", Machine.here(1))
-    return MeasuredCosts(database, engines, here, executor, sample_seconds=0.001, **options)
+    return MeasuredCosts(
+        database, engines, here, executor=executor, sample_seconds=0.001, **options
+    )
 
 
 def test_measured_once(tmp_path: Path) -> None:
