@@ -224,11 +224,17 @@ def find_placement(
         with opened_database(settings.database) as database:
             progress("profile own code")
             own = own_costs(module, graph, options, database)
-            costs = MeasuredCosts(
-                database, described, machine, executor, settings.sample_seconds,
-                settings.measure_seconds, progress,
-            )  # fmt: skip
             recorded = RecordedCosts(database, described, machine)
+            costs = MeasuredCosts(
+                database,
+                described,
+                machine,
+                recorded.keys,
+                executor=executor,
+                sample_seconds=settings.sample_seconds,
+                budget=settings.measure_seconds,
+                progress=progress,
+            )
             models = ModelCosts(fitted_models(database.measurements()))
             profiled: list[Estimator] = [] if own is None else [own]
             placement = place(

@@ -163,6 +163,14 @@ class Database:
             ).fetchall()
         return [(str(row[0]), self._checked(Measurement(*row[1:]))) for row in rows]
 
+    def keys(self) -> list[str]:
+        """The keys of all records, in order."""
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT key FROM measurements UNION SELECT key FROM failures ORDER BY key"
+            ).fetchall()
+        return [str(key) for (key,) in rows]
+
     def counts(self) -> Mapping[str, int]:
         """How many measurements and failures there are."""
         with self._connection() as connection:

@@ -5,7 +5,7 @@ parts of all models share one.
 
 import json
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 
@@ -88,7 +88,7 @@ class Key:
             digest(structure(function, all_constants=False)), engine, engine_version, machine
         )
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The key as a database has it."""
         return digest(json.dumps(asdict(self), sort_keys=True))

@@ -11,6 +11,8 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
 
+from xdsl.dialects import func
+
 from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.database import Database, Failure, Record
 from xrelay.placement.costs.job import EngineMaker, Job, WrongMachine, run_job, text_of
@@ -38,22 +40,37 @@ class RecordedCosts(Estimator):
     database: Database
     engines: Mapping[str, Engine]
     machine: Machine
+    keys: dict[Candidate, Key] = field(default_factory=dict[Candidate, Key])
+    """Those of candidates that were asked for."""
 
-    def key(self, candidate: Candidate) -> tuple[Key, str]:
-        """What the measurement of a candidate is known by, and its function as text."""
+    def function(self, candidate: Candidate) -> func.FuncOp:
+        """
+        The function of a candidate, as its engine gets it.
+
+        Raises PlacementError for an engine that is not among those that were given.
+        """
         engine = self.engines.get(candidate.engine)
         if engine is None:
             known = ", ".join(self.engines)
             raise PlacementError(
                 f"there is no engine '{candidate.engine}', expected one of {known}"
             )
-        function = extract(
-            candidate.part, "candidate", bind_constants=engine.bind_constants
-        ).function
-        return Key.of(function, engine.name, engine.version, self.machine), text_of(function)
+        return extract(candidate.part, "candidate", bind_constants=engine.bind_constants).function
+
+    def key(self, candidate: Candidate) -> Key | None:
+        """What the measurement of a candidate is known by; None for what the host does."""
+        if candidate.engine == HOST:
+            return None
+        found = self.keys.get(candidate)
+        if found is None:
+            function = self.function(candidate)
+            engine = self.engines[candidate.engine]
+            found = Key.of(function, engine.name, engine.version, self.machine)
+            self.keys[candidate] = found
+        return found
 
     def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
-        keys = [None if each.engine == HOST else self.key(each)[0] for each in candidates]
+        keys = [self.key(each) for each in candidates]
         found = self.database.find([key for key in keys if key is not None])
         return [FREE if key is None else cost_of(found.get(key.text)) for key in keys]
 
@@ -74,7 +91,7 @@ def cost_of(record: Record | None) -> Cost:
 class MeasuredCosts(RecordedCosts):
     """Costs that a database has, or that are measured now and noted there."""
 
-    executor: Executor
+    executor: Executor = field(kw_only=True)
     sample_seconds: float = 0.2
     """How long one measurement may take, when engines are quick."""
     budget: float = float("inf")
@@ -84,28 +101,31 @@ class MeasuredCosts(RecordedCosts):
     """How many measurements were made."""
 
     def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
-        keys = [None if each.engine == HOST else self.key(each) for each in candidates]
-        found = self.database.find([key for key, _ in filter(None, keys)])
-        wanted: dict[str, tuple[Key, str, Candidate]] = {}
-        for item, candidate in zip(keys, candidates, strict=True):
-            if item is not None and item[0].text not in found:
-                wanted.setdefault(item[0].text, (*item, candidate))
+        keys = [self.key(each) for each in candidates]
+        found = self.database.find([key for key in keys if key is not None])
+        wanted: dict[str, tuple[Key, Candidate]] = {}
+        for key, candidate in zip(keys, candidates, strict=True):
+            if key is not None and key.text not in found:
+                wanted.setdefault(key.text, (key, candidate))
         self.measure(wanted, found)
-        return [FREE if item is None else cost_of(found.get(item[0].text)) for item in keys]
+        return [FREE if key is None else cost_of(found.get(key.text)) for key in keys]
 
     def measure(
-        self, wanted: Mapping[str, tuple[Key, str, Candidate]], found: dict[str, Record]
+        self, wanted: Mapping[str, tuple[Key, Candidate]], found: dict[str, Record]
     ) -> None:
         """Measures what is wanted while there is time, notes it, and adds it to what is found."""
         end = time.monotonic() + self.budget
         pending: dict[str, Future[Record]] = {}
-        for text, (_, function, candidate) in wanted.items():
+        for text, (_, candidate) in wanted.items():
             job = Job(
-                function, self.engines[candidate.engine].maker, self.machine, self.sample_seconds
+                text_of(self.function(candidate)),
+                self.engines[candidate.engine].maker,
+                self.machine,
+                self.sample_seconds,
             )
             pending[text] = self.executor.submit(run_job, job)
         for number, (text, future) in enumerate(pending.items()):
-            key, _, candidate = wanted[text]
+            key, candidate = wanted[text]
             self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")
             record = self.result(future, end)
             if record is None:

@@ -7,15 +7,20 @@ The numbers of each engine are fitted to records.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, field
+from math import inf, prod
 
 import numpy as np
 
+from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.dialects.shapes import leaf_types
+from xrelay.interpreters.arrays import dtype_of
 from xrelay.placement.costs.cost import Cost, Estimator, invalid
 from xrelay.placement.costs.database import Measurement
-from xrelay.placement.costs.job import work_of
-from xrelay.placement.graph.extraction import extract
+from xrelay.placement.graph.dataflow import Node
+from xrelay.placement.graph.index_set import members
+from xrelay.placement.graph.sub_graph import SubGraph
+from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import Candidate
 
 
@@ -76,10 +81,27 @@ class ModelCosts(Estimator):
 
     models: Mapping[str, EngineModel]
     usual: EngineModel | None = EngineModel()
+    known: dict[Node, tuple[float, float]] = field(default_factory=dict[Node, tuple[float, float]])
+    """The work of nodes that was asked for."""
 
     def estimate(self, candidate: Candidate) -> Cost:
         model = self.models.get(candidate.engine, self.usual)
         if model is None:
             return invalid(f"nothing is known of {candidate.engine}", "model")
-        seconds = model.seconds(*work_of(extract(candidate.part, "candidate").function))
+        seconds = model.seconds(*self.work(candidate.part))
         return Cost(seconds if seconds < inf else None, "model")
+
+    def work(self, part: SubGraph) -> tuple[float, float]:
+        """The arithmetic of a sub-graph, and the bytes that go in and out, as `work_of` its function."""
+        crossing = part.inputs | part.exits | part.inside & part.graph.constants
+        flops = sum(self.node_work(part.graph[index])[0] for index in members(part.flow))
+        return flops, sum(self.node_work(part.graph[index])[1] for index in members(crossing))
+
+    def node_work(self, node: Node) -> tuple[float, float]:
+        """The arithmetic of a node, and the bytes of its value."""
+        if node not in self.known:
+            leaves = (leaf for value in node.values for leaf in leaf_types(value.type))
+            size = sum(prod(t.get_shape()) * dtype_of(t.element_type).itemsize for t in leaves)
+            flops = operation_count(node.op) if node.op is not None and is_call(node.op) else 0
+            self.known[node] = float(flops), float(size)
+        return self.known[node]

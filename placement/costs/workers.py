@@ -4,12 +4,13 @@ Worker processes that survive what engines do: one that crashes or hangs is repl
 Any other `concurrent.futures.Executor` may take their place: a process pool, dask's `Client.get_executor()`, Ray's.
 """
 
-import multiprocessing
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from contextlib import suppress
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, ParamSpec, TypeVar
@@ -24,30 +25,21 @@ class WorkerLost(Exception):
     """A worker process ended, or had to be ended, during a task; the message says how."""
 
 
-def _serve(connection: Connection) -> None:
-    """Runs tasks in a worker process until nobody sends any."""
-    with suppress(EOFError, KeyboardInterrupt):
-        while True:
-            function, args, kwargs = connection.recv()
-            try:
-                answer: tuple[bool, object] = True, function(*args, **kwargs)
-            except Exception as error:  # noqa: BLE001 it is raised where the task was given
-                answer = False, error
-            connection.send(answer)
-
-
 class _Worker:
-    """A process, which is started when it is needed."""
+    """
+    A process, which is started when it is needed: a Python of its own, which does not run the program that started
+    it a second time, as multiprocessing's would.
+    """
 
     def __init__(self) -> None:
-        self.process: SpawnProcess | None = None
+        self.process: subprocess.Popen[bytes] | None = None
         self.connection: Connection | None = None
 
     def run(self, task: tuple[Any, Any, Any], seconds: float) -> tuple[bool, Any]:
         """What a task returns, or raises. Raises WorkerLost."""
-        if self.process is None or not self.process.is_alive():
+        if self.process is None or self.process.poll() is not None:
             self._start()
-        assert self.connection is not None
+        assert self.connection is not None and self.process is not None
         try:
             self.connection.send(task)
             if not self.connection.poll(seconds):
@@ -55,22 +47,28 @@ class _Worker:
                 raise WorkerLost(f"it hangs: it was not done within {seconds:g} seconds")
             return self.connection.recv()
         except (EOFError, ConnectionError) as error:
-            assert self.process is not None
-            self.process.join(5)
-            code = self.process.exitcode
+            code = self._exit_code()
             self.stop()
-            how = (
-                f"was ended by signal {-code}"
-                if code is not None and code < 0
-                else f"ended with code {code}"
-            )
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
             raise WorkerLost(f"it crashes: the worker process {how}") from error
 
+    def _exit_code(self) -> int:
+        """What a process ended with that no longer answers; it is made to end if it has not."""
+        assert self.process is not None
+        try:
+            return self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other,), daemon=True)
-        self.process.start()
+        self.connection, other = Pipe()
+        number = other.fileno()
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-P", "-m", "xrelay.placement.costs.serve", str(number)]
+        self.process = subprocess.Popen(
+            command, pass_fds=[number], env=environment, stdin=subprocess.DEVNULL
+        )
         other.close()
 
     def stop(self) -> None:
@@ -79,7 +77,7 @@ class _Worker:
             self.connection.close()
         if self.process is not None:
             self.process.kill()
-            self.process.join()
+            self.process.wait()
         self.process = self.connection = None
 
 

@@ -7,11 +7,12 @@ places in models are not.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from xrelay.dialects.core.values import ConstantOp
 
@@ -33,6 +34,12 @@ def structure_digest(function: func.FuncOp) -> str:
     return blake2b(structure(function).encode(), digest_size=16).hexdigest()
 
 
+@lru_cache(maxsize=1 << 14)
+def _written(attribute: Attribute) -> str:
+    """An attribute as text, made once: programs have few types, and many values of each."""
+    return str(attribute)
+
+
 @dataclass
 class _Text:
     all_constants: bool
@@ -42,7 +49,7 @@ class _Text:
         for block in region.blocks:
             for arg in block.args:
                 self.numbers[arg] = len(self.numbers)
-            yield f"({', '.join(str(arg.type) for arg in block.args)})"
+            yield f"({', '.join(_written(arg.type) for arg in block.args)})"
             for op in block.ops:
                 yield self.operation(op)
                 for result in op.results:
@@ -53,12 +60,14 @@ class _Text:
                     yield "}"
 
     def operation(self, op: Operation) -> str:
-        stated = sorted({**op.attributes, **op.properties}.items())
+        stated = sorted({**op.attributes, **op.properties}.items(), key=lambda item: item[0])
         if not self.all_constants and isinstance(op, ConstantOp) and _is_large(op):
             stated = []
-        attributes = ", ".join(f"{name}={value}" for name, value in stated if name not in NAMES)
+        attributes = ", ".join(
+            f"{name}={_written(value)}" for name, value in stated if name not in NAMES
+        )
         operands = ", ".join(str(self.numbers[value]) for value in op.operands)
-        types = ", ".join(str(result.type) for result in op.results)
+        types = ", ".join(_written(result.type) for result in op.results)
         return f"{op.name}({operands}) [{attributes}] : {types}"
 
 

@@ -58,6 +58,7 @@ ROWS: Mapping[str, PassRow] = {
     "annotate-memory-scope": PassRow({"default-device": (1, 4)}, is_idle=True),
     "annotate-target": PassRow({"targets": COMPILERS, "annotate-non-call-ops": FLAG}),
     "apply-fusion-plan": PassRow(apart="needs the file of a plan"),
+    "apply-placement": PassRow(apart="needs the file of a plan"),
     "canonicalize-matmul": PassRow(theme="matrices"),
     "check-exhaustiveness": PassRow(is_idle=True),
     "combine-parallel-batch-matmul": PassRow(

@@ -114,6 +114,7 @@ def test_work_counts_constants() -> None:
     text = f"%w = relay.constant dense<1.0> : {T}\na = nn.dense x w\nreturn a"
     function = extract(part(graph_of(program(text)), "a"), "f").function
     assert work_of(function) == (2 * 4 * 4 * 4, 3 * 64)
+    assert ModelCosts({}).work(part(graph_of(program(text)), "a w")) == work_of(function)
 
 
 def test_borders() -> None:
@@ -292,7 +293,9 @@ def measured(tmp_path: Path, executor: Executor, **options: Any) -> MeasuredCost
     }
     database = Database(tmp_path / "costs.db")
     here = options.pop("machine", Machine.here(1))
-    return MeasuredCosts(database, engines, here, executor, sample_seconds=0.001, **options)
+    return MeasuredCosts(
+        database, engines, here, executor=executor, sample_seconds=0.001, **options
+    )
 
 
 def test_measured_once(tmp_path: Path) -> None:
@@ -389,3 +392,26 @@ def test_lost_workers_cost_one_candidate(tmp_path: Path) -> None:
     )
     assert [cost.is_valid for cost in found] == [True, False, False]
     assert found[1].reason == "it hangs"
+
+
+@pytest.mark.extensive
+@pytest.mark.slow
+def test_workers_of_dask_fill_the_database_with_the_same_keys(tmp_path: Path) -> None:
+    """Dask's workers find the same keys as one of this process: what is measured is what is asked for."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    candidates = [candidate("a"), candidate("b"), candidate("a b"), candidate("a", "broken")]
+    keys: list[list[str]] = []
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    one = measured(tmp_path / "one", Inline())
+    one.estimates(candidates)
+    keys.append(sorted(one.database.keys()))
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        two = measured(tmp_path / "two", client.get_executor())
+        found = two.estimates(candidates[:3])
+        keys.append(sorted([*two.database.keys()]))
+    assert all(cost.is_valid and cost.source == "measured" for cost in found)
+    assert keys[1] == [key for key in keys[0] if key in keys[1]] and len(keys[1]) == 3
