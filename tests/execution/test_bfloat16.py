@@ -14,10 +14,12 @@ from vector_functions import targets_here
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 
 import xrelay
+from xrelay.dialects.dtypes import DTYPES
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters.arrays import Array
 from xrelay.lowering.emit.elements import nearest_float
+from xrelay.runtime.signature import Signature, TensorSpec
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 EVERY = np.arange(2**16).astype(np.uint16)
@@ -147,3 +149,13 @@ def test_models_stored_in_it(dtype: np.dtype[Any]):
             atol=1e-5,
             err_msg=f"{key} {name}",
         )
+
+
+def test_descriptions_of_models_have_every_element_type():
+    """The run time imports no dialect: it has the names once more."""
+    specs = tuple(
+        TensorSpec(dtype.name, (2,), np.dtype(getattr(ml_dtypes, dtype.name, dtype.name)))
+        for dtype in DTYPES
+    )
+    signature = Signature("every", specs, (), 0, 0, "x86-64", ())
+    assert Signature.from_json(signature.to_json()).inputs == specs

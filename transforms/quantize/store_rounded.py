@@ -79,13 +79,13 @@ class _Casts:
             if not any(source.result.uses):
                 Rewriter.erase_op(source)
             return
-        for use in list(value.uses):
-            if use.operation is not cast and self.rounds(use.operation):
-                _replace(use.operation, cast.result)
         if not isinstance(source, RelayOp) or source.parent is not cast.parent:
             return
         cast.detach()
         Rewriter.insert_op(cast, InsertPoint.after(source))
+        for use in list(value.uses):
+            if use.operation is not cast and self.rounds(use.operation):
+                _replace(use.operation, cast.result)
         if value.type.get_num_dims() >= self.shared_rank and self.is_computed(value):
             self.share(cast)
         if self.may_move(source) and value.has_one_use():
@@ -98,7 +98,7 @@ class _Casts:
             way.append(value)
             source = value.owner
             if isinstance(source, RelayOp) and (
-                self.may_move(source) or isinstance(source, TupleOp)
+                self.may_move(source) or (isinstance(source, TupleOp) and source.operands)
             ):
                 value = source.operands[0]
             else:

@@ -96,3 +96,23 @@ func.func @keep_bodies(%x: tensor<2x3xf32>) -> tensor<6xbf16> {
   }
   return %0 : tensor<6xbf16>
 }
+
+// Casts in two branches stay there.
+// CHECK-LABEL: func.func @keep_branches
+// CHECK-NEXT: [[E:%.*]] = relay.exp %x
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: relay.cast [[E]] {dtype = bf16}
+// CHECK: else
+// CHECK-NEXT: relay.cast [[E]] {dtype = bf16}
+func.func @keep_branches(%x: tensor<2xf32>, %c: i1) -> tensor<2xbf16> {
+  %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = scf.if %c -> (tensor<2xbf16>) {
+    %2 = relay.cast %0 {dtype = bf16} : (tensor<2xf32>) -> tensor<2xbf16>
+    scf.yield %2 : tensor<2xbf16>
+  } else {
+    %3 = relay.cast %0 {dtype = bf16} : (tensor<2xf32>) -> tensor<2xbf16>
+    %4 = relay.abs %3 : (tensor<2xbf16>) -> tensor<2xbf16>
+    scf.yield %4 : tensor<2xbf16>
+  }
+  return %1 : tensor<2xbf16>
+}
