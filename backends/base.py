@@ -19,6 +19,7 @@ Source: Relay's BYOC (`relay.ext.<name>`, `target.<name>`, `register_pattern_tab
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
 
 from xdsl.dialects import func
@@ -36,8 +37,10 @@ __all__ = [
     "BackendError",
     "CompiledRegion",
     "CompositePattern",
+    "FusionStyle",
     "No",
     "ObjectFile",
+    "PartitionRule",
     "RegionOptions",
     "Support",
     "Yes",
@@ -70,6 +73,24 @@ class ObjectFile:
     symbol: str
 
 
+class FusionStyle(Enum):
+    """Which operators of an engine may be one region, when placement makes candidates."""
+
+    NONE = "none"
+    """One operator, or one pattern: libraries of kernels."""
+    RELAY = "relay"
+    """What Relay's fusion makes one kernel."""
+    ANY = "any"
+    """Any that touch: engines that optimise graphs."""
+
+
+class PartitionRule:
+    """
+    What a backend says itself about the parts of programs that it could run. Those that placement knows are
+    in `xrelay.placement.rules`.
+    """
+
+
 @dataclass(frozen=True)
 class RegionOptions:
     """What all regions of a program share."""
@@ -89,6 +110,9 @@ class Backend(ABC):
     special_numbers: bool = True
     """Whether NaN, infinities and -0 come out as IEEE 754 has them."""
 
+    fusion_style: FusionStyle = FusionStyle.ANY
+    """Which of its operators placement considers as one region."""
+
     def __init__(self, argument: str = ""):
         """
         `argument` is what follows the colon in `name:argument`, the file of a configuration for
@@ -102,6 +126,13 @@ class Backend(ABC):
     def patterns(self) -> Sequence[CompositePattern]:
         """Groups of operators that the engine runs as one, the preferred ones first."""
         return ()
+
+    def partition_rule(self) -> PartitionRule | None:
+        """
+        Which parts of a program it could run, as a rule of `xrelay.placement.rules`. None leaves that to
+        `patterns`, `supports` and `fusion_style`.
+        """
+        return None
 
     @abstractmethod
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:

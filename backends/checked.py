@@ -16,8 +16,10 @@ from xrelay.backends.base import (
     BackendError,
     CompiledRegion,
     CompositePattern,
+    FusionStyle,
     No,
     ObjectFile,
+    PartitionRule,
     RegionOptions,
     Support,
     Yes,
@@ -41,6 +43,7 @@ class CheckedBackend(Backend):
         self.name = name
         self.bind_constants = inner.bind_constants
         self.special_numbers = inner.special_numbers
+        self.fusion_style = self._style(inner.fusion_style)
         self.table = self._table()
 
     def __getattr__(self, name: str) -> Any:
@@ -49,6 +52,15 @@ class CheckedBackend(Backend):
 
     def patterns(self) -> Sequence[CompositePattern]:
         return self.table
+
+    def partition_rule(self) -> PartitionRule | None:
+        found = self._call("partition_rule()", self.inner.partition_rule)
+        if found is not None and not isinstance(cast(object, found), PartitionRule):
+            raise BackendError(
+                f"backend '{self.name}': partition_rule() returns {kind_of(found)}, expected None or a "
+                "rule of xrelay.placement.rules"
+            )
+        return found
 
     def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
         found = self._call(f"supports({op.name})", lambda: self.inner.supports(op, types))
@@ -88,6 +100,14 @@ class CheckedBackend(Backend):
             raise BackendError(
                 f"backend '{self.name}': {what} raises {type(error).__name__}: {error}"
             ) from error
+
+    def _style(self, found: object) -> FusionStyle:
+        if not isinstance(found, FusionStyle):
+            known = ", ".join(f"FusionStyle.{style.name}" for style in FusionStyle)
+            raise BackendError(
+                f"backend '{self.name}': fusion_style is {found!r}, expected one of {known}"
+            )
+        return found
 
     def _table(self) -> tuple[CompositePattern, ...]:
         """The patterns, each of which must have the right form."""

@@ -18,6 +18,10 @@ SMALL = 64
 """Constants of at most this many elements, such as shapes, stay constants when the engine is asked."""
 
 
+MOST_BINDINGS = 16
+"""How many sets of addresses a region keeps bindings for: workspaces, and arrays that callers use again."""
+
+
 class OnnxRuntimeBackend(OnnxEngine):
     """Runs what ONNX can express. Inputs and outputs are bound: nothing is copied at the borders."""
 
@@ -78,14 +82,23 @@ class OnnxRuntimeBackend(OnnxEngine):
         inputs: list[str] = [each.name for each in session.get_inputs()]
         outputs: list[str] = [each.name for each in session.get_outputs()]
 
+        bindings: dict[tuple[int, ...], Any] = {}
+
         def run(arrays: Sequence[Array], results: Sequence[Array]) -> None:
-            binding = session.io_binding()
-            for name, array in zip(inputs, arrays, strict=True):
-                where = array.dtype.type, array.shape, array.ctypes.data
-                binding.bind_input(name, "cpu", 0, *where)
-            for name, array in zip(outputs, results, strict=True):
-                where = array.dtype.type, array.shape, array.ctypes.data
-                binding.bind_output(name, "cpu", 0, *where)
+            # To bind takes longer than to run something small. Nobody else runs with the same outputs meanwhile.
+            addresses = tuple(array.ctypes.data for array in (*arrays, *results))
+            binding = bindings.get(addresses)
+            if binding is None:
+                binding = session.io_binding()
+                for name, array in zip(inputs, arrays, strict=True):
+                    where = array.dtype.type, array.shape, array.ctypes.data
+                    binding.bind_input(name, "cpu", 0, *where)
+                for name, array in zip(outputs, results, strict=True):
+                    where = array.dtype.type, array.shape, array.ctypes.data
+                    binding.bind_output(name, "cpu", 0, *where)
+                if len(bindings) >= MOST_BINDINGS:
+                    bindings.clear()
+                bindings[addresses] = binding
             session.run_with_iobinding(binding)
 
         return run

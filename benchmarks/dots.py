@@ -57,6 +57,17 @@ CONVOLUTIONS = (
 )
 
 
+DEPTHWISE = (
+    (32, 112, 3, 1),
+    (96, 112, 3, 2),
+    (144, 56, 3, 1),
+    (192, 28, 3, 1),
+    (384, 14, 3, 1),
+    (960, 7, 3, 1),
+)
+"""Channels, size, taps and stride."""
+
+
 @dataclass(frozen=True)
 class Work:
     """One operator on inputs, and how much arithmetic it is."""
@@ -103,25 +114,33 @@ def works(types: tuple[str, str, str], lanes: int) -> Iterator[Work]:
         label = f"batch {batch} x {rows} x {depth} x {columns}"
         operations = 2.0 * batch * rows * depth * columns
         yield Work(label, operations, [numbers(x, batch, rows, depth), right], matmul)
-    for channels, outputs, size, taps, stride in CONVOLUTIONS:
-        weight = numbers(w, outputs, channels, taps, taps)
+    single = [(channels, channels, *others) for channels, *others in DEPTHWISE]
+    for number, (channels, outputs, size, taps, stride) in enumerate((*CONVOLUTIONS, *single)):
+        groups = 1 if number < len(CONVOLUTIONS) else channels
+        weight = numbers(w, outputs, channels // groups, taps, taps)
 
         def conv(
-            data: SSAValue, weight: Array = weight, taps: int = taps, stride: int = stride
+            data: SSAValue,
+            weight: Array = weight,
+            taps: int = taps,
+            stride: int = stride,
+            groups: int = groups,
+            layout: str = "NCHW" if channels < lanes else blocked_image(lanes),
         ) -> list[Operation]:
             constant = constant_op(weight)
             options: dict[str, Any] = {
                 "strides": (stride, stride),
                 "padding": (taps // 2, taps // 2),
             }
-            options["data_layout"] = "NCHW" if weight.shape[1] < lanes else blocked_image(lanes)
-            options["out_layout"] = blocked_image(lanes)
+            options |= {"data_layout": layout, "out_layout": blocked_image(lanes)}
+            options["groups"] = groups
             op = Conv2DOp(data, constant, out_dtype=out_dtype, **options)
             return [constant, op, CastOp(op, element_type_of(numbers(x, 1).dtype))]
 
-        label = f"conv {channels} -> {outputs}, {size} x {size}, {taps} x {taps} / {stride}"
+        kind = "conv" if groups == 1 else "depthwise"
+        label = f"{kind} {channels} -> {outputs}, {size} x {size}, {taps} x {taps} / {stride}"
         places = (-(-size // stride)) ** 2
-        operations = 2.0 * channels * outputs * taps * taps * places
+        operations = 2.0 * channels // groups * outputs * taps * taps * places
         shape = (1, channels, size, size)
         if channels >= lanes:
             shape = (1, channels // lanes, size, size, lanes)

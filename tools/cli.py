@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from xrelay.dialects.limits import DEFAULT_LIMITS
+from xrelay.placement.methods import METHODS
 from xrelay.runtime.sizes import byte_count
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, check_words, run_command
 from xrelay.tools.interruption import until_interrupted
@@ -21,6 +22,7 @@ examples:
   xrelay tune model.onnx -o tuning.json                 measure what computes it fastest here
   xrelay cache --clear                                  forget compiled models
   xrelay partition model.onnx --backend onnxruntime     what a backend takes, and what blocks it
+  xrelay place model.onnx --backend onnxruntime         which part runs fastest where
   xrelay ops                                            the operators, and what is done with each
   xrelay passes fuse-ops                                what a pass does, and its options
 
@@ -31,7 +33,9 @@ RUN_EXAMPLES = """\
 examples:
   xrelay run resnet50.onnx --seed 1
   xrelay run model.onnx --shape x=1,3,224,224 --verify
+  xrelay run model.onnx --shape batch=4
   xrelay run model.onnx --threads 2 --profile --trace trace.json
+  xrelay run model.onnx --precision bf16 --compare model.onnx     what that changes
   xrelay run model.so --input x=image.npy --output-dir results
 """
 
@@ -61,6 +65,7 @@ examples:
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
   xrelay explain model.onnx --operators                 calls and multiply-adds of each operator
+  xrelay explain model.onnx --precision bf16 --types    what is computed in bf16, and why
 """
 
 PARTITION_EXAMPLES = """\
@@ -70,6 +75,13 @@ examples:
   xrelay partition model.onnx --backend openvino:nn.conv2d,nn.bias_add --backend onnxruntime
   xrelay partition model.onnx --backend simulated:npu.toml --json coverage.json
   xrelay partition model.onnx --backend c -o partitioned.mlir
+"""
+
+PLACE_EXAMPLES = """\
+examples:
+  xrelay place model.onnx --backend onnxruntime,openvino -o plan.json
+  xrelay run model.onnx --backend onnxruntime,openvino --placement plan.json
+  xrelay place model.onnx --backend onnxruntime --pin nn.conv2d=default --explain
 """
 
 TEST_BACKEND_EXAMPLES = """\
@@ -129,6 +141,18 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "than 1e-3 of its largest value (of 16 bits: than two roundings)",
     )
     parser.add_argument(
+        "--interpret",
+        action="store_true",
+        help="run in NumPy instead, also what has no machine code (control flow, data types, …)",
+    )
+    parser.add_argument(
+        "--compare",
+        metavar="MODEL",
+        help="run this model too, on the same inputs and in the precision that it is stored in, and say how far "
+        "the outputs are from its outputs",
+    )
+    parser.add_argument("--json", metavar="FILE", help="with --compare: write the report as data")
+    parser.add_argument(
         "--profile", action="store_true", help="print the time of every step, slowest first"
     )
     parser.add_argument(
@@ -141,6 +165,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--verbose", action="store_true", help="say what the cache does, on standard error"
     )
     _add_backend_options(parser, required=False)
+    parser.add_argument(
+        "--placement",
+        default="priority",
+        metavar="PLAN.json",
+        help="with --backend: a plan of `xrelay place`, `measured` to make one now, or `priority` (default): "
+        "the first backend that supports an operator has it",
+    )
     _add_model_options(parser)
 
 
@@ -198,10 +229,15 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show how often each operator is called, and its multiply-adds",
     )
+    views.add_argument(
+        "--types",
+        action="store_true",
+        help="show in which element types each operator computes, and which list of --precision says so",
+    )
     parser.add_argument(
         "--json",
         metavar="FILE",
-        help="with --strategies, --memory or --operators: write it as data too",
+        help="with --strategies, --memory, --operators or --types: write it as data too",
     )
     parser.add_argument(
         "--chart",
@@ -285,6 +321,61 @@ def _add_partition(parser: argparse.ArgumentParser) -> None:
     _add_model_options(parser)
 
 
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="an .onnx, .mlir or .relay file")
+    parser.add_argument("-o", "--output", metavar="PLAN.json", help="write the plan")
+    parser.add_argument(
+        "--program",
+        metavar="FILE.mlir",
+        help="write the program that the plan is for, for `apply-placement`",
+    )
+    parser.add_argument(
+        "--pin",
+        action="append",
+        default=[],
+        metavar="OP=ENGINE",
+        help="give an operator (nn.conv2d) or a node to an engine; own code is `default` (repeatable)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=int,
+        metavar="BYTES",
+        help="the most that all regions may keep: constants and results",
+    )
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        default="exact",
+        help="how plans are searched for (default exact)",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, metavar="N", help="for the search (default 60)"
+    )
+    parser.add_argument(
+        "--measure-seconds",
+        type=float,
+        default=300.0,
+        metavar="N",
+        help="for measurements (default 300)",
+    )
+    parser.add_argument("--database", metavar="FILE", help="where measurements are kept")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes that measure (default 1)"
+    )
+    parser.add_argument(
+        "--no-confirm", action="store_true", help="leave out the whole runs that prove the plan"
+    )
+    parser.add_argument(
+        "--explain",
+        nargs="?",
+        const="-",
+        metavar="FILE.json",
+        help="say why, as text or into a file",
+    )
+    _add_backend_options(parser, required=True)
+    _add_model_options(parser)
+
+
 def _add_test_backend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("backend", help="its name, or name:argument")
     parser.add_argument("--list", action="store_true", help="list the cases, run none")
@@ -332,6 +423,16 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
         "--no-winograd",
         action="store_true",
         help="convolve by the definition: fewer rounding errors, more time",
+    )
+    parser.add_argument(
+        "--precision",
+        default="f32",
+        help="what products of f32 are computed in: f32 (default), bf16 or f16",
+    )
+    parser.add_argument(
+        "--precision-rules",
+        metavar="FILE",
+        help="a TOML or JSON file that names operators which --precision treats otherwise",
     )
     if tuned:
         parser.add_argument(
@@ -392,7 +493,7 @@ def _add_shape_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=1,3,224,224",
-        help="fix the shape of an ONNX input (repeatable)",
+        help="fix the shape of an input, or as in batch=4 a dimension that the model names (repeatable)",
     )
 
 
@@ -414,6 +515,11 @@ COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         _add_view,
     ),
     "tune": ("measure implementations, and write tuning records", TUNE_EXAMPLES, _add_tune),
+    "place": (
+        "find out which engine runs which part of a model the fastest",
+        PLACE_EXAMPLES,
+        _add_place,
+    ),
     "partition": (
         "show what backends take of a model, and what keeps them from taking more",
         PARTITION_EXAMPLES,
@@ -488,6 +594,10 @@ def run(args: argparse.Namespace) -> int:
             from xrelay.tools.cache import show_cache
 
             return show_cache(args)
+        case "place":
+            from xrelay.tools.place import place_model
+
+            return place_model(args)
         case "partition":
             from xrelay.tools.partition import partition_model
 

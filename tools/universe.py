@@ -92,13 +92,19 @@ PASSES = {
         "relay-opt-level-2",
         "relay-opt-level-3",
     ),
-    "xrelay.transforms.quantize": ("fake-quantization-to-integer", "to-mixed-precision"),
+    "xrelay.transforms.quantize": (
+        "fake-quantization-to-integer",
+        "reduce-precision",
+        "store-rounded",
+        "to-mixed-precision",
+    ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",
         "fuse-composites",
         "select-strategies",
     ),
+    "xrelay.placement": ("apply-placement",),
 }
 """The passes of each package; the file of a pass has its name."""
 

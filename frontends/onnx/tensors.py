@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto
+from xdsl.dialects.builtin import TensorType
 
 from xrelay.dialects.dtypes import DTYPES, ElementType
+from xrelay.dialects.shapes import array_refusal
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
 from xrelay.interpreters.arrays import Array, DType, dtype_of
@@ -103,11 +105,19 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     shape = _shape_of(tensor, what)
     count = prod(shape)
     if tensor.data_location != TensorProto.EXTERNAL and not tensor.HasField("raw_data"):
-        return _from_fields(tensor, dtype, count, what).reshape(shape)
+        return _shaped(_from_fields(tensor, dtype, count, what), tensor, what)
     content = _content(tensor, base_dir, count * dtype.itemsize, what)
     if dtype == np.bool_:  # any byte but 0 is true
-        return (np.frombuffer(content, np.uint8) != 0).reshape(shape)
-    return np.frombuffer(content, dtype).reshape(shape)
+        return _shaped(np.frombuffer(content, np.uint8) != 0, tensor, what)
+    return _shaped(np.frombuffer(content, dtype), tensor, what)
+
+
+def _shaped(elements: Array, tensor: TensorProto, what: str) -> Array:
+    """The elements in the shape of a tensor that has as many. Without any, other dimensions may be huge."""
+    refusal = array_refusal(TensorType(element_type_of(tensor.data_type, what), tensor.dims))
+    if refusal is not None:
+        raise OnnxImportError(f"{what}: {refusal}")
+    return elements.reshape(tuple(tensor.dims))
 
 
 def _from_fields(tensor: TensorProto, dtype: DType, count: int, what: str) -> Array:

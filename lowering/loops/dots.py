@@ -123,7 +123,7 @@ class MultiplyAdd(Dot):
     def work(self) -> Work:
         step = 1 if self.total.is_float else WHOLE_MULTIPLY_ADD
         converts = int(self.weight != self.total)
-        return Work(step, weight=converts, registers=converts)
+        return Work(step, weight=2 * converts, registers=converts)
 
     def weights(self, b: KernelBuilder, pointer: SSAValue, offset: Index, lanes: int) -> SSAValue:
         return convert(b, b.load(pointer, offset, self.weight, lanes), self.weight, self.total)

@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -81,5 +82,6 @@ class FuseCompositesPass(RelayPass):
     """How many threads run the program."""
 
     def rewrite(self, op: ModuleOp) -> None:
+        require_at_least(1, threads=self.threads)
         pattern = FuseOrInline(named_target(self.target), self.threads)
         PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

@@ -834,6 +834,18 @@ def softmax(g: Graph, dtype: str) -> None:
             g.show(op(g.input(np.array(pattern, dtype))), 8)
 
 
+@cases((norm.SoftmaxOp, norm.LogSoftmaxOp), FLOATS)
+def softmax_of_long_rows(g: Graph, dtype: str) -> None:
+    """They are kept in the memory of the result, unless something is computed of it."""
+    x = g.input((3 * g.rng.standard_normal((2, 2051))).astype(dtype))
+    y = g.input((3 * g.rng.standard_normal((3, 4500))).astype(dtype))
+    for op in (norm.SoftmaxOp, norm.LogSoftmaxOp):
+        for data in (x, y):
+            g.show(op(data), 8)
+            g.show(op(g.op(unary.NegativeOp(data))), 8)
+            g.show(unary.NegativeOp(g.op(op(data))), 8)
+
+
 @cases((norm.LrnOp,), FLOATS)
 def lrn(g: Graph, dtype: str) -> None:
     x = g.input(g.rng.standard_normal((2, 5, 3, 17)).astype(dtype))

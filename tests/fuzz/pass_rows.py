@@ -163,6 +163,9 @@ ROWS: Mapping[str, PassRow] = {
     "recognize-operators": PassRow(
         {"composites": FLAG, "attention": FLAG}, theme="matrices", keeps_special=False
     ),
+    "reduce-precision": PassRow(
+        apart="computes with fewer bits; test_precision.py says how far results move"
+    ),
     "relay-opt-level-0": PassRow(keeps_special=False),
     "relay-opt-level-1": PassRow(keeps_special=False),
     "relay-opt-level-2": PassRow(keeps_special=False),
@@ -176,7 +179,7 @@ ROWS: Mapping[str, PassRow] = {
     "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),
     "sink-reshape": PassRow(theme="matrices"),
     "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
-    "to-a-normal-form": PassRow(settles=False),
+    "store-rounded": PassRow(apart="rounds; test_precision.py says how far results move"),
     "to-basic-block-normal-form": PassRow(is_idle=True),
     "to-cps": PassRow(apart="functions take more"),
     "to-mixed-precision": PassRow(

@@ -67,6 +67,7 @@ BELOW: dict[str, tuple[str, ...]] = {
     "lowering": ("dialects", "analysis", "runtime"),
     "runtime": (),
     "backends": ("dialects", "interpreters", "analysis", "frontends", "runtime"),
+    "placement": ("dialects", "interpreters", "analysis", "backends", "runtime"),
 }
 """What each folder may import; `api` and `tools` stand above all."""
 

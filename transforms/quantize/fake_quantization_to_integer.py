@@ -308,7 +308,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
         for name in self.optional_qnn_ops:
             if name not in more:
                 raise PassFailedException(
-                    f"{self.name}: 'optional-qnn-ops' has {name!r}, expected some of {', '.join(sorted(more))}"
+                    f"'optional-qnn-ops' has {name!r}, expected some of {', '.join(sorted(more))}"
                 )
         return {**RELAY_RULES, **dict(more[name] for name in self.optional_qnn_ops)}
 
@@ -358,9 +358,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
         """Drops what was emitted. Raises PassFailedException with `hard-fail`."""
         forget(emit)
         if self.hard_fail:
-            raise PassFailedException(
-                f"{self.name}: {operation_text(op)} stays: {error}"
-            ) from error
+            raise PassFailedException(f"{operation_text(op)} stays: {error}") from error
 
 
 def replace(

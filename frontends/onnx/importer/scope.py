@@ -31,6 +31,7 @@ from xrelay.frontends.onnx.importer.node import Body, Builder, Converter, Node
 from xrelay.frontends.onnx.importer.refusals import REFUSED
 from xrelay.frontends.onnx.tensors import tensor_array
 from xrelay.interpreters.constants import known_array
+from xrelay.runtime.arguments import few
 
 MAX_DEPTH = 32
 """How deep bodies may lie in each other: functions that call themselves end here."""
@@ -196,7 +197,7 @@ class Scope:
         scope = Scope(body, self.shared, self, label + "/")
         values = scope.compute(body.outputs)
         if scope.problems:
-            raise UnsupportedNode("in its body, " + "; ".join(scope.problems))
+            raise UnsupportedNode("in its body, " + few(scope.problems, "; "))
         outputs = [value for value in values if value is not None]
         if len(outputs) < len(values):
             raise UnknownOperand

@@ -1,0 +1,1 @@
+"""What candidates and the borders between them cost."""

@@ -1,0 +1,184 @@
+"""
+Measurements, and failures with their reasons, in a SQLite file that several processes may use.
+
+    measurements   key, engine, label, seconds, low, high, samples, load, key_text
+    failures       key, engine, label, reason
+    meta           schema
+"""
+
+import sqlite3
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from json import dumps
+from math import isfinite
+from pathlib import Path
+
+from xrelay.placement.costs.key import Key
+from xrelay.placement.errors import PlacementError
+
+SCHEMA = 1
+"""The version of the tables."""
+WAIT_SECONDS = 5.0
+"""How long a process waits for another one that writes."""
+
+_TABLES = """
+CREATE TABLE meta (schema INTEGER NOT NULL);
+CREATE TABLE measurements (
+    key TEXT PRIMARY KEY, engine TEXT NOT NULL, label TEXT NOT NULL, seconds REAL NOT NULL,
+    low REAL NOT NULL, high REAL NOT NULL, samples INTEGER NOT NULL, load REAL NOT NULL,
+    flops REAL NOT NULL, bytes REAL NOT NULL, key_text TEXT NOT NULL);
+CREATE TABLE failures (
+    key TEXT PRIMARY KEY, engine TEXT NOT NULL, label TEXT NOT NULL, reason TEXT NOT NULL,
+    key_text TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How long something takes, in seconds."""
+
+    seconds: float
+    """The median."""
+    low: float
+    high: float
+    """The 95 % interval of the median."""
+    samples: int
+    load: float = 0.0
+    """How many processes the machine was running meanwhile."""
+    flops: float = 0.0
+    bytes: float = 0.0
+    """The arithmetic that was done, and the bytes that went in and out."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why something could not be measured."""
+
+    reason: str
+
+
+Record = Measurement | Failure
+
+
+class Database:
+    """The records in a file, which is made when it is not there."""
+
+    def __init__(self, path: Path, wait: float = WAIT_SECONDS):
+        """Raises PlacementError for a file that is no such database, is locked, or has a newer schema."""
+        self.path = path
+        self.wait = wait
+        with self._connection() as connection:
+            self._prepare(connection)
+
+    @contextmanager
+    def _connection(self) -> Generator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, timeout=self.wait)) as connection, connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise PlacementError(
+                f"the database '{self.path}' {_problem(error, self.wait)}"
+            ) from error
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        tables = {
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+        if not tables:
+            for statement in filter(str.strip, _TABLES.split(";")):
+                connection.execute(statement)
+            connection.execute("INSERT INTO meta VALUES (?)", (SCHEMA,))
+            return
+        if not {"meta", "measurements", "failures"} <= tables:
+            raise PlacementError(
+                f"the database '{self.path}' has the tables {', '.join(sorted(tables))}, "
+                "expected those of a database of measurements"
+            )
+        row = connection.execute("SELECT schema FROM meta").fetchone()
+        found = None if row is None else row[0]
+        if found != SCHEMA:
+            newer = isinstance(found, int) and found > SCHEMA
+            raise PlacementError(
+                f"the database '{self.path}' has schema {found}, expected {SCHEMA}"
+                + (": a newer version of xrelay made it" if newer else "")
+            )
+
+    def find(self, keys: Iterable[Key]) -> dict[str, Record]:
+        """The records of some keys, by the texts of these."""
+        found: dict[str, Record] = {}
+        with self._connection() as connection:
+            for text in dict.fromkeys(key.text for key in keys):
+                row = connection.execute(
+                    "SELECT seconds, low, high, samples, load, flops, bytes FROM measurements "
+                    "WHERE key = ?",
+                    (text,),
+                ).fetchone()
+                if row is not None:
+                    found[text] = self._checked(Measurement(*row))
+                    continue
+                row = connection.execute(
+                    "SELECT reason FROM failures WHERE key = ?", (text,)
+                ).fetchone()
+                if row is not None:
+                    found[text] = Failure(str(row[0]))
+        return found
+
+    def _checked(self, found: Measurement) -> Measurement:
+        numbers = tuple(vars(found).values())
+        if not all(
+            isinstance(each, int | float) and isfinite(each) and each >= 0 for each in numbers
+        ):
+            raise PlacementError(
+                f"the database '{self.path}' has the measurement {found}, expected numbers of 0 or more"
+            )
+        return found
+
+    def add(self, key: Key, label: str, record: Record) -> None:
+        """Notes a record, in the place of an earlier one of the key."""
+        self.add_all([(key, label, record)])
+
+    def add_all(self, records: Iterable[tuple[Key, str, Record]]) -> None:
+        """Notes records, all or none."""
+        with self._connection() as connection:
+            for key, label, record in records:
+                text, details = key.text, dumps(asdict(key), sort_keys=True)
+                for table in ("measurements", "failures"):
+                    connection.execute(f"DELETE FROM {table} WHERE key = ?", (text,))
+                if isinstance(record, Failure):
+                    table, values = "failures", (record.reason,)
+                else:
+                    table, values = "measurements", tuple(vars(record).values())
+                row = (text, key.engine, label, *values, details)
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+
+    def measurements(self) -> list[tuple[str, Measurement]]:
+        """The engine of each measurement, and what was measured, in the order of keys."""
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT engine, seconds, low, high, samples, load, flops, bytes FROM measurements "
+                "ORDER BY key"
+            ).fetchall()
+        return [(str(row[0]), self._checked(Measurement(*row[1:]))) for row in rows]
+
+    def counts(self) -> Mapping[str, int]:
+        """How many measurements and failures there are."""
+        with self._connection() as connection:
+            return {
+                table: int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+                for table in ("measurements", "failures")
+            }
+
+
+def _problem(error: sqlite3.Error, wait: float) -> str:
+    """What SQLite says, in words."""
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return f"is locked by another process: it was not free within {wait:g} seconds"
+    if isinstance(error, sqlite3.DatabaseError) and (
+        "not a database" in text or "malformed" in text or "disk image" in text
+    ):
+        return f"is damaged, or no database: {text}"
+    return f"cannot be used: {text}"

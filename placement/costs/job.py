@@ -1,0 +1,148 @@
+"""
+What a worker measures: the function of a candidate, as text, on an engine that it finds by name.
+
+Large constants travel by type only, and get seeded numbers, as do inputs: how long a run takes depends on these
+hardly ever, and weights are large.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from xrelay.analysis.facts.operation_count import operation_count
+from xrelay.analysis.facts.walking import walk
+from xrelay.backends.base import Array, Backend, RegionOptions
+from xrelay.backends.discovery import find_backend
+from xrelay.backends.regions import (
+    RegionTensor,
+    compile_region,
+    region_inputs,
+    region_operators,
+    region_outputs,
+)
+from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.relay import Relay
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.constants import constant_op
+from xrelay.placement.costs.database import Failure, Measurement, Record
+from xrelay.placement.costs.key import Machine
+from xrelay.placement.costs.timing import clock_for, machine_load, measure
+from xrelay.placement.errors import PlacementError
+
+EngineMaker = Callable[[], Backend]
+"""Makes the engine in the worker: something that pickles."""
+
+
+@dataclass(frozen=True)
+class ByName:
+    """Makes an engine by its name."""
+
+    text: str
+
+    def __call__(self) -> Backend:
+        return find_backend(self.text)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One measurement."""
+
+    function: str
+    """The text of the function."""
+    engine: EngineMaker
+    machine: Machine
+    """Where it is to be measured; another machine refuses."""
+    seconds: float
+    """How long it may take."""
+
+
+class WrongMachine(PlacementError):
+    """A worker runs on another machine than the one asked for."""
+
+
+def run_job(job: Job) -> Record:
+    """
+    Measures. What the engine raises is a failure of the candidate.
+
+    Raises WrongMachine on a machine that the job is not for.
+    """
+    if not job.machine.is_here():
+        here = Machine.here(job.machine.threads)
+        raise WrongMachine(f"a worker runs on {here}, expected {job.machine}")
+    function = parsed(job.function)
+    try:
+        region = compile_region(job.engine(), function, RegionOptions(job.machine.threads))
+        inputs = [numbers(tensor) for tensor in region_inputs(function)]
+        outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
+        timing = measure(
+            lambda: region(inputs, outputs), job.seconds, clock_for(job.machine.threads)
+        )
+    except (Exception, SystemExit) as error:  # noqa: BLE001 whatever an engine raises is why it fails
+        text = str(error).strip().partition("\n")[0]
+        return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+    return Measurement(
+        timing.median,
+        timing.low,
+        timing.high,
+        timing.samples,
+        machine_load(),
+        *work_of(function),
+    )
+
+
+def work_of(function: func.FuncOp) -> tuple[float, float]:
+    """The arithmetic of a region, and the bytes that go in and out, its constants among them."""
+    flops = sum(operation_count(op) for op in region_operators(function))
+    constants = (op.result.type for op in walk(function) if isinstance(op, ConstantOp))
+    moved = sum(prod(t.get_shape()) * dtype_of(t.element_type).itemsize for t in constants)
+    moved += bytes_of([*region_inputs(function), *region_outputs(function)])
+    return float(flops), float(moved)
+
+
+def bytes_of(tensors: Sequence[RegionTensor]) -> int:
+    """The bytes of some tensors."""
+    return sum(prod(each.shape) * each.dtype.itemsize for each in tensors)
+
+
+def parsed(text: str) -> func.FuncOp:
+    """The function in a text, with numbers in the place of constants that came without theirs."""
+    context = Context()
+    context.load_dialect(Relay)
+    from xdsl.dialects import get_all_dialects
+
+    for name, factory in get_all_dialects().items():
+        context.register_dialect(name, factory)
+    module = Parser(context, text).parse_module()
+    for op in list(walk(module)):
+        if (
+            isinstance(op, ConstantOp)
+            and isinstance(op.value, BlobAttr)
+            and op.value.data.data is None
+        ):
+            tensor = RegionTensor(op.result.type.get_shape(), dtype_of(op.result.type.element_type))
+            op.properties["value"] = constant_op(numbers(tensor)).value
+    return next(op for op in module.ops if isinstance(op, func.FuncOp))
+
+
+def text_of(function: func.FuncOp) -> str:
+    """A function as text, in a module of its own."""
+    return str(ModuleOp([function.clone()]))
+
+
+def numbers(tensor: RegionTensor) -> Array:
+    """Seeded numbers: small ones, and zeros where they may be indices."""
+    rng = np.random.default_rng(0)
+    dtype: Any = tensor.dtype
+    if dtype.kind == "b":
+        return rng.integers(0, 2, tensor.shape).astype(bool)
+    if dtype.kind in "iu":
+        high = 8 if dtype.itemsize == 1 else 1
+        return rng.integers(0, high, tensor.shape).astype(dtype)
+    return np.asarray(rng.standard_normal(tensor.shape)).astype(dtype)

@@ -1,0 +1,94 @@
+"""
+What a measurement is of: what is computed, by which engine, on which machine. Names are not in it, so that equal
+parts of all models share one.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+
+from xdsl.dialects import func
+
+from xrelay.backends.base import Backend
+from xrelay.placement.graph.structure import structure
+from xrelay.runtime.host import host
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where costs hold."""
+
+    cpu: str
+    """The model of the processor."""
+    features: str
+    """A digest of what it can."""
+    threads: int
+    project: str
+    """The version of this project."""
+
+    @classmethod
+    def here(cls, threads: int) -> "Machine":
+        """This machine."""
+        found = host()
+        named = ",".join(name for name, has in found.features.items() if has)
+        return cls(found.cpu, digest(named), threads, project_version())
+
+    def is_here(self) -> bool:
+        """Whether costs that are measured in this process are those of the machine."""
+        return self == Machine.here(self.threads)
+
+    def __str__(self) -> str:
+        return f"{self.cpu} ({self.features[:8]}), threads {self.threads}, xrelay {self.project}"
+
+
+@cache
+def project_version() -> str:
+    """The version of this project."""
+    return version("xrelay")
+
+
+def digest(text: str) -> str:
+    """A short name for a text."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def engine_version(backend: Backend) -> str:
+    """The version of an engine, with its options: of the library that runs it, or of its package."""
+    inner: object = getattr(backend, "inner", backend)
+    library = getattr(inner, "engine", None)
+    found = getattr(library, "__version__", None)
+    if not isinstance(found, str):
+        package = type(inner).__module__.partition(".")[0]
+        try:
+            found = version(package)
+        except PackageNotFoundError:
+            found = "unknown"
+    wanted = getattr(inner, "wanted", ())
+    return f"{found}{':' + ','.join(map(str, wanted)) if wanted else ''}"
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a measurement is known by."""
+
+    function: str
+    """A digest of what is computed."""
+    engine: str
+    engine_version: str
+    machine: Machine
+    layouts: str = "row-major"
+    """The layouts of tensors at its borders."""
+
+    @classmethod
+    def of(cls, function: func.FuncOp, engine: str, engine_version: str, machine: Machine) -> "Key":
+        """The key of a function. Large constants count by their types only."""
+        return cls(
+            digest(structure(function, all_constants=False)), engine, engine_version, machine
+        )
+
+    @property
+    def text(self) -> str:
+        """The key as a database has it."""
+        return digest(json.dumps(asdict(self), sort_keys=True))

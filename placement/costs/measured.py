@@ -1,0 +1,136 @@
+"""
+Costs that are measured, once for each key: what the database knows is not measured again.
+
+Equal parts of a network are one measurement. What fails, crashes or hangs is noted with its reason, and is an
+invalid candidate.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, field
+
+from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
+from xrelay.placement.costs.database import Database, Failure, Record
+from xrelay.placement.costs.job import EngineMaker, Job, WrongMachine, run_job, text_of
+from xrelay.placement.costs.key import Key, Machine
+from xrelay.placement.costs.workers import WorkerLost
+from xrelay.placement.errors import PlacementError
+from xrelay.placement.graph.extraction import extract
+from xrelay.placement.rules.candidate import HOST, Candidate
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine, as far as measurements need to know it."""
+
+    name: str
+    version: str
+    maker: EngineMaker
+    bind_constants: bool = True
+
+
+@dataclass
+class RecordedCosts(Estimator):
+    """Costs that a database has."""
+
+    database: Database
+    engines: Mapping[str, Engine]
+    machine: Machine
+
+    def key(self, candidate: Candidate) -> tuple[Key, str]:
+        """What the measurement of a candidate is known by, and its function as text."""
+        engine = self.engines.get(candidate.engine)
+        if engine is None:
+            known = ", ".join(self.engines)
+            raise PlacementError(
+                f"there is no engine '{candidate.engine}', expected one of {known}"
+            )
+        function = extract(
+            candidate.part, "candidate", bind_constants=engine.bind_constants
+        ).function
+        return Key.of(function, engine.name, engine.version, self.machine), text_of(function)
+
+    def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
+        keys = [None if each.engine == HOST else self.key(each)[0] for each in candidates]
+        found = self.database.find([key for key in keys if key is not None])
+        return [FREE if key is None else cost_of(found.get(key.text)) for key in keys]
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        return self.estimates([candidate])[0]
+
+
+def cost_of(record: Record | None) -> Cost:
+    """The cost that a record tells."""
+    if record is None:
+        return UNKNOWN
+    if isinstance(record, Failure):
+        return invalid(record.reason, "measured")
+    return Cost(record.seconds, "measured")
+
+
+@dataclass
+class MeasuredCosts(RecordedCosts):
+    """Costs that a database has, or that are measured now and noted there."""
+
+    executor: Executor
+    sample_seconds: float = 0.2
+    """How long one measurement may take, when engines are quick."""
+    budget: float = float("inf")
+    """How many seconds all measurements may take; what is left is unknown."""
+    progress: Callable[[str], None] = field(default=lambda text: None)
+    measured: int = 0
+    """How many measurements were made."""
+
+    def estimates(self, candidates: Sequence[Candidate]) -> list[Cost]:
+        keys = [None if each.engine == HOST else self.key(each) for each in candidates]
+        found = self.database.find([key for key, _ in filter(None, keys)])
+        wanted: dict[str, tuple[Key, str, Candidate]] = {}
+        for item, candidate in zip(keys, candidates, strict=True):
+            if item is not None and item[0].text not in found:
+                wanted.setdefault(item[0].text, (*item, candidate))
+        self.measure(wanted, found)
+        return [FREE if item is None else cost_of(found.get(item[0].text)) for item in keys]
+
+    def measure(
+        self, wanted: Mapping[str, tuple[Key, str, Candidate]], found: dict[str, Record]
+    ) -> None:
+        """Measures what is wanted while there is time, notes it, and adds it to what is found."""
+        end = time.monotonic() + self.budget
+        pending: dict[str, Future[Record]] = {}
+        for text, (_, function, candidate) in wanted.items():
+            job = Job(
+                function, self.engines[candidate.engine].maker, self.machine, self.sample_seconds
+            )
+            pending[text] = self.executor.submit(run_job, job)
+        for number, (text, future) in enumerate(pending.items()):
+            key, _, candidate = wanted[text]
+            self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")
+            record = self.result(future, end)
+            if record is None:
+                future.cancel()
+                continue
+            self.measured += 1
+            found[text] = record
+            self.database.add(key, candidate.part.label, record)
+
+    def result(self, future: Future[Record], end: float) -> Record | None:
+        """
+        What a measurement gives, None when there was no time for it.
+
+        Raises PlacementError when no worker can measure anything.
+        """
+        left = None if end == float("inf") else max(0.0, end - time.monotonic())
+        try:
+            return future.result(left)
+        except NotYet:
+            return None
+        except WorkerLost as error:
+            return Failure(str(error))
+        except WrongMachine:
+            raise
+        except Exception as error:
+            raise PlacementError(
+                f"the workers cannot measure: {type(error).__name__}: {error}"
+            ) from error

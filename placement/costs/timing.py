@@ -1,0 +1,86 @@
+"""
+Timing a function such that medians can be compared.
+
+The machine is left to settle, one run is not counted, then samples of at least a millisecond are taken until the
+95 % interval of the median is narrow, or the time is over. With one thread the processor's time counts, which other
+processes do not lengthen.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+SETTLE_SECONDS = 0.005
+SETTLE_LIMIT = 1.0
+SAMPLE_SECONDS = 1e-3
+LEAST_SAMPLES = 5
+NARROW = 0.02
+"""The width of the interval, of the median, at which sampling ends."""
+RESAMPLES = 200
+"""Of the bootstrap."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The median of some samples, and its 95 % interval, in seconds."""
+
+    median: float
+    low: float
+    high: float
+    samples: int
+
+
+def settle() -> None:
+    """Waits until the threads of this process are idle, for at most a second."""
+    limit = time.perf_counter() + SETTLE_LIMIT
+    while time.perf_counter() < limit:
+        used = time.process_time()
+        time.sleep(SETTLE_SECONDS)
+        if time.process_time() - used < SETTLE_SECONDS / 10:
+            return
+
+
+def clock_for(threads: int) -> Callable[[], float]:
+    """The clock that tells best what so many threads take."""
+    return time.process_time if threads == 1 else time.perf_counter
+
+
+def interval(samples: Sequence[float]) -> Timing:
+    """The median of some samples, and its interval by the bootstrap, with a fixed seed."""
+    values = np.asarray(samples, np.float64)
+    rng = np.random.default_rng(0)
+    drawn = np.median(values[rng.integers(0, len(values), (RESAMPLES, len(values)))], axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Timing(float(np.median(values)), float(low), float(high), len(values))
+
+
+def measure(
+    run: Callable[[], object], seconds: float, clock: Callable[[], float] = time.perf_counter
+) -> Timing:
+    """How long a run takes, found out within about so many seconds."""
+    settle()
+    end = time.perf_counter() + seconds
+    run()
+    start = clock()
+    run()
+    repeats = max(1, int(SAMPLE_SECONDS / max(clock() - start, 1e-7)))
+    samples: list[float] = []
+    found: Timing | None = None
+    while found is None or time.perf_counter() < end:
+        for _ in range(LEAST_SAMPLES):
+            start = clock()
+            for _ in range(repeats):
+                run()
+            samples.append((clock() - start) / repeats)
+        found = interval(samples)
+        if found.high - found.low <= NARROW * found.median and len(samples) > LEAST_SAMPLES:
+            break
+    return found
+
+
+def machine_load() -> float:
+    """How many processes the machine has been running in the last minute; 0 where it does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

@@ -1,0 +1,185 @@
+"""
+Why a plan is as it is: for each operator where it went, what its region costs, what the cheapest plan costs that has it
+elsewhere, and why the other candidates with it were not taken.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from typing import Any
+
+from xrelay.dialects.model_names import model_name
+from xrelay.placement.errors import PlacementError
+from xrelay.placement.graph.dataflow import Node
+from xrelay.placement.graph.index_set import members
+from xrelay.placement.placing import Placement
+from xrelay.placement.rules.base import is_call
+from xrelay.placement.rules.candidate import HOST, Candidate
+from xrelay.placement.search.exact import exact
+from xrelay.placement.search.problem import Problem
+
+MOST_STATES = 20_000
+"""Of each search for a plan with an operator elsewhere."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A candidate that was not taken."""
+
+    engine: str
+    operators: str
+    seconds: float | None
+    """None when it cannot run, or is unknown."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is to say of an operator."""
+
+    node: int
+    operator: str
+    name: str
+    """The node of the model, or the value; empty when neither has a name."""
+    engine: str
+    region: int
+    """The number of its region in the plan."""
+    region_seconds: float
+    elsewhere_seconds: float | None
+    """What the cheapest plan costs that has it on another engine; None without one, or when there was no time."""
+    elsewhere: str
+    """The engine that it is on then; or why there is none."""
+    alternatives: tuple[Alternative, ...]
+
+
+def explanation(placement: Placement, seconds: float = 10.0) -> list[Row]:
+    """The rows of all operators, in the order of the graph. Searches for other plans end after so many seconds."""
+    plan = placement.outcome.plans[0]
+    end = time.monotonic() + seconds
+    region_of = {
+        index: number
+        for number, region in enumerate(placement.regions())
+        for index in members(region.inside)
+    }
+    regions = placement.regions()
+    rows: list[Row] = []
+    for node in placement.graph.nodes:
+        if not is_call(node.op) or node.index not in region_of:
+            continue
+        region = regions[region_of[node.index]]
+        left = max(end - time.monotonic(), 0.0)
+        cost, where = elsewhere(placement, node.index, region.engine, left)
+        rows.append(
+            Row(
+                node.index,
+                node.label,
+                name_of(node),
+                region.engine,
+                region_of[node.index],
+                placement.cost_of(region).seconds or 0.0,
+                cost,
+                where,
+                tuple(alternatives(placement, node.index, region, plan.cost)),
+            )
+        )
+    return rows
+
+
+def name_of(node: Node) -> str:
+    """What people know a node by."""
+    hints = (result.name_hint for result in node.op.results) if node.op is not None else ()
+    named = model_name(node.op) if node.op is not None else None
+    return named or next((hint for hint in hints if hint), "") or ""
+
+
+def elsewhere(
+    placement: Placement, index: int, engine: str, seconds: float
+) -> tuple[float | None, str]:
+    """What the cheapest plan costs in which a node is on another engine, and on which; or why there is none."""
+    if seconds <= 0:
+        return None, "there was no time to look"
+    problem = placement.problem
+    kept = [
+        each
+        for each in problem.choices
+        if not each.inside >> index & 1 or each.place.engine != engine
+    ]
+    try:
+        other = replace(problem, choices=kept)
+    except PlacementError:
+        return None, "no other engine runs it"
+    outcome = exact(other, most_states=MOST_STATES, seconds=seconds)
+    if outcome.best is None:
+        return None, "no other plan covers the model"
+    return outcome.best.cost, engine_of(other, outcome.best.chosen, index)
+
+
+def engine_of(problem: Problem, chosen: Sequence[int], index: int) -> str:
+    """The engine that a plan has a node on."""
+    return next(
+        problem.choices[c].place.engine for c in chosen if problem.choices[c].inside >> index & 1
+    )
+
+
+def alternatives(
+    placement: Placement, index: int, region: Candidate, total: float
+) -> list[Alternative]:
+    """The candidates with a node that were not taken, and why."""
+    found: list[Alternative] = []
+    for candidate, cost in zip(placement.candidates, placement.costs, strict=True):
+        if candidate == region or not candidate.inside >> index & 1 or candidate.engine == HOST:
+            continue
+        seconds = cost.seconds
+        if seconds is None:
+            reason = "its cost is unknown"
+        elif seconds == inf:
+            seconds, reason = None, f"it cannot run: {cost.reason}"
+        else:
+            reason = reason_not_taken(placement, candidate, seconds)
+        found.append(Alternative(candidate.engine, candidate.part.label, seconds, reason))
+    return found
+
+
+def reason_not_taken(placement: Placement, candidate: Candidate, seconds: float) -> str:
+    """What the plan has in the place of a candidate that could run."""
+    touched = [each for each in placement.regions() if each.part.flow & candidate.part.flow]
+    spent = sum(placement.cost_of(each).seconds or 0.0 for each in touched)
+    more = any(each.part.flow & ~candidate.part.flow for each in touched)
+    there = f"the {len(touched)} regions" if len(touched) > 1 else "the region"
+    if more:
+        return f"{there} in its place, {micro(spent)}, computes other operators as well"
+    if seconds >= spent:
+        return f"{there} in its place costs {micro(spent)}, it {micro(seconds)}"
+    return f"it costs {micro(seconds)} for {micro(spent)}, but its borders cost more than that"
+
+
+def micro(seconds: float) -> str:
+    """A time in microseconds."""
+    return f"{1e6 * seconds:.1f} µs"
+
+
+def explanation_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The rows as JSON has them."""
+    return [asdict(row) for row in rows]
+
+
+def explanation_text(placement: Placement, rows: Sequence[Row]) -> str:
+    """The rows for people."""
+    plan, outcome = placement.outcome.plans[0], placement.outcome
+    lines = [
+        f"{micro(plan.cost)}, no plan costs less than {micro(outcome.bound)} (gap {100 * outcome.gap:.1f} %)"
+    ]
+    for row in rows:
+        name = f" {row.name}" if row.name else ""
+        lines.append(
+            f"{row.operator}{name}: {row.engine}, region {row.region}, {micro(row.region_seconds)}"
+        )
+        if row.elsewhere_seconds is None:
+            lines.append(f"  elsewhere: {row.elsewhere}")
+        else:
+            more = row.elsewhere_seconds - plan.cost
+            lines.append(f"  on {row.elsewhere}: the plan would cost {micro(more)} more")
+        for each in row.alternatives:
+            lines.append(f"  not {each.operators} on {each.engine}: {each.reason}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,273 @@
+"""
+A placement from start to end: candidates by the rules of all engines, their costs, the search.
+
+Costs may be many and slow to measure. So the search begins with what is known, and models for the rest; what
+the best plans take is measured then, and the search repeated, until the best plans are measured. Regions of the best
+plan that touch are tried as one.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from xrelay.dialects.shapes import is_dynamic, leaf_types
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.placement.costs.borders import Borders, NoBorders, Place
+from xrelay.placement.costs.cost import FREE, Cost, Estimator
+from xrelay.placement.errors import PlacementError
+from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.graph.index_set import index_set
+from xrelay.placement.joining import joins
+from xrelay.placement.methods import METHODS
+from xrelay.placement.pins import keeping_pins, pinned
+from xrelay.placement.rules.base import Host
+from xrelay.placement.rules.candidate import HOST, OWN, Candidate
+from xrelay.placement.rules.rule import Rule
+from xrelay.placement.search.exact import exact
+from xrelay.placement.search.integer_program import integer_program
+from xrelay.placement.search.operator_level import operator_level
+from xrelay.placement.search.problem import Choice, Outcome, Problem
+from xrelay.placement.search.shortest_path import shortest_path
+
+MOST_ROUNDS = 8
+"""How often the search is repeated after measurements."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What people ask of a placement."""
+
+    pins: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The engines of some operators."""
+    memory_limit: int | None = None
+    """The most bytes that all engines may keep."""
+    seconds: float = 60.0
+    """How long the search may take."""
+    plans: int = 4
+    """How many of the best plans are wanted."""
+    method: str = "exact"
+
+    def __post_init__(self) -> None:
+        """Raises PlacementError for what makes no sense."""
+        if not self.seconds > 0:
+            raise PlacementError(f"the budget is {self.seconds:g} seconds, expected more than 0")
+        if self.memory_limit is not None and self.memory_limit < 0:
+            raise PlacementError(
+                f"the memory limit is {self.memory_limit} bytes, expected 0 or more"
+            )
+        if self.plans < 1:
+            raise PlacementError(f"{self.plans} plans are asked for, expected at least 1")
+        if self.method not in METHODS:
+            raise PlacementError(
+                f"the method is '{self.method}', expected one of {', '.join(METHODS)}"
+            )
+
+
+@dataclass
+class Placement:
+    """A problem, what is known of its costs, and what the search found."""
+
+    graph: Graph
+    candidates: list[Candidate]
+    costs: list[Cost]
+    borders: Borders
+    request: Request
+    problem: Problem
+    outcome: Outcome
+
+    def regions(self, number: int = 0) -> list[Candidate]:
+        """The candidates of a plan, in the order of the graph."""
+        plan = self.outcome.plans[number]
+        order = self.problem.order(plan.chosen)
+        assert order is not None
+        found = (self.problem.choices[place].candidate for place in order)
+        return [each for each in found if each is not None]
+
+    def cost_of(self, candidate: Candidate) -> Cost:
+        """What is known of the cost of a candidate."""
+        return self.costs[self.candidates.index(candidate)]
+
+
+def all_candidates(graph: Graph, rules: Mapping[str, Rule]) -> list[Candidate]:
+    """The candidates of all engines, and those of the host."""
+    found = dict.fromkeys(Host().candidates(graph, HOST))
+    for engine, rule in rules.items():
+        found.update(dict.fromkeys(rule.candidates(graph, engine)))
+    return list(found)
+
+
+def given_nodes(graph: Graph) -> int:
+    """The nodes that are there before anything runs: parameters of the function, and constants."""
+    parameters = index_set(n.index for n in graph.nodes if n.is_parameter and not n.block)
+    return parameters | graph.constants
+
+
+def value_bytes(graph: Graph) -> list[int]:
+    """
+    The bytes of the value of each node.
+
+    Raises PlacementError for unknown dimensions.
+    """
+    found: list[int] = []
+    for node in graph.nodes:
+        total = 0
+        for value in node.values:
+            if is_dynamic(value.type):
+                raise PlacementError(
+                    f"'{node.label}' has the type {value.type}, expected known dimensions: give the shapes of "
+                    "the inputs"
+                )
+            for leaf in leaf_types(value.type):
+                elements = 1
+                for extent in leaf.get_shape():
+                    elements *= extent
+                total += elements * dtype_of(leaf.element_type).itemsize
+        found.append(total)
+    return found
+
+
+def problem_of(
+    graph: Graph,
+    candidates: Sequence[Candidate],
+    costs: Sequence[Cost],
+    borders: Borders,
+    memory_limit: int | None = None,
+) -> Problem:
+    """What a search has to decide; candidates of unknown cost are left out."""
+    sizes = value_bytes(graph)
+    choices = [
+        Choice(each.inside, Place(each.engine), cost.seconds, memory_of(graph, each, sizes), each)
+        for each, cost in zip(candidates, costs, strict=True)
+        if cost.seconds is not None
+    ]
+    return Problem(
+        graph.inputs,
+        choices,
+        sizes,
+        given=given_nodes(graph),
+        constants=graph.constants,
+        border=borders.seconds,
+        memory_limit=memory_limit,
+        names=[f"'{node.label}' (node {node.index})" for node in graph.nodes],
+    )
+
+
+def memory_of(graph: Graph, candidate: Candidate, sizes: Sequence[int]) -> int:
+    """The bytes that a region keeps for good: its constants, and its results."""
+    if candidate.engine == HOST:
+        return 0
+    part = candidate.part
+    constants = (part.inside | part.inputs) & graph.constants
+    kept = constants | part.exits & ~graph.constants
+    return sum(size for index, size in enumerate(sizes) if kept >> index & 1)
+
+
+def solve(problem: Problem, request: Request) -> Outcome:
+    """
+    The plans that the asked-for method finds.
+
+    Raises PlacementError when there is none.
+    """
+    match request.method:
+        case "integer-program":
+            outcome = integer_program(problem, seconds=request.seconds)
+        case "operator-level":
+            outcome = operator_level(problem)
+        case "shortest-path":
+            outcome = shortest_path(problem)
+        case _:
+            outcome = exact(problem, plans=request.plans, seconds=request.seconds)
+    if outcome.best is None:
+        if problem.memory_limit is not None:
+            raise PlacementError(
+                f"no plan keeps to the memory limit of {problem.memory_limit} bytes, expected a higher one"
+            )
+        raise PlacementError(
+            "no plan covers the model: the candidates of the rules do not fit together"
+        )
+    return outcome
+
+
+def place(
+    graph: Graph,
+    rules: Mapping[str, Rule],
+    estimator: Estimator,
+    request: Request | None = None,
+    *,
+    borders: Borders | None = None,
+    usual: Estimator | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Placement:
+    """
+    The best placement of a function. `rules` are those of the engines, by name; own code is `default`. `estimator`
+    says what candidates cost; with `usual`, that one is asked first, and `estimator` only about what good plans take.
+
+    Raises PlacementError for what a user can mend.
+    """
+    request = request or Request()
+    borders = borders or NoBorders()
+    progress("find candidates")
+    candidates = all_candidates(graph, rules)
+    pins = pinned(graph, request.pins, list(rules))
+    candidates = keeping_pins(graph, candidates, pins)
+    first = estimator if usual is None else usual
+    costs = [
+        FREE if c.engine == HOST else k
+        for c, k in zip(candidates, first.estimates(candidates), strict=True)
+    ]
+    end = time.monotonic() + request.seconds
+    known = dict.fromkeys(candidates)
+    rounds = 0
+    while True:
+        rounds += 1
+        progress(f"search among {len(candidates)} candidates")
+        problem = problem_of(graph, candidates, costs, borders, request.memory_limit)
+        outcome = solve(problem, request)
+        found = Placement(graph, candidates, costs, borders, request, problem, outcome)
+        guessed = [] if usual is None else guessed_in(found)
+        larger = [each for each in joins(found.regions()) if each not in known]
+        if not (guessed or larger) or rounds == MOST_ROUNDS or time.monotonic() > end:
+            return found
+        known.update(dict.fromkeys(larger))
+        candidates += larger
+        costs += first.estimates(larger)
+        for candidate, cost in zip(guessed, estimator.estimates(guessed), strict=True):
+            if cost.is_known:
+                costs[candidates.index(candidate)] = cost
+
+
+def guessed_in(placement: Placement) -> list[Candidate]:
+    """The candidates of the best plans whose costs are not measured."""
+    found: dict[Candidate, None] = {}
+    costs = dict(zip(placement.candidates, placement.costs, strict=True))
+    for number in range(len(placement.outcome.plans)):
+        for each in placement.regions(number):
+            if each.engine != HOST and costs[each].source == "model":
+                found[each] = None
+    return list(found)
+
+
+def restricted(placement: Placement, engine: str) -> Placement | None:
+    """
+    The cheapest placement that gives all that it can to one engine, and the rest to own code; None when there is
+    none.
+    """
+    pairs = list(zip(placement.candidates, placement.costs, strict=True))
+    taken = 0
+    for each, cost in pairs:
+        if each.engine == engine and cost.is_known and cost.is_valid:
+            taken |= each.part.flow
+    chosen = [
+        (each, cost)
+        for each, cost in pairs
+        if each.engine in (engine, HOST) or (each.engine == OWN and not each.inside & taken)
+    ]
+    candidates, costs = [each for each, _ in chosen], [cost for _, cost in chosen]
+    try:
+        problem = problem_of(placement.graph, candidates, costs, placement.borders)
+    except PlacementError:
+        return None
+    outcome = exact(problem)
+    if outcome.best is None:
+        return None
+    return replace(placement, candidates=candidates, costs=costs, problem=problem, outcome=outcome)

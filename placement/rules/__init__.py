@@ -1,0 +1,1 @@
+"""Rules that say which parts of a program an engine could run: candidates, which overlap."""

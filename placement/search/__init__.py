@@ -1,0 +1,1 @@
+"""The choice of candidates that cover a program at the least cost."""

@@ -1,0 +1,112 @@
+"""Placement as people use it: `xrelay.compile`, `xrelay place` and `xrelay run`, on real engines."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from placed import program
+from xdsl.utils.exceptions import DiagnosticException
+
+import xrelay
+from xrelay.interpreters.relay import interpret
+from xrelay.options import CompileOptions, OptionError
+from xrelay.placement.costs.database import Database
+from xrelay.placement.graph.index_set import members
+from xrelay.placement.placing import Request
+from xrelay.placing import Engines, Settings, farthest, find_placement
+from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.tools.cli import main
+
+NET = "a = nn.dense x x\nb = nn.relu a\nc = exp b\nd = nn.dense c b\nreturn d"
+X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+
+
+def model_file(folder: Path) -> Path:
+    path = folder / "model.mlir"
+    path.write_text(str(program(NET)))
+    return path
+
+
+def expected() -> np.ndarray:
+    return interpret(program(NET), [X])[0]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.mark.slow
+def test_from_measurements_to_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command writes a plan, which `run` and `compile` carry out; the second time nothing is measured."""
+    path, plan, why = model_file(tmp_path), tmp_path / "plan.json", tmp_path / "why.json"
+    database = tmp_path / "costs.sqlite"
+    command = [
+        "place",
+        str(path),
+        "--backend",
+        "numpy",
+        "--database",
+        str(database),
+        "--no-confirm",
+    ]
+    assert main([*command, "-o", str(plan), "--pin", "exp=numpy", "--explain", str(why)]) == 0
+    shown = capsys.readouterr().out
+    assert "numpy" in shown and "measurements" in shown and " 0 measurements" not in shown
+    regions = json.loads(plan.read_text())["regions"]
+    (with_exp,) = [r for r in regions if any(node["op"] == "exp" for node in r["nodes"])]
+    assert with_exp["engine"] == "numpy" and with_exp["source"] == "measured"
+    assert json.loads(why.read_text())[0]["operator"] == "nn.dense"
+    counts = Database(database).counts()
+    assert main([*command, "--pin", "exp=numpy", "--explain"]) == 0
+    assert " 0 measurements" in capsys.readouterr().out.replace("\n", " ")
+    assert Database(database).counts() == counts
+    model = xrelay.compile(path, backends=["numpy"], placement=plan)
+    assert isinstance(model, PartitionedModel)
+    assert "numpy" in [step.backend for step in model.steps]
+    (output,) = model.run({"x": X}).values()
+    np.testing.assert_allclose(output, expected(), rtol=1e-5)
+    run = ["run", str(path), "--backend", "numpy", "--placement", str(plan), "--verify"]
+    assert main(run) == 0
+
+
+@pytest.mark.slow
+def test_confirmed_placement(tmp_path: Path) -> None:
+    module = program(NET)
+    settings = Settings(Request(), tmp_path / "costs.sqlite", sample_seconds=0.001, turns=2)
+    placed = find_placement(module, Engines.of(["numpy"]), CompileOptions(), settings)
+    assert placed.verdict is None or placed.verdict.shipped in placed.verdict.seconds
+    covered = 0
+    for region in placed.placement.regions():
+        covered |= region.part.flow
+    graph = placed.placement.graph
+    wanted = [n.index for n in graph.nodes if not n.is_parameter and not n.is_constant]
+    assert set(wanted) <= set(members(covered))
+
+
+def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(
+        OptionError, match="placement is 'measured', which needs backends, found none"
+    ):
+        xrelay.compile(program(NET), placement="measured")
+    with pytest.raises(DiagnosticException, match="cannot read .*missing.json"):
+        xrelay.compile(program(NET), backends=["numpy"], placement=tmp_path / "missing.json")
+    path = str(model_file(tmp_path))
+    for arguments, message in (
+        (["place", path, "--backend", "numpi"], "there is no backend 'numpi'"),
+        (["place", path, "--backend", "numpy", "--pin", "exp"], "the pin is 'exp', expected"),
+        (["place", path, "--backend", "numpy", "--seconds", "0"], "the budget is 0 seconds"),
+        (["place", path, "--backend", "numpy", "--workers", "0"], "--workers is 0"),
+        (["place", path, "--backend", "numpy", "--program", "x"], "expected a .mlir file"),
+        (["run", path, "--placement", "plan.json"], "--placement goes with --backend"),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_results_are_compared() -> None:
+    right = {"y": np.array([1.0, np.nan, -2.0])}
+    assert farthest(right, right) == 0
+    assert farthest({"y": np.array([1.0, np.nan, -1.0])}, right) == 0.5
+    assert farthest({"y": np.array([1.0, 0.0, -2.0])}, right) == float("inf")

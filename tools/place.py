@@ -1,0 +1,128 @@
+"""`xrelay place`: which engine runs which part of a model the fastest, by measurement."""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from xrelay.compiler import read_model, require_weights
+from xrelay.placement.errors import PlacementError
+from xrelay.placement.explain import explanation, explanation_data, explanation_text
+from xrelay.placement.pins import parse_pins
+from xrelay.placement.placing import Request
+from xrelay.placement.rules.candidate import HOST, OWN
+from xrelay.placing import Engines, Placed, Settings, find_placement
+from xrelay.runtime.files import whole_file
+from xrelay.tools import arguments
+from xrelay.tools.errors import BAD_INPUT, FAILED, failing_with
+from xrelay.tools.module_file import write_module
+from xrelay.tools.progress import stage_progress
+from xrelay.tools.tables import table_console
+
+SHOWN_OPERATORS = 5
+"""How many operators of a region the table lists."""
+
+
+def place_model(args: argparse.Namespace) -> int:
+    """Runs the command."""
+    with failing_with(BAD_INPUT):
+        options = arguments.compile_options(args)
+        shapes = arguments.shapes(args.shape)
+        engines = Engines.of(arguments.backends(args.backend))
+        settings = settings_of(args)
+    with stage_progress() as progress:
+        with failing_with(BAD_INPUT):
+            progress("read the model")
+            module, _ = read_model(Path(args.model), shapes, options.limits)
+            require_weights(module)
+        with failing_with(FAILED):
+            placed = find_placement(module, engines, options, settings, progress)
+    show(placed)
+    with failing_with(BAD_INPUT):
+        if args.output is not None:
+            write_json(Path(args.output), placed.plan)
+        if args.program is not None:
+            write_module(module, Path(args.program))
+        if args.explain is not None:
+            rows = explanation(placed.placement)
+            if args.explain == "-":
+                print(explanation_text(placed.placement, rows), end="")
+            else:
+                write_json(Path(args.explain), explanation_data(rows))
+    return 0
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """
+    What the command line asks for.
+
+    Raises PlacementError for what makes no sense.
+    """
+    if args.workers < 1 or not args.measure_seconds >= 0:
+        raise PlacementError(
+            f"--workers is {args.workers} and --measure-seconds {args.measure_seconds:g}, "
+            "expected at least 1 and at least 0"
+        )
+    if args.program is not None and Path(args.program).suffix != ".mlir":
+        raise PlacementError(f"--program is '{args.program}', expected a .mlir file")
+    pins = parse_pins(args.pin)
+    return Settings(
+        Request(pins, args.memory, args.seconds, method=args.method),
+        None if args.database is None else Path(args.database),
+        args.workers,
+        args.measure_seconds,
+        is_confirmed=not args.no_confirm,
+    )
+
+
+def write_json(path: Path, data: object) -> None:
+    """Writes a file of JSON."""
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def computing(plan: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The regions of a plan that compute something."""
+    return [region for region in plan["regions"] if region["engine"] != HOST]
+
+
+def cells(engine: str, regions: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The row of some regions that run as one."""
+    nodes = (node["op"] for region in regions for node in region["nodes"])
+    names = [name for name in nodes if name != "constant"]
+    more = ", …" if len(names) > SHOWN_OPERATORS else ""
+    listed = f"{len(names)}: {', '.join(names[:SHOWN_OPERATORS])}{more}"
+    seconds = sum(region["seconds"] for region in regions)
+    return engine, listed, f"{1e6 * seconds:.1f}", regions[0]["source"]
+
+
+def show(placed: Placed) -> None:
+    """Prints the plan, and what whole runs said."""
+    console = table_console()
+    table = Table("engine", "operators", "µs", "source", title="Regions")
+    for engine, regions in groupby(computing(placed.plan), key=lambda region: region["engine"]):
+        # Regions of own code that stand together are one in the end.
+        parts = list(regions)
+        for part in [parts] if engine == OWN else [[each] for each in parts]:
+            table.add_row(*map(escape, cells(engine, part)))
+    console.print(table)
+    plan = placed.plan
+    console.print(
+        f"expected {1e3 * plan['seconds']:.3f} ms, no plan under {1e3 * plan['bound']:.3f} ms; "
+        f"{placed.measured} measurements"
+    )
+    if placed.verdict is not None:
+        verdict = placed.verdict
+        table = Table("plan", "ms", "ratio at most", title="Whole runs")
+        for name, seconds in sorted(verdict.seconds.items(), key=lambda item: item[1]):
+            limit = f"{verdict.limits[name]:.3f}" if name in verdict.limits else ""
+            mark = " (ships)" if name == verdict.shipped else ""
+            table.add_row(escape(name + mark), f"{1e3 * seconds:.3f}", limit)
+        console.print(table)
+    for name, reason in placed.excluded.items():
+        console.print(escape(f"{name} is left out: {reason}"))
