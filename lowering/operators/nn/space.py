@@ -148,9 +148,15 @@ def _fifo_buffer(ev: Evaluator, op: Operation, _: int, position: Position) -> Ru
     return (yield from join_fields(b, position, shapes, axis, field_rule))
 
 
+LONG_ROW = 64
+"""Elements of a row most of whose vectors lie inside of what is padded."""
+
+
 def breaks_rows(op: Operation) -> bool:
     """Whether neighbouring elements of the result come from places that are not neighbours."""
     match op:
+        case space.PadOp() if op.pad_mode.data == "constant" and op.widths:
+            return any(op.widths[-1]) and shape_of(op.data)[-1] < LONG_ROW
         case space.PadOp() | space.MirrorPadOp():
             return bool(op.widths) and any(op.widths[-1])
         case space.SubPixelOp():
@@ -169,24 +175,21 @@ def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
     assert isinstance(op, space.PadOp)
     b, widths, shape = ev.b, op.widths, shape_of(op.data)
     last_is_padded = bool(widths) and max(widths[-1]) > 0
+    mode = op.pad_mode.data
     if position.lanes > 1 and (last_is_padded or not position.in_row):
+        if position.in_row and mode == "constant":
+            return (yield from _pad_row(ev, op, position))
         return (yield from EachLane(_pad)(ev, op, 0, position))
     shifted: list[Index] = [
         b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
     ]
-    mode = op.pad_mode.data
     if mode != "constant":
         nearest = [
             _pad_coordinate(b, coord, dim, width, mode)
             for coord, dim, width in zip(shifted, shape, widths, strict=True)
         ]
         return (yield Demand((op.data, 0), at(shape, nearest, position.lanes)))
-    inside: SSAValue | None = None
-    for coord, dim, width in zip(shifted, shape, widths, strict=True):
-        tests = [("sge", 0)] * (width[0] > 0) + [("slt", dim)] * (width[1] > 0)
-        for predicate, bound in tests:
-            test = b.compare_index(coord, predicate, bound)
-            inside = test if inside is None else b.both(inside, test)
+    inside = _is_inside(b, shifted, shape, widths)
     element = Demand((op.data, 0), at(shape, shifted, position.lanes))
     if inside is None:
         return (yield element)
@@ -198,6 +201,45 @@ def _pad(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
         converted = convert(b, value_outside, element_of(op.pad_val), element_of(op.data))
         fill = b.splat(converted, position.lanes)
     return b.join(inside, (then, value), (otherwise, fill))
+
+
+def _is_inside(
+    b: KernelBuilder,
+    shifted: Sequence[Index],
+    shape: Sequence[int],
+    widths: Sequence[tuple[int, ...]],
+) -> SSAValue | None:
+    """Whether coordinates are those of an element of the data; None where they always are."""
+    inside: SSAValue | None = None
+    for coord, dim, width in zip(shifted, shape, widths, strict=True):
+        tests = [("sge", 0)] * (width[0] > 0) + [("slt", dim)] * (width[1] > 0)
+        for predicate, bound in tests:
+            test = b.compare_index(coord, predicate, bound)
+            inside = test if inside is None else b.both(inside, test)
+    return inside
+
+
+def _pad_row(ev: Evaluator, op: space.PadOp, position: Position) -> Rule:
+    """Elements of a row: at once where all are those of the data, else one by one."""
+    b, widths, shape = ev.b, op.widths, shape_of(op.data)
+    shifted: list[Index] = [
+        b.sub(coord, width[0]) for coord, width in zip(position.coords(b), widths, strict=True)
+    ]
+    starts = list(shape)
+    starts[-1] = shape[-1] - position.lanes + 1
+    inside = _is_inside(b, shifted, starts, widths)
+    if starts[-1] < 1 or inside is None:
+        return (yield from EachLane(_pad)(ev, op, 0, position))
+    if widths[-1][1] <= 0:
+        inside = b.both(inside, b.compare_index(shifted[-1], "slt", starts[-1]))
+    if widths[-1][0] <= 0:
+        inside = b.both(inside, b.compare_index(shifted[-1], "sge", 0))
+    then, otherwise = Block(), Block()
+    with b.inside(then):
+        whole = yield Demand((op.data, 0), at(shape, shifted, position.lanes))
+    with b.inside(otherwise):
+        parts = yield from EachLane(_pad)(ev, op, 0, position)
+    return b.join(inside, (then, whole), (otherwise, parts))
 
 
 def _pad_coordinate(

@@ -75,6 +75,14 @@ def negative_pads(g: Graph) -> None:
             g.show(space.PadOp(x, number, [first, last], pad_mode=mode), BITS)
 
 
+@OPERANDS.each((space.PadOp,), ("float32", "uint8"))
+def pads_of_long_rows(g: Graph, dtype: str) -> None:
+    for shape in ((3, 64), (2, 67), (2, 81)):
+        x, number = g.input(g.numbers(dtype, *shape)), g.input(g.numbers(dtype))
+        for last in ((1, 1), (0, 3), (2, 0), (-1, 2), (2, -3), (17, 40)):
+            g.show(space.PadOp(x, number, [(1, 0), last]))
+
+
 @OPERANDS.case(transform.StridedSliceOp)
 def lists_of_unequal_length(g: Graph) -> None:
     x = g.input(g.numbers("float32", 5, 6, 19))

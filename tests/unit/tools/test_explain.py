@@ -258,34 +258,6 @@ def test_files_that_cannot_be_written(cmd: Command, inside: Path) -> None:
     assert "none/out.json" in result.err
 
 
-# -- types --------------------------------------------------------------------------------------------
-
-
-def test_types_and_the_lists_that_say_so(cmd: Command, folder: Path) -> None:
-    def rows(*options: str) -> list[tuple[object, ...]]:
-        path = folder / "types.json"
-        words = ("explain", folder / "conv.onnx", "--target", "x86-64", "--types", "--json", path)
-        assert cmd(*words, *options).code == 0
-        return [
-            (row["operator"], row["types"], row["reason"].partition(":")[0], tuple(row["nodes"]))
-            for row in json.loads(path.read_text())["types"]
-            if row["operator"] in ("nn.conv2d", "nn.relu")
-        ]
-
-    whole, node = "f32 × f32 → f32", ("conv_1",)
-    relu = ("nn.relu", "f32 → f32", "never", ("relu_1",))
-    stated = "as the model states it"
-    assert rows() == [
-        ("nn.conv2d", whole, stated, node),
-        ("nn.relu", "f32 → f32", stated, ("relu_1",)),
-    ]
-    weights = ("nn.conv2d", "f32 × bf16 → f32", "always", node)
-    assert rows("--precision", "bf16") == [weights, relu]
-    (folder / "rules.json").write_text('{"never": ["nn.conv2d"]}')
-    rules = ("--precision", "f16", "--precision-rules", str(folder / "rules.json"))
-    assert rows(*rules) == [("nn.conv2d", whole, "never", node), relu]
-
-
 # -- quantised programs ---------------------------------------------------------------------------
 
 QUANTIZED = """\
@@ -312,3 +284,31 @@ def test_what_quantised_programs_compute_in_floating_point(cmd: Command, folder:
         "nn.global_avg_pool2d computes with f32: relay.nn.global_avg_pool2d has no form with integers\n"
     )
     assert cmd("explain", path, "--limit", "1").out.endswith("… 1 more\n")
+
+
+# -- types --------------------------------------------------------------------------------------------
+
+
+def test_types_and_the_lists_that_say_so(cmd: Command, folder: Path) -> None:
+    def rows(*options: str) -> list[tuple[object, ...]]:
+        path = folder / "types.json"
+        words = ("explain", folder / "conv.onnx", "--target", "x86-64", "--types", "--json", path)
+        assert cmd(*words, *options).code == 0
+        return [
+            (row["operator"], row["types"], row["reason"].partition(":")[0], tuple(row["nodes"]))
+            for row in json.loads(path.read_text())["types"]
+            if row["operator"] in ("nn.conv2d", "nn.relu")
+        ]
+
+    whole, node = "f32 × f32 → f32", ("conv_1",)
+    relu = ("nn.relu", "f32 → f32", "never", ("relu_1",))
+    stated = "as the model states it"
+    assert rows() == [
+        ("nn.conv2d", whole, stated, node),
+        ("nn.relu", "f32 → f32", stated, ("relu_1",)),
+    ]
+    weights = ("nn.conv2d", "f32 × bf16 → f32", "always", node)
+    assert rows("--precision", "bf16") == [weights, relu]
+    (folder / "rules.json").write_text('{"never": ["nn.conv2d"]}')
+    rules = ("--precision", "f16", "--precision-rules", str(folder / "rules.json"))
+    assert rows(*rules) == [("nn.conv2d", whole, "never", node), relu]
