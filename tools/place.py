@@ -11,12 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from xrelay.compiler import read_model, require_weights
+from xrelay.engines import Engines
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.explain import explanation, explanation_data, explanation_text
 from xrelay.placement.pins import parse_pins
 from xrelay.placement.placing import Request
 from xrelay.placement.rules.candidate import HOST, OWN
-from xrelay.placing import Engines, Placed, Settings, find_placement
+from xrelay.placing import Placed, Settings, find_placement
 from xrelay.runtime.files import whole_file
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, failing_with

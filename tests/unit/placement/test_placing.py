@@ -96,8 +96,6 @@ def test_the_cheapest_placement() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_agree_without_borders(method: str) -> None:
-    if method == "integer-program":
-        pytest.importorskip("highspy", reason="HiGHS is not installed")
     assert placed(Request(method=method)).outcome.plans[0].cost == pytest.approx(7.5)
 
 
