@@ -9,12 +9,15 @@ Importing the package is light: what is heavy is loaded on first use.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# As `typing` has it, which takes ten times as long to load as all else that a command does before it minds Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from xrelay.compile_model import compile_model as compile
+    from xrelay.errors import CompileError
     from xrelay.frontends.onnx import OnnxImportError
-    from xrelay.options import CompileError
+    from xrelay.interpret_model import interpret_model as interpret
+    from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
 
@@ -22,25 +25,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CompileError",
+    "DynamicModel",
     "Model",
     "ModelError",
     "OnnxImportError",
     "__version__",
     "compile",
+    "interpret",
     "load",
 ]
 
 _HOMES = {
-    "CompileError": ("xrelay.options", "CompileError"),
+    "CompileError": ("xrelay.errors", "CompileError"),
+    "DynamicModel": ("xrelay.runtime.dynamic", "DynamicModel"),
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),
     "compile": ("xrelay.compile_model", "compile_model"),
+    "interpret": ("xrelay.interpret_model", "interpret_model"),
     "load": ("xrelay.runtime.model", "load"),
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
         # The installed package states it. To ask for that takes longer than to import this module.
         from importlib.metadata import version

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import mmap
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache as memoized
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.lowering.emit.target import Target, named_target, native_target
 from xrelay.options import CompileOptions, Progress, Shapes, silent
@@ -111,17 +111,18 @@ class CachePlace:
         if self.path is None:
             return {}
         try:
-            names = sorted(set(_side_files(self.path)))
-        except (OSError, ValueError) as error:
-            logger.info("cannot read %s: %s", self.path, error)
+            names = _side_files(self.path)
+        except DiagnosticException as error:
+            logger.info("%s", error)
             return None
-        return {name: self.digest(name) for name in names}
+        return {name: self.digest(name) for name in sorted(names)}
 
     def store(self, code: ModelCode, before: dict[str, str | None] | None) -> None:
         """Keeps the compiled model, unless its files have changed since `before`."""
         if before is None:
             return
-        if self.dependencies() != before or _changed(self.path) != self.changed:
+        now = {name: self.digest(name) for name in before}
+        if now != before or _changed(self.path) != self.changed:
             logger.info("%s has changed meanwhile, nothing is stored", self.path)
             return
         self.cache.store(self.key, code, before)
@@ -160,7 +161,8 @@ def cache_place(
     facts = (
         *(digest, name, given),
         *(options.threads, options.profile, options.winograd, options.tuning.digest),
-        *(options.limits, _processor(options), _compiler_digest()),
+        *(options.precision, options.precision_rules, options.limits),
+        *(_processor(options), _compiler_digest()),
     )
     return CachePlace(cache, hashlib.sha256(repr(facts).encode()).hexdigest(), path, changed)
 
@@ -190,33 +192,22 @@ def _changed(path: Path | None) -> int | None:
         return None
 
 
-_LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f]|[\x80-\xff][\x01-\x7f])")
-"""The key of an entry `location` of a TensorProto's `external_data`, and the length of its value."""
-
-
-def _side_files(path: Path) -> Iterator[str]:
+def _side_files(path: Path) -> set[str]:
     """
     The names of files that a model is read from beside its own: weights of a program, external
-    data of an ONNX model. These are found in its bytes without parsing it; what only looks like
-    one makes the entry depend on a file that does not exist.
+    data of an ONNX model.
+
+    Raises OnnxImportError for a file that is no ONNX model.
     """
     if path.suffix == ".relay":
-        return
+        return set()
     if path.suffix == ".mlir":
-        yield weights_path(path).name
-        return
-    with (
-        open_regular(path) as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
-        for match in _LOCATION.finditer(content):
-            low, *high = match.group(1)
-            length = (low & 0x7F) + (high[0] << 7 if high else 0)
-            name = content[match.end() : match.end() + length]
-            try:
-                yield name.decode()
-            except UnicodeDecodeError:
-                logger.info("%r in %s is no name of a file", name, path)
+        return {weights_path(path).name}
+    # Only where nothing is in the cache yet, so that the importer is needed anyway.
+    from xrelay.frontends.onnx import load_model
+    from xrelay.frontends.onnx.messages import external_locations
+
+    return external_locations(load_model(path))
 
 
 @memoized

@@ -5,6 +5,7 @@ other engines beside it, each of which is imported only when it is needed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
@@ -13,11 +14,15 @@ from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.deep import with_room
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.lowering.emit.target import NATIVE
+from xrelay.errors import OptionError
+from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileOptions, OptionError, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.precision import FULL, NO_RULES, GivenRules, PrecisionWarning, note
+from xrelay.precision import precision_rules as read_rules
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
 from xrelay.runtime.model import Model
+from xrelay.runtime.signature import UnknownDimensions
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
     from xrelay.backends.base import Backend
     from xrelay.runtime.code import ModelCode
+    from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.partitioned import PartitionedModel
 
 
@@ -40,13 +46,15 @@ class CompileArguments(TypedDict, total=False):
     tuning: str | Path | TuningRecords
     max_nodes: int
     max_bytes: int
+    precision: str
+    precision_rules: GivenRules
     progress: Progress
 
 
 @overload
 def compile_model(
     model: str | Path | ModelProto | ModuleOp, **arguments: Unpack[CompileArguments]
-) -> Model: ...
+) -> Model | DynamicModel: ...
 
 
 @overload
@@ -57,7 +65,7 @@ def compile_model(
     fallback: bool = False,
     placement: str | Path = "priority",
     **arguments: Unpack[CompileArguments],
-) -> Model | PartitionedModel: ...
+) -> Model | PartitionedModel | DynamicModel: ...
 
 
 def compile_model(
@@ -75,18 +83,27 @@ def compile_model(
     tuning: str | Path | TuningRecords = NO_RECORDS,
     max_nodes: int = DEFAULT_LIMITS.max_nodes,
     max_bytes: int = DEFAULT_LIMITS.max_bytes,
+    precision: str = FULL,
+    precision_rules: GivenRules = NO_RULES,
     progress: Progress = silent,
-) -> Model | PartitionedModel:
+) -> Model | PartitionedModel | DynamicModel:
     """
     Compiles a model into machine code in this process.
 
     `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
-    unchanged). `shapes` fixes unknown dimensions of ONNX inputs by name. `threads` run the model
-    together; the results are the same bits for any number. `target` names a CPU: "native",
-    "x86-64", "x86-64-v3" or "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
+    unchanged). `shapes` fixes unknown dimensions: the whole shape of an input, or the length of a dimension
+    that the model names. Where some stay unknown the result is a DynamicModel, which compiles a program for
+    each combination of lengths when it comes. `threads` run the model
+    together; the results are the same bits for any number. `target` names a CPU: "native", or one of
+    `xrelay.lowering.emit.target.TARGETS` such as "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
     `max_nodes` and `max_bytes` bound what a model from elsewhere may become: see SECURITY.md.
+
+    `precision` is the type that products of f32 are computed in: "f32", or "bf16" or "f16", which are faster or
+    smaller, and round more; inputs and outputs keep their types. `precision_rules` names operators that
+    are treated otherwise than docs/quantised.md says: a mapping of "always", "follow" and "never" to names, or the TOML or
+    JSON file with one.
 
     `backends` names engines that run what they support of the model, the preferred one first;
     xrelay's own code runs the rest, and with `fallback` also what an engine fails at. `placement` says which
@@ -99,7 +116,19 @@ def compile_model(
     if not isinstance(tuning, TuningRecords):
         tuning = read_records(path_argument("tuning", tuning, OptionError))
     limits = Limits(max_nodes, max_bytes)
-    options = CompileOptions(threads, target, profile, winograd, tuning, limits)
+    options = CompileOptions(
+        threads,
+        target,
+        profile,
+        winograd,
+        tuning,
+        limits,
+        precision,
+        read_rules(precision_rules),
+    )
+    remark = note(precision, named_target(target)) if precision != FULL else None
+    if remark is not None:
+        warnings.warn(remark, PrecisionWarning, stacklevel=2)
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
@@ -110,22 +139,30 @@ def compile_model(
         raise OptionError(
             f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
-    if not isinstance(cast(object, backends), Sequence) or backends:
-        if placement != "priority":
-            from xrelay.placing import compile_placed
+    partly = not isinstance(cast(object, backends), Sequence) or bool(backends)
+    if placement != "priority":
+        if not partly:
+            raise OptionError(f"placement is {placement!r}, which needs backends, found none")
+        from xrelay.placing import compile_placed
 
-            return with_room(
-                lambda: compile_placed(
-                    model,
-                    shapes,
-                    options,
-                    backends,
-                    placement,
-                    cache=cache,
-                    fallback=fallback,
-                    progress=progress,
-                )
+        return with_room(
+            lambda: compile_placed(
+                model,
+                shapes,
+                options,
+                backends,
+                placement,
+                cache=cache,
+                fallback=fallback,
+                progress=progress,
             )
+        )
+
+    def compiled(
+        model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
+    ) -> Model | PartitionedModel:
+        if not partly:
+            return _compile_own(model, shapes, options, cache=cache, progress=progress)
         from xrelay.partitioned import compile_partitioned
 
         return with_room(
@@ -133,16 +170,35 @@ def compile_model(
                 model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
             )
         )
-    if placement != "priority":
-        raise OptionError(f"placement is {placement!r}, which needs backends, found none")
+
+    try:
+        return compiled(model, shapes)
+    except UnknownDimensions as unknown:
+        from xrelay.specialise import dynamic_model
+
+        return dynamic_model(model, unknown, compiled)
+
+
+def _compile_own(
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    options: CompileOptions,
+    *,
+    cache: bool,
+    progress: Progress,
+) -> Model:
+    """The model in xrelay's own code, from the cache or from the compiler."""
     # A module is printed for its digest.
     place = with_room(lambda: cache_place(model, shapes, options)) if cache else None
 
     @collector_paused()
-    def compiled() -> ModelCode:
+    def code() -> ModelCode:
         from xrelay.compiler import compile_code, read_model
+        from xrelay.specialise import require_known_inputs
 
         progress("read the model")
-        return compile_code(*read_model(model, shapes, options.limits), options, progress)
+        module, name = read_model(model, shapes, options.limits)
+        require_known_inputs(module)
+        return compile_code(module, name, options, progress)
 
-    return load_or_compile(place, lambda: with_room(compiled), progress)
+    return load_or_compile(place, lambda: with_room(code), progress)

@@ -32,7 +32,8 @@ from xrelay.collector import collector_paused
 from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import tuple_depth
+from xrelay.dialects.shapes import HasNoCode, tuple_depth
+from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
@@ -42,8 +43,9 @@ from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.memory import require_memory
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.places import Places, verify_failure
+from xrelay.precision import FULL, PRECISIONS, multiplies
 from xrelay.program_parser import ProgramParser
 from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.code import ModelCode
@@ -55,6 +57,7 @@ from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
+from xrelay.transforms.quantize.reduce_precision import ReducePrecisionPass
 from xrelay.transforms.rules.copying import copied
 
 if TYPE_CHECKING:
@@ -85,13 +88,17 @@ def read_model(
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
-    which is copied.
+    which is copied. `shapes` fixes unknown dimensions of inputs.
 
     Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
     module, name = _module_of(model, shapes, limits)
     check_leaves(module)
+    if shapes and not _is_onnx(model):
+        from xrelay.specialise import specialise
+
+        specialise(module, shapes)
     size = expanded_size(module)
     excess = limits.nodes_excess(size.operations)
     if excess is not None:
@@ -99,6 +106,13 @@ def read_model(
     require_limits(module, limits)
     deep.require_room(size.levels, size.tuples)
     return module, name
+
+
+def _is_onnx(model: object) -> bool:
+    """Whether the importer has seen to the shapes of inputs."""
+    if isinstance(model, str | Path):
+        return Path(model).suffix not in (".mlir", ".relay")
+    return not isinstance(model, ModuleOp)
 
 
 def require_limits(module: ModuleOp, limits: Limits) -> None:
@@ -124,11 +138,9 @@ def _module_of(
         return copied(model), "model"
     if isinstance(model, str | Path):
         path = Path(model)
-        reader = {".mlir": read_mlir, ".relay": read_relay}.get(path.suffix)
-        if reader is not None:
-            if shapes:
-                raise CompileError(f"shapes apply to ONNX models; '{path}' states its own")
-            return reader(path), path.stem
+        if path.suffix in (".mlir", ".relay"):
+            module = read_mlir(path, limits) if path.suffix == ".mlir" else read_relay(path)
+            return module, path.stem
         name = path.stem
     elif type(model).__name__ == "ModelProto":
         name = model.graph.name or "model"
@@ -142,18 +154,18 @@ def _module_of(
     return import_model(model, shapes=shapes, limits=limits), name
 
 
-def read_mlir(path: Path) -> ModuleOp:
+def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:
     """
     A module from a text file, verified, with the weights of its side file.
 
-    Raises CompileError with the place in the file.
+    Raises CompileError with the place in the file, also for a constant that exceeds `limits`.
     """
     from xrelay.runtime.weights import read_weights, weights_path
 
     content = read_bytes(path)
     try:
         places: Places = {}
-        module = parse_program(content, str(path), context(), places=places)
+        module = parse_program(content, str(path), context(), places=places, limits=limits)
         try:
             verify_program(module)
         except VerifyException as error:
@@ -216,6 +228,7 @@ def parse_program(
     *,
     implicit_module: bool = True,
     places: Places | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> ModuleOp:
     """
     The module in a text that may be damaged. `places` gets to know where its operations stand.
@@ -226,7 +239,7 @@ def parse_program(
     text = decoded(content, name)
     check_strings(text, name)
     try:
-        return ProgramParser(ctx, text, name, places).parse_module(implicit_module)
+        return ProgramParser(ctx, text, name, places, limits).parse_module(implicit_module)
     except (ParseError, DiagnosticException, RecursionError):
         raise
     except Exception as error:
@@ -290,8 +303,13 @@ def require_weights(module: ModuleOp) -> None:
 
 def preparation(options: CompileOptions) -> tuple[ModulePass, ...]:
     """What happens to a relay module before it is fused, in order."""
-    lanes = named_target(options.target).lanes(4)
-    return (*cpu_pipeline(lanes), FuseCompositesPass(options.target, options.threads))
+    target = named_target(options.target)
+    passes: list[ModulePass] = [*cpu_pipeline(target.lanes(4))]
+    if options.precision != FULL:
+        products = multiplies(options.precision, target)
+        lists = options.precision_rules.lists()
+        passes.append(ReducePrecisionPass(PRECISIONS[options.precision], products, **lists))
+    return (*passes, FuseCompositesPass(options.target, options.threads))
 
 
 def generation(
@@ -447,4 +465,10 @@ def compile_code(
     Raises DiagnosticException for what has no code.
     """
     check_tuples(module)
-    return build(lower(module, options, progress), name, options, progress)
+    try:
+        program = lower(module, options, progress)
+    except HasNoCode as error:
+        raise CompileError(
+            f"{error} (`xrelay run --interpret` and xrelay.interpret run in NumPy what has no code)"
+        ) from error
+    return build(program, name, options, progress)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from xrelay.options import CompileError
+from xrelay.errors import CompileError
 
 T = TypeVar("T")
 STACK_BYTES = 1 << 29

@@ -2,8 +2,8 @@
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.errors import CompileError
 from xrelay.lowering.program.program import Program
-from xrelay.options import CompileError
 
 
 def require_memory(program: Program, limits: Limits = DEFAULT_LIMITS) -> None:

@@ -19,8 +19,9 @@ from onnx.defs import onnx_opset_version
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.compile_model import compile_model
-from xrelay.options import OptionError
-from xrelay.runtime.arguments import count_given, kind_of, number_argument
+from xrelay.errors import OptionError
+from xrelay.runtime.arguments import count_given, few, kind_of, number_argument
+from xrelay.runtime.dynamic import DynamicModel
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model
 from xrelay.runtime.partitioned import PartitionedModel
@@ -30,7 +31,7 @@ from xrelay.runtime.signature import listed
 class CompiledRep(BackendRep):
     """A compiled model that is run on arrays in the order of its inputs, or by name."""
 
-    def __init__(self, model: Model | PartitionedModel):
+    def __init__(self, model: Model | PartitionedModel | DynamicModel):
         self.model = model
 
     def run(
@@ -114,7 +115,7 @@ class XRelayBackend(Backend):
         opset = kwargs.pop("opset_version", newest)
         opset = number_argument("opset_version", opset, 1, newest, ModelError)
         names = [name for name in node.input if name]
-        given = _in_order(inputs, len(names), f"{len(names)}: {', '.join(names)}")
+        given = _in_order(inputs, len(names), f"{len(names)}: {few(names)}")
         arrays = [_array(name, each) for name, each in zip(names, given, strict=True)]
         graph = helper.make_graph(
             [node],

@@ -5,25 +5,18 @@ from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import cast
 
-from xdsl.utils.exceptions import DiagnosticException
-
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.errors import OptionError
 from xrelay.lowering.emit.target import NATIVE, TARGETS, unknown_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
+from xrelay.precision import FULL, NO_RULES, PrecisionRules, checked_precision, precision_rules
 from xrelay.runtime.arguments import flag_argument, number_argument
 from xrelay.runtime.support import MAX_THREADS
 
-Shapes = Mapping[str, Sequence[int]]
+Shapes = Mapping[str, int | Sequence[int]]
+"""The shapes of inputs, and the lengths of dimensions that a model names."""
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
-
-
-class CompileError(DiagnosticException):
-    """A model cannot be read or compiled."""
-
-
-class OptionError(CompileError):
-    """An option of `xrelay.compile` has a value that it cannot have, whatever the model."""
 
 
 def silent(stage: str) -> None:
@@ -47,6 +40,10 @@ class CompileOptions:
     """What was measured; decides between implementations before priorities and estimates do."""
     limits: Limits = DEFAULT_LIMITS
     """How large the program may become."""
+    precision: str = FULL
+    """The type that products of f32 are computed in: "f32", "bf16" or "f16"."""
+    precision_rules: PrecisionRules = NO_RULES
+    """Which operators are treated otherwise than they are by default when that is another one."""
 
     def __post_init__(self) -> None:
         threads = number_argument("threads", self.threads, 1, MAX_THREADS, OptionError)
@@ -61,5 +58,9 @@ class CompileOptions:
         flag_argument("winograd", self.winograd, OptionError)
         if not isinstance(cast(object, self.tuning), TuningRecords):
             raise OptionError(f"tuning is {shown(self.tuning)}, expected TuningRecords")
+        checked_precision(self.precision)
+        object.__setattr__(self, "precision_rules", precision_rules(self.precision_rules))
+        if self.precision_rules != NO_RULES and self.precision == FULL:
+            raise OptionError("precision_rules go with a precision of fewer bits, bf16 or f16")
         for name, limit in vars(self.limits).items():
             number_argument(name, limit, 1, None, OptionError)

@@ -35,14 +35,16 @@ from xrelay.compiler import compile_code, read_model, require_weights, run_passe
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import field_places, leaf_types
+from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
 from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.specialise import require_known_inputs
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.dynamic_to_static import DynamicToStaticPass
@@ -367,6 +369,7 @@ def compile_partitioned(
     found = find_backends(backends)
     progress("read the model")
     module, name = read_model(model, shapes, options.limits)
+    require_known_inputs(module)
     require_weights(module)
     partition(module, found, progress, options.limits)
     return compile_partition(

@@ -27,7 +27,8 @@ from xrelay.backends.base import Array, Backend
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import read_model, require_weights, run_passes
 from xrelay.engines import Engines
-from xrelay.options import CompileError, CompileOptions, Progress, Shapes, silent
+from xrelay.errors import CompileError
+from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.own_costs import own_costs
 from xrelay.partitioned import check_references, compile_partition, preparation_passes
 from xrelay.placement.apply_placement import apply_plan

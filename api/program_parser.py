@@ -7,30 +7,46 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     AnyFloat,
+    BytesAttr,
     DenseIntOrFPElementsAttr,
     RankedStructure,
+    TensorType,
 )
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.lexer import Span
 
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import element_count
 from xrelay.places import Places
 
 
 class ProgramParser(Parser):
     """
-    xDSL's parser, but for three things: it notes where operations stand, takes no copy of all values for
+    xDSL's parser, but for four things: it notes where operations stand, takes no copy of all values for
     each region, and takes a hexadecimal element of a dense attribute of floats for its bits, as MLIR does
-    and as xDSL prints infinities, NaN and large whole numbers. xDSL reads it as a whole number.
+    and as xDSL prints infinities, NaN and large whole numbers. xDSL reads it as a whole number. A number that
+    stands for all elements of a tensor is repeated as bytes, and no more often than `limits` allows.
     """
 
-    def __init__(self, ctx: Context, text: str, name: str, places: Places | None = None):
+    def __init__(
+        self,
+        ctx: Context,
+        text: str,
+        name: str,
+        places: Places | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ):
         super().__init__(ctx, text, name)
+        self._limits = limits
         self.ssa_values = self._values = _ScopedValues()
         self._places = {} if places is None else places
         self._elements: list[Span[str]] = []
         """Where the elements of the present dense attribute stand."""
+        self._is_splat = False
+        """Whether it is one element without brackets."""
+        self._repeated: RankedStructure[AnyDenseElement] | None = None
+        """The type all of whose elements this one stands for."""
 
     def parse_optional_region(
         self, arguments: Iterable[Parser.Argument] | None = None
@@ -49,8 +65,18 @@ class ProgramParser(Parser):
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
-        self._elements = []
-        attribute = super().parse_dense_int_or_fp_elements_attr(type)
+        self._elements, self._is_splat, self._repeated = [], False, None
+        try:
+            attribute = self._with_bits(super().parse_dense_int_or_fp_elements_attr(type))
+            if self._repeated is None:
+                return attribute
+            content = attribute.data.data * element_count(self._repeated.get_shape())
+        except MemoryError:
+            self.raise_error("there is no memory for the elements of this attribute")
+        return DenseIntOrFPElementsAttr(self._repeated, BytesAttr(content))
+
+    def _with_bits(self, attribute: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
+        """The attribute, with the numbers of hexadecimal floats."""
         dtype = attribute.get_element_type()
         if not isinstance(dtype, AnyFloat) or not any(map(_is_hexadecimal, self._elements)):
             return attribute
@@ -59,9 +85,25 @@ class ProgramParser(Parser):
             for element, value in zip(self._elements, attribute.get_values(), strict=False)
         ]
         type_ = cast(RankedStructure[AnyFloat], attribute.type)
-        if len(values) == 1:
-            values *= element_count(type_.get_shape())
         return DenseIntOrFPElementsAttr.from_list(type_, cast(list[float], values))
+
+    def _parse_tensor_literal(self) -> tuple[list[Parser._TensorLiteralElement], list[int]]:
+        elements, shape = super()._parse_tensor_literal()
+        self._is_splat = not shape
+        return elements, shape
+
+    def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
+        """The type of a tensor of one element, where xDSL would make a list of a number's repetitions."""
+        begin = self.pos
+        type_ = super()._parse_dense_literal_type()
+        size = element_count(type_.get_shape()) * type_.element_type.compile_time_size
+        excess = self._limits.bytes_excess(size)
+        if excess is not None:
+            self.raise_error(f"this attribute has {excess}", begin, self._current_token.span.start)
+        if not self._is_splat:
+            return type_
+        self._repeated = type_
+        return TensorType(type_.element_type, [])
 
     def _parse_tensor_literal_element(self) -> Parser._TensorLiteralElement:
         element = super()._parse_tensor_literal_element()

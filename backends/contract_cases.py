@@ -129,7 +129,7 @@ def _pool(op: Any, dtype: str, b: RegionBuilder, **options: Any) -> list[SSAValu
 
 
 def _concatenate(dtype: str, b: RegionBuilder) -> list[SSAValue]:
-    fields = [b.input(b.array(dtype, 2, length, 3)) for length in (1, 4, 2)]
+    fields = [b.input(b.array(dtype, 2, length, 3)) for length in (1, 4, 5)]
     return [b.op(transform.ConcatenateOp(b.op(core.TupleOp(fields)), axis=1))]
 
 
@@ -150,11 +150,11 @@ SAMPLES: dict[str, Callable[[str, RegionBuilder], list[SSAValue]]] = {
     "nn.dense weights as parameter": partial(_dense, constant=False),
     "nn.batch_matmul": lambda dtype, b: [
         b.op(
-            dense.BatchMatmulOp(b.input(b.array(dtype, 2, 3, 5)), b.input(b.array(dtype, 2, 4, 5)))
+            dense.BatchMatmulOp(b.input(b.array(dtype, 2, 3, 5)), b.input(b.array(dtype, 2, 5, 4)))
         )
     ],
     "nn.bias_add": lambda dtype, b: [
-        b.op(norm.BiasAddOp(b.input(b.array(dtype, 2, 3, 4, 4)), b.constant(b.array(dtype, 3))))
+        b.op(norm.BiasAddOp(b.input(b.array(dtype, 2, 3, 4, 5)), b.constant(b.array(dtype, 3))))
     ],
     "nn.softmax": lambda dtype, b: [b.op(norm.SoftmaxOp(b.input(b.array(dtype, 3, 7))))],
     "nn.max_pool2d": partial(_pool, pool.MaxPool2DOp),

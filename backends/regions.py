@@ -14,7 +14,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.shapes import is_tensor_type, types_within
 from xrelay.interpreters.arrays import Array, DType, dtype_of
-from xrelay.runtime.arguments import kind_of
+from xrelay.runtime.arguments import few, kind_of
 from xrelay.runtime.object_file import object_function
 
 _STRUCTURE = (ConstantOp, TupleOp, TupleGetItemOp)
@@ -84,8 +84,7 @@ def operator_name(op: Operation) -> str:
 def region_text(function: func.FuncOp) -> str:
     """A region in messages: its name and its operators, the first ones of many."""
     names = [operator_name(op) for op in region_operators(function)]
-    listed = ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
-    return f"region @{function.sym_name.data} ({listed or 'no operators'})"
+    return f"region @{function.sym_name.data} ({few(names) if names else 'no operators'})"
 
 
 def nested(arrays: Sequence[Array], types: Sequence[Attribute]) -> list[Any]:

@@ -137,7 +137,9 @@ def measure_case(
     try:
         for name, result in workers.race(running, job, args.seconds, args.runs).items():
             loaded = case.engines[name]
-            case.engines[name] = replace(result, cold=loaded.cold, warm=loaded.warm)
+            case.engines[name] = replace(
+                result, cold=loaded.cold, warm=loaded.warm, tolerance=job.tolerance
+            )
     except WorkerFailed as failure:
         for name in running:
             case.engines[name].reason = f"side by side: {failure}"
@@ -167,7 +169,7 @@ def measure_all(args: argparse.Namespace, progress: Progress) -> Report:
             path = model.onnx_file(args.cache, progress)
             flops, inputs = product_flops(path), model.input_values()
             for threads in args.threads:
-                job = Job(name, path, threads, inputs)
+                job = Job(name, path, threads, inputs, model.tolerance)
                 cases.append(measure_case(job, flops, workers, args, progress))
     # Others may have kept the machine busy the first time.
     machine = replace(machine, peaks=measure_peaks(args.threads, progress, machine.peaks))

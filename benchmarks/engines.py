@@ -30,6 +30,13 @@ class NotRun(Exception):
     """An engine cannot run a model; the message says why."""
 
 
+TOLERANCE = 1e-4
+"""
+How far outputs that are computed in float32 may be from the reference's, relative to the largest
+value there.
+"""
+
+
 @dataclass(frozen=True)
 class Job:
     """What an engine loads."""
@@ -41,6 +48,8 @@ class Job:
     threads: int
     inputs: Mapping[str, Array]
     """The values to run on, in the order of the model's inputs."""
+    tolerance: float = TOLERANCE
+    """How far results may be from the reference's."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks.engines import ENGINES, REFERENCE, RIVALS, XRELAY
+from benchmarks.engines import ENGINES, REFERENCE, RIVALS, TOLERANCE, XRELAY
 from benchmarks.machine import MachineDescription
-from benchmarks.results import TOLERANCE, Case, EngineResult, Loading, Report
+from benchmarks.results import Case, EngineResult, Loading, Report
 
 NOTHING = "–"
 
@@ -20,12 +20,12 @@ WRITTEN = """\
 This page is written by the benchmark (`{command}`, {date}); `make bench` writes it anew."""
 
 METHOD = """\
-All engines run the same ONNX file of float32 values on the same inputs, batch 1 unless the name says
+All engines run the same ONNX file on the same inputs, batch 1 unless the name says
 otherwise, on the same number of threads. They take turns in one process: before its turn an engine
 gets a machine on which the threads of the others are idle, and one run that is not counted. Reported
 are the median and the minimum of single inferences.
 
-All compute in float32, with one exception. OpenVINO has to be asked for that: unasked, it computes in
+All compute files of float32 in float32, with one exception. OpenVINO has to be asked for that: unasked, it computes in
 bfloat16 (8 bits of mantissa for 24) on CPUs that have instructions for it. "OpenVINO" is asked;
 "{default}" is not, and where it then computes in another type, the title says in which.
 
@@ -36,14 +36,16 @@ ratio compares with it alone: below 1 it is faster than xrelay.
 GFLOP counts the multiplications and additions of convolutions and matrix products as the model
 states them; the share of the peak is xrelay's. The difference is the largest one
 of an output of xrelay from {reference}'s, relative to the largest value of that output; above
-{tolerance:.0e} it is marked as wrong. That of an engine that computes in another type stands beside its
+{tolerance:.0e} it is marked as wrong, for files of integers above a quarter: an integer that is
+rounded the other way in one layer is a step in all behind it. That of an engine that computes in another type stands beside its
 ratio, and is what its speed costs.
 
 Loading and memory are measured in a process of its own for each engine, from the file to the first
 result. Memory is the resident size, with that of Python and of the engine.
 
 Networks are built with torch from seeded random weights (`benchmarks/vision.py`,
-`benchmarks/transformers.py`); `light_…` are the models of the onnx package with random weights."""
+`benchmarks/transformers.py`); `…_int8` and `…_dynamic` are these quantised by onnxruntime's tools
+(`benchmarks/quantized.py`); `light_…` are the models of the onnx package with random weights."""
 
 
 OTHER_TYPES = """\

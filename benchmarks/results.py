@@ -6,16 +6,10 @@ from math import exp, log
 from statistics import median
 from typing import TYPE_CHECKING
 
-from benchmarks.engines import ENGINES, FLOAT32, RIVALS, XRELAY
+from benchmarks.engines import ENGINES, FLOAT32, RIVALS, TOLERANCE, XRELAY
 
 if TYPE_CHECKING:
     from benchmarks.machine import MachineDescription
-
-TOLERANCE = 1e-4
-"""
-How far outputs that are computed in float32 may be from the reference's, relative to the largest
-value there.
-"""
 
 
 @dataclass(frozen=True)
@@ -68,16 +62,18 @@ class EngineResult:
     """Compiled, or read from the model."""
     warm: Loading | None = None
     """Loaded from the cache of compiled models, where there is one."""
+    tolerance: float = TOLERANCE
+    """How far results may be from the reference's."""
 
     @property
     def wrong(self) -> bool:
         """
-        Whether it gave other results than the reference, by more than float32 explains. What other
+        Whether it gave other results than the reference, by more than its types explain. What other
         precisions cost in accuracy is shown and not judged.
         """
         if self.difference is None or self.precision != FLOAT32:
             return False
-        return not self.difference <= TOLERANCE
+        return not self.difference <= self.tolerance
 
 
 @dataclass

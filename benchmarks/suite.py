@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.engines import TOLERANCE
 from xrelay.tools import light_models
 
 Array = npt.NDArray[Any]
@@ -40,9 +41,9 @@ class Input:
     shape: tuple[int, ...]
     integers: tuple[int, int] | None = None
 
-    def values(self) -> Array:
+    def values(self, seed: int = SEED) -> Array:
         """Seeded random values, the same on each call."""
-        generator = np.random.default_rng([SEED, *self.name.encode()])
+        generator = np.random.default_rng([seed, *self.name.encode()])
         if self.integers is None:
             return generator.standard_normal(self.shape, np.float32)
         return generator.integers(*self.integers, self.shape, np.int64)
@@ -56,6 +57,8 @@ class BenchmarkModel(ABC):
 
     maker: ClassVar[str]
     """The distribution whose version the file depends on."""
+    tolerance: ClassVar[float] = TOLERANCE
+    """How far results may be from the reference's, relative to the largest one."""
 
     @abstractmethod
     def input_list(self) -> tuple[Input, ...]:
@@ -161,6 +164,52 @@ def export(module: Any, inputs: Sequence[Input], outputs: Sequence[str], path: P
         )
 
 
+SAMPLES = 4
+"""How many inputs, none of them the measured one, quantised activations have their ranges of."""
+
+
+@dataclass(frozen=True)
+class Quantized(BenchmarkModel):
+    """A network with 8-bit integers, as onnxruntime's tools make it."""
+
+    network: Network
+    dynamic: bool = False
+    """Whether activations are quantised when it runs, and only matrix products."""
+
+    maker: ClassVar[str] = "onnxruntime"
+    # An integer that is rounded the other way is one step in all layers behind it.
+    tolerance: ClassVar[float] = 0.25
+
+    def input_list(self) -> tuple[Input, ...]:
+        """Those of the network."""
+        return self.network.inputs
+
+    def source(self) -> Path:
+        """The file of the code that quantises."""
+        return Path(__file__).with_name("quantized.py")
+
+    @cached_property
+    def digest(self) -> str:
+        """That of the network as well."""
+        return hashlib.sha256(f"{super().digest} {self.network.digest}".encode()).hexdigest()[:16]
+
+    def write(self, path: Path) -> None:
+        """Exports the network, and quantises it."""
+        tools: Any = import_module("benchmarks.quantized")
+        exported = path.with_suffix(".float")
+        try:
+            self.network.write(exported)
+            if self.dynamic:
+                tools.write_dynamic(exported, path)
+            else:
+                seeds = range(SEED + 1, SEED + 1 + SAMPLES)
+                inputs = self.network.inputs
+                samples = [{each.name: each.values(seed) for each in inputs} for seed in seeds]
+                tools.write_static(exported, path, samples)
+        finally:
+            exported.unlink(missing_ok=True)
+
+
 @dataclass(frozen=True)
 class Light(BenchmarkModel):
     """A light model of the onnx package, with seeded random weights."""
@@ -216,7 +265,14 @@ NETWORKS: tuple[Network, ...] = (
     Network("mlp_b64", "transformers", "mlp", (Input("features", (64, 784)),)),
 )
 
+STATIC = ("resnet50", "mobilenetv2", "bert_base", "vit_s16", "gpt2_small")
+DYNAMIC = ("bert_base", "vit_s16", "gpt2_small")
+QUANTIZED: tuple[Quantized, ...] = (
+    *(Quantized(f"{each.name}_int8", each) for each in NETWORKS if each.name in STATIC),
+    *(Quantized(f"{each.name}_dynamic", each, True) for each in NETWORKS if each.name in DYNAMIC),
+)
+
 LIGHT: tuple[Light, ...] = tuple(Light(f"light_{name}", name) for name in light_models.LIGHT_MODELS)
 
-MODELS: dict[str, BenchmarkModel] = {each.name: each for each in (*NETWORKS, *LIGHT)}
+MODELS: dict[str, BenchmarkModel] = {each.name: each for each in (*NETWORKS, *QUANTIZED, *LIGHT)}
 """By name, in the order of reports."""

@@ -5,7 +5,7 @@ The element types of tensors: one table of what they are called outside of MLIR.
     onnx       what `onnx.TensorProto.DataType` calls it
 
 Everything that reads or writes element types reads this table: ONNX's and Relay's texts, patterns
-and the interpreter's arrays. What kernels compute with is `xrelay.lowering.emit.elements`.
+and the interpreter's arrays, and elements of kernels. What these compute with is `xrelay.lowering.emit.elements`.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-ElementType: TypeAlias = IntegerType | BFloat16Type | Float16Type | Float32Type | Float64Type
+FloatType: TypeAlias = BFloat16Type | Float16Type | Float32Type | Float64Type
+ElementType: TypeAlias = IntegerType | FloatType
 
 
 @dataclass(frozen=True)

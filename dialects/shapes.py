@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import prod
+from operator import eq
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import (
@@ -115,12 +116,28 @@ MOST_ELEMENTS = 1 << 48
 """No processor addresses tensors of more: programs have 2**48 bytes of addresses or fewer."""
 
 
-def is_addressable(type_: TensorType[Attribute]) -> bool:
+MOST_DIMENSIONS = 64
+"""NumPy's arrays have no more."""
+
+
+def is_addressable(type_: Attribute) -> bool:
+    """Whether arrays can have the shape of a tensor type, and of the fields of a tuple type."""
+    if isinstance(type_, TupleType):
+        return all(is_addressable(field) for field in type_.types.data)
+    return not is_tensor_type(type_) or array_refusal(type_) is None
+
+
+def array_refusal(type_: TensorType[Attribute]) -> str | None:
     """
-    Whether arrays can have the shape of a type. Dimensions of 0 count as 1: beside them the others
-    are as far from what strides can say.
+    Why no array can have the shape of a type; None when it can. Dimensions of 0 count as 1: beside them
+    the others are as far from what strides can say.
     """
-    return prod(dim for dim in type_.get_shape() if dim > 0) <= MOST_ELEMENTS
+    shape = type_.get_shape()
+    if prod(dim for dim in shape if dim > 0) > MOST_ELEMENTS:
+        return f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
+    if len(shape) > MOST_DIMENSIONS:
+        return f"{type_} has {len(shape)} dimensions, arrays have at most {MOST_DIMENSIONS}"
+    return None
 
 
 def element_count(shape: Shape) -> int:
@@ -145,6 +162,18 @@ def compatible(lhs: Attribute, rhs: Attribute) -> bool:
     Whether two types can describe one value: equal up to unknown dimensions. Takes time in the
     number of different types within, of which tuples of shared tuples have few.
     """
+    return _leaves_agree(lhs, rhs, _same_but_for_dimensions)
+
+
+def same_type(lhs: Attribute, rhs: Attribute) -> bool:
+    """Whether two types are equal, without recursion into tuples and in the time of `compatible`."""
+    return _leaves_agree(lhs, rhs, eq)
+
+
+def _leaves_agree(
+    lhs: Attribute, rhs: Attribute, agree: Callable[[Attribute, Attribute], bool]
+) -> bool:
+    """Whether two types are tuples of the same form, and what they hold agrees."""
     pending = [(lhs, rhs)]
     seen: set[tuple[int, int]] = set()
     """The tuples that were compared, by identity."""
@@ -159,7 +188,7 @@ def compatible(lhs: Attribute, rhs: Attribute) -> bool:
             if pair not in seen:
                 seen.add(pair)
                 pending.extend(zip(left.types.data, right.types.data, strict=True))
-        elif not _same_but_for_dimensions(left, right):
+        elif not agree(left, right):
             return False
     return True
 
@@ -274,16 +303,19 @@ def string(value: str) -> StringAttr:
     return StringAttr(value)
 
 
+class HasNoCode(DiagnosticException):
+    """A program holds what machine code is not generated for, and what the interpreter may run."""
+
+
 def static_tensor(type_: Attribute) -> TensorType[Attribute]:
     """A tensor type whose shape must be known, and one that a processor can address."""
     if not is_tensor_type(type_):
         raise DiagnosticException(f"{type_} is not a tensor type")
     if is_dynamic(type_):
-        raise DiagnosticException(f"{type_} has an unknown dimension; code needs static shapes")
-    if not is_addressable(type_):
-        raise DiagnosticException(
-            f"{type_} is too large: no processor addresses more than {MOST_ELEMENTS} elements"
-        )
+        raise HasNoCode(f"{type_} has an unknown dimension; code needs static shapes")
+    refusal = array_refusal(type_)
+    if refusal is not None:
+        raise DiagnosticException(refusal)
     return type_
 
 

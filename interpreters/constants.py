@@ -92,15 +92,27 @@ def known_array(value: SSAValue) -> Array | None:
 def constant_value(value: SSAValue) -> Any:
     """
     What a constant, or a tuple of constants, is to the interpreter, wherever it lives; None for other
-    values.
+    values. Takes time in the number of tuples, however often they share each other.
     """
-    op = value.owner
-    while isinstance(op, OnDeviceOp):
-        op = op.body.owner
-    if isinstance(op, TupleOp):
-        fields = [constant_value(field) for field in op.fields]
-        return None if any(field is None for field in fields) else tuple(fields)
-    return known_array(op.results[0]) if isinstance(op, ConstantOp) else None
+    known: dict[SSAValue, Any] = {}
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        op = each.owner
+        while isinstance(op, OnDeviceOp):
+            op = op.body.owner
+        if isinstance(op, TupleOp):
+            missing = [field for field in op.fields if field not in known]
+            if missing:
+                pending += [each, *missing]
+            else:
+                known[each] = tuple(known[field] for field in op.fields)
+        else:
+            array = known_array(op.results[0]) if isinstance(op, ConstantOp) else None
+            if array is None:
+                return None
+            known[each] = array
+    return known[value]
 
 
 def constant_ops(value: Any) -> list[Operation]:

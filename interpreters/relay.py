@@ -17,7 +17,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core.values import RefType
-from xrelay.dialects.shapes import MOST_ELEMENTS, compatible, is_addressable, is_tensor_type
+from xrelay.dialects.shapes import array_refusal, compatible, is_tensor_type
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.conv.conv import ConvFunctions
 from xrelay.interpreters.conv.gradient import ConvGradientFunctions
@@ -165,11 +165,9 @@ class ResultChecker(Interpreter.Listener):
         """Raises InterpretationError for a result that no array can hold."""
         for type_ in op.result_types:
             for field in type_.types.data if isinstance(type_, TupleType) else (type_,):
-                if is_tensor_type(field) and not is_addressable(field):
-                    raise InterpretationError(
-                        f"{op.name}: the result is {field}, which is too large: no processor "
-                        f"addresses more than {MOST_ELEMENTS} elements"
-                    )
+                refusal = array_refusal(field) if is_tensor_type(field) else None
+                if refusal is not None:
+                    raise InterpretationError(f"{op.name}: the result is no array: {refusal}")
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         """Raises InterpretationError for a result that its type does not describe."""

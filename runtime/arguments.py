@@ -4,6 +4,7 @@ was found and what is expected. Each function takes the exception to raise.
 """
 
 import os
+from collections.abc import Iterable
 from operator import index
 from pathlib import Path
 from reprlib import repr as shown
@@ -12,6 +13,9 @@ from typing import SupportsIndex, cast
 from xdsl.utils.exceptions import DiagnosticException
 
 Refusal = type[DiagnosticException]
+
+MOST_LISTED = 8
+"""Of so many things a message names all."""
 
 
 def kind_of(value: object) -> str:
@@ -23,6 +27,14 @@ def kind_of(value: object) -> str:
 def count_given(count: int, noun: str) -> str:
     """How many of a kind are given: "1 input is given"."""
     return f"{count} {noun} is given" if count == 1 else f"{count} {noun}s are given"
+
+
+def few(texts: Iterable[object], separator: str = ", ") -> str:
+    """What a message names one after the other: the first ones of many, and how many more there are."""
+    every = list(texts)
+    shown_texts = separator.join(map(str, every[:MOST_LISTED]))
+    more = len(every) - MOST_LISTED
+    return f"{shown_texts} … and {more} more" if more > 0 else shown_texts or "none"
 
 
 def path_argument(name: str, value: object, refusal: Refusal) -> Path:

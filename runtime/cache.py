@@ -21,6 +21,7 @@ import json
 import logging
 import mmap
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -158,10 +159,12 @@ class ObjectCache:
         return self.folder / f"{key}{_SUFFIX}"
 
     def _files(self, pattern: str) -> Iterator[CacheEntry]:
+        """Everything of such a name but folders, which are not the cache's; links as they are."""
         for path in self.folder.glob(pattern):
             with suppress(FileNotFoundError):
-                status = path.stat()
-                yield CacheEntry(path, status.st_size, status.st_mtime)
+                status = path.lstat()
+                if not stat.S_ISDIR(status.st_mode):
+                    yield CacheEntry(path, status.st_size, status.st_mtime)
 
     def _make_room(self) -> None:
         entries = self.entries()
@@ -178,23 +181,41 @@ class ObjectCache:
 
 def object_cache() -> ObjectCache | None:
     """
-    The cache that the environment asks for: in the folder `XRELAY_CACHE_DIR`, by default that of
-    the system for caches, with at most `XRELAY_CACHE_SIZE` bytes ("500M", "4G"); none for 0.
+    The cache that the environment asks for; None when `cache_or_reason` says why there is none.
 
-    Raises ModelError for text that is not a size.
+    Raises ModelError as that does.
+    """
+    cache = cache_or_reason()
+    if isinstance(cache, str):
+        logger.info("%s", cache)
+        return None
+    return cache
+
+
+def cache_or_reason() -> ObjectCache | str:
+    """
+    The cache that the environment asks for: in the folder `XRELAY_CACHE_DIR`, by default that of
+    the system for caches, with at most `XRELAY_CACHE_SIZE` bytes ("500M", "4G"). A text says why there is
+    none: for 0, and where others may write.
+
+    Raises ModelError for text that is not a size, and for the home of a user who does not exist.
     """
     limit = _limit(os.environ.get(SIZE_VARIABLE, ""))
     if limit == 0:
-        return None
+        return f"{SIZE_VARIABLE} is 0: there is no cache"
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
         from platformdirs import user_cache_dir
 
         folder = user_cache_dir("xrelay", appauthor=False)
-    path = Path(folder).expanduser()
+    try:
+        path = Path(folder).expanduser()
+    except RuntimeError:
+        raise ModelError(
+            f"{FOLDER_VARIABLE} is '{folder}', which begins with a home that is not known"
+        ) from None
     if not _is_private_folder(path):
-        logger.info("others may write to %s: it is not used", path)
-        return None
+        return f"others may write to '{path}': there is no cache"
     return ObjectCache(path, limit)
 
 

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import weakref
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.machine import Address
+from xrelay.runtime.memory import address_of
 from xrelay.runtime.signature import Signature
 
 ALIGNMENT = 64
@@ -60,6 +62,8 @@ class _Place:
     process: int
     """The process that made it: the workers of a team are not in its children."""
     workspace: npt.NDArray[np.uint8]
+    address: int
+    """Where the workspace begins."""
     team: int | None
 
 
@@ -106,12 +110,13 @@ class Executor:
         """
         place = self._take()
         try:
-            tables = address_table(inputs), address_table(outputs)
+            table = array("Q", (*inputs, *outputs))
+            start, _ = table.buffer_info()
             addresses = (
-                ctypes.addressof(tables[0]),
-                ctypes.addressof(tables[1]),
+                start,
+                start + len(inputs) * table.itemsize,
                 self._constants,
-                place.workspace.ctypes.data,
+                place.address,
             )
             if place.team is None:
                 self._run(*addresses)
@@ -132,15 +137,16 @@ class Executor:
             if place.process == process:
                 return place
         workspace = aligned_bytes(self._workspace_bytes, f"the workspace of model '{self._name}'")
+        start = address_of(workspace)
         if self._team_create is None:
-            return _Place(process, workspace, None)
+            return _Place(process, workspace, start, None)
         team: int | None = self._team_create(self._threads)
         if team is None:
             raise ModelError(
                 f"the system refuses to start the {self._threads} threads that model "
                 f"'{self._name}' was compiled for"
             )
-        return _Place(process, workspace, team)
+        return _Place(process, workspace, start, team)
 
 
 def _end_teams(places: deque[_Place], destroy: Callable[[int], None], owner: object) -> None:

@@ -98,8 +98,15 @@ def whole_file(path: Path, *, private: bool = False) -> Generator[Path]:
 
 
 def write_files(contents: Mapping[Path, bytes | memoryview]) -> None:
-    """Writes files that belong together: none takes its place before all have their data."""
+    """
+    Writes files that belong together: none takes its place before all have their data.
+
+    Raises OSError that names the file.
+    """
     with ExitStack() as files:
         places = [files.enter_context(whole_file(path)) for path in contents]
-        for place, data in zip(places, contents.values(), strict=True):
-            place.write_bytes(data)
+        for place, (path, data) in zip(places, contents.items(), strict=True):
+            try:
+                place.write_bytes(data)
+            except OSError as error:  # A full disk has no name.
+                raise OSError(error.errno, error.strerror, str(path)) from None

@@ -1,6 +1,7 @@
 """Arrays as memory that machine code reads and writes: what it needs of them, and their addresses."""
 
 from collections.abc import Iterable, Sequence
+from ctypes import addressof, c_char
 from typing import Any, cast
 
 import numpy as np
@@ -13,13 +14,23 @@ from xrelay.runtime.signature import TensorSpec, listed
 Array = npt.NDArray[Any]
 
 
+def address_of(array: Array) -> int:
+    """Where the elements of an array begin."""
+    if array.flags.carray and array.size and array.dtype.isbuiltin == 1:
+        # A fourth of the time that `ctypes.data` takes; small models run hardly longer than that.
+        return addressof(c_char.from_buffer(array.data))
+    return array.ctypes.data
+
+
 def addresses(arrays: Iterable[Array]) -> list[int]:
     """Where the elements of arrays begin."""
-    return [array.ctypes.data for array in arrays]
+    return [address_of(array) for array in arrays]
 
 
 def contiguous(array: Array) -> Array:
     """The array, or a copy of it, row-major and at a multiple of the size of its elements."""
+    if array.flags.c_contiguous and array.flags.aligned:
+        return array
     # `require` gives some arrays of rank 0 an axis.
     return np.require(array, requirements=["C", "A"]).reshape(array.shape)
 
@@ -51,7 +62,7 @@ def checked_addresses(kind: str, specs: Sequence[TensorSpec], arrays: object) ->
         flags = array.flags
         if not (flags.carray if is_output else flags.c_contiguous and flags.aligned):
             raise ModelError(f"{kind} '{spec.name}' {_unusable(array)}")
-        found.append(array.ctypes.data)
+        found.append(address_of(array))
     return found
 
 

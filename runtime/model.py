@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from xrelay.runtime.arguments import kind_of, number_argument, path_argument
+from xrelay.runtime.arguments import few, kind_of, number_argument, path_argument
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import Executor, allocated
@@ -126,7 +126,7 @@ class Model:
         if self.missing_features:
             raise ModelError(
                 f"the model was compiled for {self.signature.target}; this processor lacks "
-                f"{', '.join(self.missing_features)}"
+                f"{few(self.missing_features)}"
             )
 
     @property
@@ -156,37 +156,55 @@ class Model:
         return self._code
 
 
-def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
-    """
-    The arrays of all inputs in order, contiguous and aligned.
+class Named(Protocol):
+    """What stands for an input in messages."""
 
-    Raises ModelError for anything but a mapping, for missing or unknown names, and for other
-    shapes or dtypes.
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
+def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
     """
-    if not isinstance(inputs, Mapping):
+    The arrays of all inputs in order, of whatever shapes and dtypes.
+
+    Raises ModelError for anything but a mapping, for missing or unknown names, and for what is no array.
+    """
+    if not isinstance(inputs, dict | Mapping):  # A dict is known at once.
         raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {listed(specs)}")
     inputs = cast(Mapping[str, npt.ArrayLike], inputs)
-    known = {spec.name for spec in specs}
-    unknown = [name for name in inputs if name not in known]
     missing = [spec.name for spec in specs if spec.name not in inputs]
-    if unknown or missing:
+    if missing or len(inputs) != len(specs):
+        known = {spec.name for spec in specs}
+        unknown = [name for name in inputs if name not in known]
         parts = [f"unknown input '{name}'" for name in unknown]
         parts += [f"missing input '{name}'" for name in missing]
-        raise ModelError(f"{', '.join(parts)}; the model takes {listed(specs)}")
+        raise ModelError(f"{few(parts)}; the model takes {listed(specs)}")
     arrays: list[Array] = []
     for spec in specs:
         try:
-            array = np.asarray(inputs[spec.name])
+            arrays.append(np.asarray(inputs[spec.name]))
         except MemoryError:
             raise
         except Exception as error:
             # A method `__array__` raises whatever it likes.
             raise ModelError(f"input '{spec.name}' is no array: {error}") from error
+    return arrays
+
+
+def check_inputs(specs: tuple[TensorSpec, ...], inputs: object) -> list[Array]:
+    """
+    The arrays of all inputs in order, contiguous and aligned.
+
+    Raises ModelError for what `named_arrays` refuses, and for other shapes or dtypes.
+    """
+    arrays = named_arrays(specs, inputs)
+    for spec, array in zip(specs, arrays, strict=True):
         if array.dtype != spec.dtype or array.shape != spec.shape:
             found = f"{array.dtype}{list(array.shape)}"
             raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
-        arrays.append(contiguous(array))
-    return arrays
+    return [contiguous(array) for array in arrays]
 
 
 def symbol_name(text: str) -> str:

@@ -4,14 +4,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from math import prod
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.support import MAX_THREADS
 
 FORMAT_VERSION = 3
+
+Dimension: TypeAlias = int | str
+"""A length, or the name of an unknown one, "" when it has none."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +36,49 @@ class TensorSpec:
         return f"'{self.name}' {self.dtype}{list(self.shape)}"
 
 
-def listed(specs: Sequence[TensorSpec]) -> str:
+@dataclass(frozen=True)
+class OpenTensor:
+    """A named tensor some of whose dimensions may be unknown. Equal names are equal lengths."""
+
+    name: str
+    dims: tuple[Dimension, ...] | None
+    """None when not even the number of dimensions is known."""
+    dtype: np.dtype[Any] | None
+    """None for an output whose type the model does not state."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is unknown."""
+        return self.dims is None or any(isinstance(dim, str) for dim in self.dims)
+
+    def describes(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether an array has this dtype, and this shape as far as it is known."""
+        if array.dtype != self.dtype or self.dims is None:
+            return array.dtype == self.dtype
+        return len(array.shape) == len(self.dims) and all(
+            isinstance(dim, str) or dim == length
+            for dim, length in zip(self.dims, array.shape, strict=True)
+        )
+
+    def __str__(self) -> str:
+        shape = "…" if self.dims is None else ", ".join(str(dim) or "?" for dim in self.dims)
+        return f"'{self.name}' {'?' if self.dtype is None else self.dtype}[{shape}]"
+
+
+class UnknownDimensions(DiagnosticException):
+    """Dimensions of a model's inputs are not known: code is generated once they are."""
+
+    def __init__(
+        self, message: str, inputs: tuple[OpenTensor, ...], outputs: tuple[OpenTensor, ...]
+    ):
+        super().__init__(message)
+        self.inputs = inputs
+        self.outputs = outputs
+
+
+def listed(specs: Sequence[object]) -> str:
     """Tensors in messages."""
-    return ", ".join(map(str, specs)) or "none"
+    return few(specs)
 
 
 @dataclass(frozen=True)
@@ -205,22 +250,29 @@ def _tensor(data: object) -> TensorSpec:
     given = _Fields(data)
     name = given.text("name")
     shape = tuple(_number(f"the shape of '{name}'", each) for each in given.listed("shape"))
-    dtype = _DTYPES.get(given.text("dtype"))
-    if dtype is None:
+    if given.text("dtype") not in _DTYPES:
         raise _damage(f"the dtype of '{name}' is '{given.text('dtype'):.100}'")
-    spec = TensorSpec(name, shape, dtype)
+    spec = TensorSpec(name, shape, named_dtype(given.text("dtype")))
     _number(f"the size of '{name}'", spec.size)
     return spec
 
 
-_DTYPES = {
-    name: np.dtype(name)
-    for name in (
-        *("bool", "float16", "float32", "float64"),
+_DTYPES = frozenset(
+    (
+        *("bool", "bfloat16", "float16", "float32", "float64"),
         *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     )
-}
-"""Those that there are kernels for, by name."""
+)
+"""The names of those that there are kernels for."""
+
+
+def named_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy type of a name; bfloat16 is one of ml_dtypes."""
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
 
 
 def _step(data: object) -> StepSpec:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xrelay.dialects.limits import Limits
+from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, read_records
 from xrelay.options import CompileOptions
+from xrelay.precision import FULL, NO_RULES, note, precision_rules
 from xrelay.tools.errors import BAD_INPUT, CommandFailed
 
 if TYPE_CHECKING:
@@ -29,9 +32,9 @@ def named_values(arguments: Sequence[str], option: str, example: str) -> dict[st
     return result
 
 
-def shapes(arguments: Sequence[str]) -> dict[str, list[int]]:
-    """The shapes given with --shape."""
-    result: dict[str, list[int]] = {}
+def shapes(arguments: Sequence[str]) -> dict[str, int | list[int]]:
+    """The shapes of inputs, and the lengths of dimensions, given with --shape."""
+    result: dict[str, int | list[int]] = {}
     for name, text in named_values(arguments, "--shape", "NAME=1,3,224,224").items():
         try:
             result[name] = [int(number) for number in text.split(",")]
@@ -74,7 +77,26 @@ def limits(args: argparse.Namespace) -> Limits:
 
 
 def compile_options(args: argparse.Namespace, *, profile: bool = False) -> CompileOptions:
-    """The options of --threads, --target, --no-winograd, --tuning, --max-nodes and --max-bytes."""
+    """
+    The options of --threads, --target, --no-winograd, --tuning, --max-nodes, --max-bytes, --precision and
+    --precision-rules. Says on stderr what becomes of a precision that the target does not have.
+    """
     records = NO_RECORDS if args.tuning is None else read_records(Path(args.tuning))
     winograd = not args.no_winograd
-    return CompileOptions(args.threads, args.target, profile, winograd, records, limits(args))
+    rules = NO_RULES if args.precision_rules is None else precision_rules(args.precision_rules)
+    options = CompileOptions(
+        args.threads,
+        args.target,
+        profile,
+        winograd,
+        records,
+        limits(args),
+        args.precision,
+        rules,
+    )
+    remark = (
+        note(options.precision, named_target(options.target)) if options.precision != FULL else None
+    )
+    if remark is not None:
+        print(f"xrelay: {remark}", file=sys.stderr)
+    return options

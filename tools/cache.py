@@ -6,16 +6,16 @@ import time
 from rich.console import Console
 from rich.table import Table
 
-from xrelay.runtime.cache import SIZE_VARIABLE, object_cache
+from xrelay.runtime.cache import cache_or_reason
 from xrelay.tools.errors import BAD_INPUT, failing_with
 
 
 def show_cache(args: argparse.Namespace) -> int:
     """Runs the command."""
     with failing_with(BAD_INPUT):
-        cache = object_cache()
-        if cache is None:
-            print(f"{SIZE_VARIABLE} is 0: there is no cache")
+        cache = cache_or_reason()
+        if isinstance(cache, str):
+            print(cache)
             return 0
         if args.clear:
             print(f"removed {cache.clear() / 1e6:.1f} MB from {cache.folder}")

@@ -33,7 +33,9 @@ RUN_EXAMPLES = """\
 examples:
   xrelay run resnet50.onnx --seed 1
   xrelay run model.onnx --shape x=1,3,224,224 --verify
+  xrelay run model.onnx --shape batch=4
   xrelay run model.onnx --threads 2 --profile --trace trace.json
+  xrelay run model.onnx --precision bf16 --compare model.onnx     what that changes
   xrelay run model.so --input x=image.npy --output-dir results
 """
 
@@ -63,6 +65,7 @@ examples:
   xrelay explain model.onnx --strategies --threads 2
   xrelay explain model.onnx --memory --chart memory.svg
   xrelay explain model.onnx --operators                 calls and multiply-adds of each operator
+  xrelay explain model.onnx --precision bf16 --types    what is computed in bf16, and why
 """
 
 PARTITION_EXAMPLES = """\
@@ -137,6 +140,18 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="compare with the NumPy interpreter; exit code 1 when an output differs by more "
         "than 1e-3 of its largest value (of 16 bits: than two roundings)",
     )
+    parser.add_argument(
+        "--interpret",
+        action="store_true",
+        help="run in NumPy instead, also what has no machine code (control flow, data types, …)",
+    )
+    parser.add_argument(
+        "--compare",
+        metavar="MODEL",
+        help="run this model too, on the same inputs and in the precision that it is stored in, and say how far "
+        "the outputs are from its outputs",
+    )
+    parser.add_argument("--json", metavar="FILE", help="with --compare: write the report as data")
     parser.add_argument(
         "--profile", action="store_true", help="print the time of every step, slowest first"
     )
@@ -214,10 +229,15 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show how often each operator is called, and its multiply-adds",
     )
+    views.add_argument(
+        "--types",
+        action="store_true",
+        help="show in which element types each operator computes, and which list of --precision says so",
+    )
     parser.add_argument(
         "--json",
         metavar="FILE",
-        help="with --strategies, --memory or --operators: write it as data too",
+        help="with --strategies, --memory, --operators or --types: write it as data too",
     )
     parser.add_argument(
         "--chart",
@@ -401,7 +421,8 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
     parser.add_argument(
         "--target",
         default="native",
-        help="the CPU: native (default), x86-64, x86-64-v3 or x86-64-v4",
+        help="the CPU: native (default), x86-64, x86-64-v3, x86-64-v4, or with dot products "
+        "x86-64-v3-vnni, x86-64-v4-vnni, x86-64-v4-bf16",
     )
     parser.add_argument(
         "--threads", type=int, default=1, help="threads that run the model together (default 1)"
@@ -410,6 +431,16 @@ def _add_model_options(parser: argparse.ArgumentParser, *, tuned: bool = True) -
         "--no-winograd",
         action="store_true",
         help="convolve by the definition: fewer rounding errors, more time",
+    )
+    parser.add_argument(
+        "--precision",
+        default="f32",
+        help="what products of f32 are computed in: f32 (default), bf16 or f16",
+    )
+    parser.add_argument(
+        "--precision-rules",
+        metavar="FILE",
+        help="a TOML or JSON file that names operators which --precision treats otherwise",
     )
     if tuned:
         parser.add_argument(
@@ -470,7 +501,7 @@ def _add_shape_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=1,3,224,224",
-        help="fix the shape of an ONNX input (repeatable)",
+        help="fix the shape of an input, or as in batch=4 a dimension that the model names (repeatable)",
     )
 
 

@@ -25,7 +25,10 @@ from xrelay.tools.module_file import write_module
 from xrelay.tools.progress import stage_progress
 
 SUFFIXES = (".mlir", ".onnx", ".ll", ".o", ".so")
-RELAY_STAGES = ("import", *dict.fromkeys(each.name for each in relay_passes(CompileOptions())))
+RELAY_STAGES = (
+    "import",
+    *dict.fromkeys(each.name for each in relay_passes(CompileOptions(precision="bf16"))),
+)
 STAGES = (
     *RELAY_STAGES,
     "convert-relay-to-kernels",
@@ -92,6 +95,8 @@ def module_after(module: ModuleOp, stage: str, options: CompileOptions) -> Modul
     if stage in ends:
         run_passes(module, passes[: ends[stage]], limits=options.limits)
         return module
+    if stage in RELAY_STAGES:
+        raise CommandFailed(f"--emit-after {stage} goes with --precision bf16 or f16", BAD_INPUT)
     lowered = lower(module, options).module
     if stage == "convert-kernels-to-llvm":
         convert_module(lowered, named_target(options.target).triple)

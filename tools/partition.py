@@ -72,7 +72,7 @@ def partition_model(args: argparse.Namespace) -> int:
                 winograd=options.winograd,
                 progress=progress,
             )
-            inputs = complete_inputs(reference.signature, {}, args.seed)
+            inputs = complete_inputs(model.signature, {}, args.seed)
             expected = reference.run(inputs)
             ran, is_close = run_regions(model, inputs, expected, console)
             code = 0 if is_close else FAILED

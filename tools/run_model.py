@@ -1,5 +1,7 @@
 """`xrelay run`: compile a model, run it, show or write the outputs."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 import re
@@ -7,6 +9,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -15,15 +18,21 @@ from rich.table import Table
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
 from xrelay.options import CompileOptions, Progress, Shapes
+from xrelay.precision import FULL
 from xrelay.runtime.code import ModelCode
+from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
-from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.runtime.signature import OpenTensor, Signature, TensorSpec, UnknownDimensions
 from xrelay.tools import arguments
+from xrelay.tools.compare import compare, require_same_interface
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
+
+if TYPE_CHECKING:
+    from xrelay.interpret_model import InterpretedModel
 
 
 def run_model(args: argparse.Namespace) -> int:
@@ -57,33 +66,47 @@ def _run_model(args: argparse.Namespace) -> int:
         raise CommandFailed(f"cannot write into '{folder}': it is not a directory", BAD_INPUT)
     if args.trace is not None and not args.profile:
         raise CommandFailed("--trace goes with --profile", BAD_INPUT)
+    if args.json is not None and args.compare is None:
+        raise CommandFailed("--json goes with --compare", BAD_INPUT)
     paths = arguments.named_values(args.input, "--input", "NAME=FILE.npy")
     with failing_with(BAD_INPUT):
         given = {name: read_array(Path(path)) for name, path in paths.items()}
-    model = _load(args)
+    model, shapes = _load(args, given)
+    reference = None if args.compare is None else _reference(args, given)
+    if reference is not None:
+        assert isinstance(model.signature, Signature)
+        require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
         inputs = complete_inputs(model.signature, given, args.seed)
-        check_inputs(model.signature.inputs, inputs)
+        if isinstance(model.signature, Signature):  # The interpreter checks by itself.
+            check_inputs(model.signature.inputs, inputs)
         start = time.perf_counter()
         outputs = model.run(inputs)
         seconds = time.perf_counter() - start
         if folder is not None:
             write_outputs(folder, outputs)
-    _print_outputs(outputs, seconds, "; --profile measures them" if can_profile(args) else "")
+    if args.interpret:
+        _print_outputs(outputs, f"interpreted: {1e3 * seconds:.1f} ms")
+        return 0
+    hint = "; --profile measures them" if can_profile(args) else ""
+    # Memory is touched and threads start for the first time.
+    _print_outputs(outputs, f"first run: {1e3 * seconds:.1f} ms (later ones are faster{hint})")
     if args.profile:
         assert isinstance(model, Model)
         from xrelay.tools.profile import show_profile
 
         with failing_with(BAD_INPUT):
             show_profile(model, inputs, args.trace)
+    if reference is not None:
+        with failing_with(BAD_INPUT):
+            compare(reference, inputs, outputs, args)
     if args.verify:
         from xrelay.tools.verify import verify
 
         with failing_with(BAD_INPUT):
-            shapes = arguments.shapes(args.shape)
             limits = arguments.limits(args)
         ordered = [inputs[spec.name] for spec in model.signature.inputs]
-        return verify(Path(args.model), shapes, limits, ordered, outputs)
+        return verify(Path(args.model), shapes, limits, args.precision, ordered, outputs)
     return 0
 
 
@@ -92,18 +115,62 @@ def can_profile(args: argparse.Namespace) -> bool:
     return not args.backend and Path(args.model).suffix != ".so"
 
 
-def _load(args: argparse.Namespace) -> Model | PartitionedModel:
-    """The model, from a library, from the cache or from the compiler."""
-    if args.backend:
-        return _partitioned(args)
-    if args.fallback:
+def _load(
+    args: argparse.Namespace, given: Mapping[str, Array]
+) -> tuple[Model | PartitionedModel | InterpretedModel, Shapes]:
+    """
+    The model, from a library, from the cache or from the compiler, and the shapes that it is compiled for:
+    those of --shape, and where these leave dimensions open those of the given inputs.
+    """
+    if args.fallback and not args.backend:
         raise CommandFailed("--fallback goes with --backend", BAD_INPUT)
-    if args.placement != "priority":
+    if args.placement != "priority" and not args.backend:
         raise CommandFailed("--placement goes with --backend", BAD_INPUT)
+    with failing_with(BAD_INPUT):
+        shapes = arguments.shapes(args.shape)
+    load = _interpreted if args.interpret else _partitioned if args.backend else _own
+    try:
+        return load(args, shapes), shapes
+    except CommandFailed as failure:
+        unknown = failure.__cause__
+        if not isinstance(unknown, UnknownDimensions):
+            raise
+        found = {
+            spec.name: list(given[spec.name].shape)
+            for spec in unknown.inputs
+            if spec.is_open and spec.name in given
+        }
+        if not found:
+            raise
+    return load(args, {**shapes, **found}), {**shapes, **found}
+
+
+def _interpreted(args: argparse.Namespace, shapes: Shapes) -> InterpretedModel:
+    """The model in the interpreter."""
+    machine_code = {
+        "--backend": args.backend,
+        "--compare": args.compare,
+        "--profile": args.profile,
+        "--verify": args.verify,
+        "--tuning": args.tuning,
+    }
+    for option, value in machine_code.items():
+        if value:
+            raise CommandFailed(f"{option} is for machine code, not for --interpret", BAD_INPUT)
+    if Path(args.model).suffix == ".so":
+        raise CommandFailed(f"'{args.model}' is machine code, which is not interpreted", BAD_INPUT)
+    from xrelay.interpret_model import interpreted
+
+    with stage_progress() as progress, failing_with(BAD_INPUT):
+        progress("read the model")
+        return interpreted(Path(args.model), shapes, arguments.limits(args))
+
+
+def _own(args: argparse.Namespace, shapes: Shapes) -> Model:
+    """The model in xrelay's own code."""
     path = Path(args.model)
     with failing_with(BAD_INPUT):
         options = arguments.compile_options(args, profile=args.profile)
-        shapes = arguments.shapes(args.shape)
         if path.suffix == ".so":
             if args.verify or args.profile or shapes or options != CompileOptions():
                 raise CommandFailed(
@@ -117,10 +184,20 @@ def _load(args: argparse.Namespace) -> Model | PartitionedModel:
         return load_or_compile(place, lambda: _compile(path, shapes, options, progress), progress)
 
 
-def _partitioned(args: argparse.Namespace) -> PartitionedModel:
+def _reference(args: argparse.Namespace, given: Mapping[str, Array]) -> Model | PartitionedModel:
+    """The model of --compare, on xrelay's own code, in the precision that it is stored in."""
+    changes: dict[str, object] = {"model": args.compare, "precision": FULL, "precision_rules": None}
+    changes.update(dict.fromkeys(("backend", "fallback", "profile", "verify"), False))
+    model, _ = _load(argparse.Namespace(**{**vars(args), **changes}), given)
+    assert isinstance(model, Model | PartitionedModel)
+    return model
+
+
+def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
     """The model with parts that backends run."""
     from xrelay.compiler import read_model, require_weights
     from xrelay.partitioned import compile_partition, find_backends, partition
+    from xrelay.specialise import require_known_inputs
 
     if args.profile:
         raise CommandFailed(
@@ -132,11 +209,10 @@ def _partitioned(args: argparse.Namespace) -> PartitionedModel:
             backends = find_backends(arguments.backends(args.backend))
             options = arguments.compile_options(args)
             progress("read the model")
-            module, name = read_model(
-                Path(args.model), arguments.shapes(args.shape), options.limits
-            )
+            module, name = read_model(Path(args.model), shapes, options.limits)
             require_weights(module)
         with failing_with(FAILED):
+            require_known_inputs(module)
             if args.placement == "priority":
                 partition(module, backends, progress, options.limits)
             else:
@@ -159,12 +235,14 @@ def _partitioned(args: argparse.Namespace) -> PartitionedModel:
 @collector_paused()
 def _compile(path: Path, shapes: Shapes, options: CompileOptions, progress: Progress) -> ModelCode:
     from xrelay.compiler import compile_code, read_model, require_weights
+    from xrelay.specialise import require_known_inputs
 
     with failing_with(BAD_INPUT):
         progress("read the model")
         module, name = read_model(path, shapes, options.limits)
         require_weights(module)
     with failing_with(FAILED):
+        require_known_inputs(module)
         return compile_code(module, name, options, progress)
 
 
@@ -181,21 +259,33 @@ def read_array(path: Path) -> Array:
             raise CommandFailed(f"'{path}' is not a .npy file: {reason}", BAD_INPUT) from error
 
 
-def random_array(spec: TensorSpec, seed: int) -> Array:
-    """Seeded random values of a tensor: normal floats, small integers."""
+def random_array(spec: TensorSpec | OpenTensor, seed: int) -> Array:
+    """
+    Seeded random values of a tensor: normal floats, small integers.
+
+    Raises CommandFailed where dimensions are unknown.
+    """
+    if isinstance(spec, OpenTensor):
+        shape, dtype = [dim for dim in spec.dims or () if isinstance(dim, int)], spec.dtype
+        if spec.is_open or dtype is None:
+            raise CommandFailed(
+                f"input {spec} has unknown dimensions: use --input or --shape", BAD_INPUT
+            )
+    else:
+        shape, dtype = list(spec.shape), spec.dtype
     generator = np.random.default_rng([seed, *spec.name.encode()])
-    match spec.dtype.kind:
+    match dtype.kind:
         case "b":
-            values = generator.integers(0, 2, spec.shape)
+            values = generator.integers(0, 2, shape)
         case "i" | "u":
-            values = generator.integers(0, 8, spec.shape)
+            values = generator.integers(0, 8, shape)
         case _:  # Floats; bf16 is of a kind of its own.
-            values = generator.standard_normal(spec.shape)
-    return np.asarray(values).astype(spec.dtype)
+            values = generator.standard_normal(shape)
+    return np.asarray(values).astype(dtype)
 
 
 def complete_inputs(
-    signature: Signature, given: Mapping[str, Array], seed: int
+    signature: Signature | DynamicSignature, given: Mapping[str, Array], seed: int
 ) -> dict[str, Array]:
     """The given inputs, and random ones for those that are missing."""
     inputs = dict(given)
@@ -224,7 +314,7 @@ def write_outputs(folder: Path, outputs: Mapping[str, Array]) -> None:
                 np.save(file, outputs[output], allow_pickle=False)
 
 
-def _print_outputs(outputs: Mapping[str, Array], seconds: float, hint: str) -> None:
+def _print_outputs(outputs: Mapping[str, Array], time_taken: str) -> None:
     table = Table("output", "dtype", "shape", "min", "mean", "max")
     for name, array in outputs.items():
         numbers = ["", "", ""]
@@ -234,5 +324,4 @@ def _print_outputs(outputs: Mapping[str, Array], seconds: float, hint: str) -> N
         table.add_row(name, str(array.dtype), str(list(array.shape)), *numbers)
     console = Console(soft_wrap=True)
     console.print(table)
-    # Memory is touched and threads start for the first time.
-    console.print(f"first run: {1e3 * seconds:.1f} ms (later ones are faster{hint})")
+    console.print(time_taken)

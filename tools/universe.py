@@ -74,6 +74,7 @@ PASSES = {
         "legalize",
         "legalize-convolutions",
         "legalize-layouts",
+        "legalize-quantized-conversions",
         "legalize-quantized-products",
         "qnn-legalize",
     ),
@@ -91,7 +92,12 @@ PASSES = {
         "relay-opt-level-2",
         "relay-opt-level-3",
     ),
-    "xrelay.transforms.quantize": ("fake-quantization-to-integer", "to-mixed-precision"),
+    "xrelay.transforms.quantize": (
+        "fake-quantization-to-integer",
+        "reduce-precision",
+        "store-rounded",
+        "to-mixed-precision",
+    ),
     "xrelay.lowering.llvm": ("convert-kernels-to-llvm",),
     "xrelay.lowering.program": (
         "convert-relay-to-kernels",

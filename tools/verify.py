@@ -9,11 +9,13 @@ import numpy as np
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.backends.regions import nested
 from xrelay.compiler import read_model
+from xrelay.contract import TOLERANCES
 from xrelay.dialects.limits import Limits
 from xrelay.interpreters.arrays import arrays_in
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 from xrelay.options import Shapes
+from xrelay.precision import FULL, PRECISIONS
 from xrelay.runtime.model import Array
 from xrelay.tools.errors import FAILED, failing_with
 from xrelay.tools.progress import stage_progress
@@ -24,10 +26,15 @@ ROUNDINGS = 2
 """How many roundings of its type it may be away, where that is more: of 16-bit floating point."""
 
 
-def tolerance(dtype: np.dtype[Any]) -> float:
-    """How far results of a type may be apart, as `largest_difference` has it."""
+def tolerance(dtype: np.dtype[Any], precision: str = FULL) -> float:
+    """
+    How far results of a type may be apart, as `largest_difference` has it, when products are computed with a
+    precision.
+    """
     if not is_float(dtype):
         return 0.0
+    if precision != FULL:
+        return TOLERANCES[PRECISIONS[precision]]
     one = np.ones((), dtype)
     rounding = float(np.nextafter(one, dtype.type(2)) - one)
     return max(TOLERANCE, ROUNDINGS * rounding)
@@ -54,10 +61,14 @@ def verify(
     path: Path,
     shapes: Shapes,
     limits: Limits,
+    precision: str,
     inputs: Sequence[Array],
     outputs: Mapping[str, Array],
 ) -> int:
-    """Prints how far the outputs of a model are from the interpreter's. Returns the exit code."""
+    """
+    Prints how far the outputs of a model, compiled with a precision, are from the interpreter's. Returns the exit
+    code.
+    """
     with stage_progress() as progress, failing_with(FAILED):
         progress("run the interpreter")
         module, _ = read_model(path, shapes, limits)
@@ -67,7 +78,7 @@ def verify(
     worst = 0
     for (name, found), wanted in zip(outputs.items(), expected, strict=True):
         difference = largest_difference(found, wanted)
-        agrees = difference <= tolerance(wanted.dtype)
+        agrees = difference <= tolerance(wanted.dtype, precision)
         verdict = "agrees with" if agrees else "DIFFERS from"
         print(f"{name} {verdict} the interpreter: largest relative difference {difference:.3g}")
         worst = max(worst, 0 if agrees else FAILED)

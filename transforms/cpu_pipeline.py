@@ -23,7 +23,11 @@ from xrelay.transforms.layout.alter_op_layout import AlterOpLayoutPass
 from xrelay.transforms.legalize.legalize import LegalizePass
 from xrelay.transforms.legalize.legalize_convolutions import LegalizeConvolutionsPass
 from xrelay.transforms.legalize.legalize_layouts import LegalizeLayoutsPass
+from xrelay.transforms.legalize.legalize_quantized_conversions import (
+    LegalizeQuantizedConversionsPass,
+)
 from xrelay.transforms.legalize.legalize_quantized_products import LegalizeQuantizedProductsPass
+from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from xrelay.transforms.recognize_operators import RecognizeOperatorsPass
 from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.simplify_expr import SimplifyExprPass
@@ -45,12 +49,19 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         # 2. Batch normalisation becomes a scale and a shift, to be folded into convolutions. Layer,
         #    instance and group normalisation have kernels of their own.
         SimplifyInferencePass(keep_norms=True),
-        # 3. Operators without kernels become ones with kernels: products of quantised tensors become
-        #    products of integers, images get the layouts that kernels are written for, convolutions in
-        #    one dimension and transposed ones become conv2d. Their weights are computed with the others.
-        LegalizeQuantizedProductsPass(),
+        # 3. Operators without kernels become ones with kernels: images get the layouts that kernels are
+        #    written for, convolutions in one dimension and transposed ones become conv2d. Their weights
+        #    are computed with the others.
         LegalizeLayoutsPass(),
         LegalizePass(),
+        LegalizeConvolutionsPass(),
+        # What operators compute of dequantised tensors they compute of integers; products of quantised
+        # tensors become products of bytes. Before weights are computed, which would be numbers then. In
+        # other layouts, and transposed, they are products of integers that the passes before know.
+        FoldConstantPass(fold_qnn=False),
+        FakeQuantizationToIntegerPass(rules="cpu"),
+        LegalizeQuantizedProductsPass(rules="cpu"),
+        LegalizeLayoutsPass(),
         LegalizeConvolutionsPass(),
         # 4. Normalisations and softmax that the exporter wrote out become those operators. Before
         #    algebra, which would change their spelling.
@@ -79,6 +90,11 @@ def cpu_pipeline(lanes: int = 16) -> tuple[RelayPass, ...]:
         CombineParallelDensePass(to_batch=False, rules="cpu"),
         # 15. The concatenated weights are computed.
         FoldConstantPass(),
+        # Conversions of quantised tensors become arithmetic. After algebra, which would round it otherwise;
+        # what follows only moves.
+        LegalizeQuantizedConversionsPass(),
+        SinkReshapePass(),
+        SimplifyExprPass(rules="cpu"),
         # 16. Images get blocks of channels: weights and epilogues have their final form.
         AlterOpLayoutPass(lanes=lanes),
         # 17. Attention becomes a composite, for which there is a kernel. After everything that looks

@@ -79,8 +79,9 @@ class DynamicToStaticPass(FoldingPass):
     name = "dynamic-to-static"
 
     def rewrite(self, op: ModuleOp) -> None:
+        evaluator = self.evaluator()
         if any(isinstance(each, DynamicOp) or _joins_shapes(each) for each in walk(op)):
-            fold = FoldOperator(self.evaluator())
+            fold = FoldOperator(evaluator)
             ShapeResolution(op, fold).run()
 
 

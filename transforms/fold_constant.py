@@ -33,6 +33,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xrelay.analysis.facts.dependencies import operations_for
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -210,6 +211,7 @@ class FoldingPass(RelayPass):
 
     def evaluator(self) -> Evaluator:
         """What computes constants within these bounds."""
+        require_at_least(0, max_bytes=self.max_bytes, limit=self.limit)
         return Evaluator(self.max_bytes, Limits(max_bytes=self.limit))
 
 

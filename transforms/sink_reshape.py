@@ -11,7 +11,7 @@ a dense through it. Below them it meets the reshape of the next operator and mer
 
 A reshape sinks below
 
-- elementwise operators of one operand;
+- elementwise operators of one operand, and lookups;
 - operators that broadcast, when the reshape splits, merges or inserts axes so that each other
   operand, which is repeated along some axes, is repeated along whole axes before it as well. Such
   operands are reshaped themselves, constants and others. Only when the reshaped operand comes from
@@ -38,6 +38,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp
 from xrelay.dialects.nn.norm import BiasAddOp, LayerNormOp, RmsNormOp, SoftmaxFamilyOp
+from xrelay.dialects.qnn.arithmetic import QnnLookupOp
 from xrelay.dialects.shapes import integer, is_tensor_type, with_shape
 from xrelay.dialects.tensor.binary import BroadcastBinaryOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, ReshapeFamilyOp, ReshapeOp
@@ -153,6 +154,15 @@ def before_reshape(value: SSAValue, old: Shape, new: Shape, emit: Emitter) -> SS
     return _reshaped(emit, value, shape)
 
 
+def below_lookup(op: QnnLookupOp, emit: Emitter) -> SSAValue | None:
+    """lookup(reshape(x)) ──► reshape(lookup(x))"""
+    reshape = _sunk_reshape(op.data)
+    if reshape is None:
+        return None
+    result = _on(op, [reshape.data, op.table], shape_of(reshape.data), emit)
+    return _reshaped(emit, result, shape_of(op.data))
+
+
 class Fed:
     """
     Which values come from a complex operator through elementwise operators only: fusion may
@@ -200,6 +210,8 @@ class SinkReshape(RewritePattern):
                 rule = self.below_broadcast
             case BiasAddOp() | SoftmaxFamilyOp() | LayerNormOp() | RmsNormOp():
                 rule = self.below_axis
+            case QnnLookupOp():
+                rule = below_lookup
             case ReshapeFamilyOp() | ExpandDimsOp():
                 rule = merged_reshapes
             case SplitOp():

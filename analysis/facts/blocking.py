@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias, TypeGuard
 
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import bf16, f16, f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.analysis.facts.walking import walk
@@ -31,7 +31,7 @@ from xrelay.dialects.core.values import ConstantOp, TupleOp, element_bytes
 from xrelay.dialects.nn.norm import BiasAddOp
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.pool.pool import GlobalPool2DOp, Pool2DOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import is_integer_type, is_tensor_type
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.layout import IMAGE, LayoutTransformOp, block_count, blocked_image
 from xrelay.dialects.tensor.reduce import MeanOp
@@ -43,6 +43,9 @@ MOVED_BYTE = 4.0
 blocks: some 80 of these take as long as a transform of 20 bytes from and to the caches."""
 PLAIN_OPERATION = 2.0
 """The cost of an operation of a convolution in NCHW, likewise."""
+
+FLOATS: tuple[Attribute, ...] = (f16, bf16, f32)
+"""Floating-point elements of images in blocks, which are computed in f32."""
 
 BROADCASTING = (*BINARY_OPS, WhereOp)
 """Operators with several operands that work element by element."""
@@ -83,14 +86,21 @@ def blocked_images(op: Operation, lanes: int) -> Images | None:
 
 
 def is_image(type_: Attribute, *, rank: int | None = 4) -> bool:
-    """Whether a type is that of images of f32 or bools, of known shape and not empty."""
+    """Whether a type is that of images of at most 32 bits an element, of known shape and not empty."""
     return (
         is_tensor_type(type_)
-        and type_.element_type in (f32, i1)
+        and _fits_lane(type_.element_type)
         and type_.has_static_shape()
         and 0 not in type_.get_shape()
         and (rank is None or type_.get_num_dims() == rank)
     )
+
+
+def _fits_lane(dtype: Attribute) -> bool:
+    """Whether elements have a lane of the sums of convolutions each."""
+    if is_integer_type(dtype):
+        return dtype.width.data in (1, 8, 16, 32)
+    return dtype in FLOATS
 
 
 def image_dimensions(value: SSAValue) -> tuple[int, ...]:
@@ -110,14 +120,23 @@ def _convolution(op: Conv2DOp, lanes: int) -> Images:
     if not op.is_plain:
         return ()
     layouts = {op.data_layout.data, op.out_layout.data} - {""}
-    types = {op.data.type.element_type, op.weight.type.element_type, op.result.type.element_type}
-    if layouts != {IMAGE} or types != {f32} or not isinstance(op.weight.owner, ConstantOp):
+    if layouts != {IMAGE} or not _has_lanes(op) or not isinstance(op.weight.owner, ConstantOp):
         return ()
     outputs, inputs, *_ = op.weight.type.get_shape()
     groups = op.groups.value.data
     depthwise = inputs == 1 and outputs == groups
     whole = inputs % lanes == 0 and outputs // groups % lanes == 0
     return (op.data,) if groups == 1 or depthwise or whole else ()
+
+
+def _has_lanes(op: Conv2DOp) -> bool:
+    """Whether a convolution sums what its operands hold in lanes of 32 bits."""
+    operands = {op.data.type.element_type, op.weight.type.element_type}
+    types = {*operands, op.result.type.element_type}
+    if types <= set(FLOATS):
+        # To round operands first, to less than they have, is not for kernels.
+        return op.result.type.element_type == f32 or len(types) == 1
+    return all(is_integer_type(each) and _fits_lane(each) and each != i1 for each in types)
 
 
 def _data(op: Any, lanes: int) -> Images:
@@ -137,6 +156,9 @@ def _pad(op: PadOp, lanes: int) -> Images:
 
 
 def _mean(op: MeanOp, lanes: int) -> Images:
+    assert is_tensor_type(op.result.type)
+    if op.result.type.element_type not in FLOATS:
+        return ()
     return (op.data,) if op.reduced_axes == (2, 3) and op.keepdims.value.data else ()
 
 

@@ -163,7 +163,7 @@ class DevicePlan:
                 )
             )
             raise PassFailedException(
-                f"plan-devices: {operation_text(op)}: {what} would be on {found}, expected one "
+                f"{operation_text(op)}: {what} would be on {found}, expected one "
                 "device, or on_device where a copy is meant"
             )
 

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.suggestions import unknown_choice
 from xrelay.analysis.fusion.arguments import Arguments
 from xrelay.analysis.fusion.graph import (
@@ -75,14 +76,8 @@ class FusionOptions:
     """One of RULE_SETS."""
 
     def __post_init__(self) -> None:
-        if self.opt_level < 0:
-            raise PassFailedException(f"'opt-level' is {self.opt_level}, expected at least 0")
-        if self.max_depth < 1:
-            raise PassFailedException(f"'max-depth' is {self.max_depth}, expected at least 1")
-        if self.max_function_args < 0:
-            raise PassFailedException(
-                f"'max-function-args' is {self.max_function_args}, expected at least 0"
-            )
+        require_at_least(0, opt_level=self.opt_level, max_function_args=self.max_function_args)
+        require_at_least(1, max_depth=self.max_depth)
         if self.rules not in RULE_SETS:
             raise PassFailedException(unknown_choice("rules", self.rules, RULE_SETS))
 

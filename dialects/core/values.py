@@ -12,6 +12,7 @@ from typing import Annotated, TypeAlias, TypeGuard
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    IntegerAttr,
     StringAttr,
     TensorType,
     TupleType,
@@ -269,10 +270,23 @@ class TupleOp(RelayOp):
         return tuple_type(self.fields.types)
 
 
+STATED_FIELDS = 16
+"""Of longer tuples the text does not say the type at each use of a field."""
+
+
+def _is_around(owner: Operation | Block, op: Operation) -> bool:
+    """Whether what defines a value stands in the block of its use or around that: in front of it in the text."""
+    defining = owner if isinstance(owner, Block) else owner.parent
+    block = op.parent
+    while block is not None and block is not defining:
+        block = block.parent_block()
+    return block is not None
+
+
 @irdl_op_definition
 class TupleGetItemOp(RelayOp):
     """
-    One field of a tuple.
+    One field of a tuple. The text of one of more than 16 fields leaves out its type: `%t[3] : tensor<4xf32>`.
 
     Source: Relay's `TupleGetItem`.
     """
@@ -283,7 +297,47 @@ class TupleGetItemOp(RelayOp):
     index: Integer = prop()
     result = result_def()
     traits = traits_def(Pure(), HasPatternKind(OpPatternKind.INJECTIVE))
-    assembly_format = "$tuple_value `[` $index `]` attr-dict `:` functional-type(operands, results)"
+
+    # Written by hand: the type of a tuple of n fields at each of them makes n² types.
+    @classmethod
+    def parse(cls, parser: Parser) -> "TupleGetItemOp":
+        position = parser.pos
+        name = parser.parse_unresolved_operand()
+        parser.parse_punctuation("[")
+        index = IntegerAttr(parser.parse_integer(allow_boolean=False), 64)
+        parser.parse_punctuation("]")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        if parser.parse_optional_punctuation("("):
+            type_ = parser.parse_type()
+            parser.parse_punctuation(")")
+            parser.parse_punctuation("->")
+        else:
+            known = parser.ssa_values.get(name.operand_name, ())
+            if name.index >= len(known):
+                parser.raise_error("expected a tuple that is defined before", position, parser.pos)
+            type_ = known[name.index].type
+        return cls.create(
+            operands=[parser.resolve_operand(name, type_)],
+            result_types=[parser.parse_type()],
+            properties={"index": index},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        tuple_value = self.operands[0]
+        printer.print_ssa_value(tuple_value)
+        printer.print_string(f"[{self.index.value.data}]")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        type_ = tuple_value.type
+        is_long = isinstance(type_, TupleType) and len(type_.types) > STATED_FIELDS
+        if not is_long or not _is_around(tuple_value.owner, self):
+            printer.print_string("(")
+            printer.print_attribute(type_)
+            printer.print_string(") -> ")
+        printer.print_attribute(self.result.type)
 
     def infer_type(self) -> Attribute:
         fields = self.tuple_value.type.types.data

@@ -17,7 +17,7 @@ from xrelay.dialects.qnn.parameters import (
     require_channel_parameters,
     require_scalar_parameters,
 )
-from xrelay.dialects.shapes import broadcast_shapes, with_shape
+from xrelay.dialects.shapes import broadcast_shapes, same_dimension, with_dtype, with_shape
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
@@ -272,6 +272,29 @@ class QnnLeakyReluOp(RelayOp):
         return data
 
 
+@irdl_op_definition
+class QnnLookupOp(RelayOp):
+    """
+    The element of `table` for each 8-bit integer of `data`: for each of ui8 the one at its index, for
+    each of i8 the one at its index plus 128. The table has 256 elements of any dtype.
+
+    Source: what Relay's `qnn.Legalize` makes of functions of 8-bit integers, there with `take`.
+    """
+
+    name = "relay.qnn.lookup"
+
+    data: Tensor = operand()
+    table: Tensor = operand()
+    traits = traits_def(Pure(), HasPatternKind(OpPatternKind.ELEMWISE))
+
+    def infer_type(self) -> Attribute:
+        data = quantized(self.data, "'data'", BYTES)
+        table = self.table.type
+        if table.get_num_dims() != 1 or not same_dimension(table.get_shape()[0], 256):
+            raise VerifyException(f"'table' is {table}, expected a vector of 256 elements")
+        return with_dtype(data, table.element_type)
+
+
 QNN_UNARY_OPS = (
     QnnAbsOp,
     QnnErfOp,
@@ -285,4 +308,11 @@ QNN_UNARY_OPS = (
 )
 """Those that compute a function in floating point."""
 
-QNN_ARITHMETIC_OPS = (*QNN_UNARY_OPS, QnnAddOp, QnnLeakyReluOp, QnnMulOp, QnnSubtractOp)
+QNN_ARITHMETIC_OPS = (
+    *QNN_UNARY_OPS,
+    QnnAddOp,
+    QnnLeakyReluOp,
+    QnnLookupOp,
+    QnnMulOp,
+    QnnSubtractOp,
+)

@@ -185,17 +185,19 @@ class QnnRequantizeOp(QnnConversionOp):
     one element for each index of `axis`. Scales are positive and finite; what others give is not
     specified.
 
-    `rounding` is "UPWARD", halves towards positive infinity, or "TONEAREST", halves away from
-    zero; "None" is "UPWARD". `compute_dtype` tells what is computed in:
+    `rounding` is "UPWARD", halves towards positive infinity, "TONEAREST", halves away from zero, or
+    "TONEAREST_EVEN", halves to even; "None" is "UPWARD". `compute_dtype` tells what is computed in:
 
     - "int64" (and "None"): the ratio of the scales is a fixed-point number m * 2**(s - 31) of 31
       bits, m rounded to nearest; the product of the difference (an i32, which wraps around), 2**s
       for s > 0, and m is one of i64, and so is the sum that rounds it; what remains of it after the
       shift is an i32.
     - "float32", "float64": difference, product, and sum with the output's zero point, of which
-      the last is rounded and converted to an i32, with saturation.
+      the last is rounded and converted to an i32, with saturation. With "TONEAREST_EVEN", which is
+      for these types only, the product is rounded and the zero point added to a whole number; the
+      conversion is one to `out_dtype`.
 
-    Source: Relay's `qnn.requantize`.
+    Source: Relay's `qnn.requantize`; "TONEAREST_EVEN" in f32 is that of ONNX's QLinearConv.
     """
 
     name = "relay.qnn.requantize"
@@ -216,7 +218,12 @@ class QnnRequantizeOp(QnnConversionOp):
     @property
     def rounds_up(self) -> bool:
         """Whether halves are rounded upward, and not away from zero."""
-        return self.rounding.data != "TONEAREST"
+        return self.rounding.data in ("None", "UPWARD")
+
+    @property
+    def rounds_to_even(self) -> bool:
+        """Whether halves are rounded to even, before the zero point is added."""
+        return self.rounding.data == "TONEAREST_EVEN"
 
     @property
     def float_dtype(self) -> Float32Type | Float64Type | None:
@@ -227,8 +234,13 @@ class QnnRequantizeOp(QnnConversionOp):
         data = quantized(self.data, "'data'", REQUANTIZED)
         self.require_parameters("input_{}")
         require_scalar_parameters(self.output_scale, self.output_zero_point, "output_{}")
-        require_layout("rounding", self.rounding, "None", "UPWARD", "TONEAREST")
+        require_layout("rounding", self.rounding, "None", "UPWARD", "TONEAREST", "TONEAREST_EVEN")
         require_layout("compute_dtype", self.compute_dtype, "None", "int64", "float32", "float64")
+        if self.rounds_to_even and self.float_dtype is None:
+            raise VerifyException(
+                f"'rounding' is \"TONEAREST_EVEN\", 'compute_dtype' {self.compute_dtype}: expected "
+                '"float32" or "float64"'
+            )
         dtype = self.out_dtype or data.element_type
         require_dtype(dtype, "'out_dtype' is", QUANTIZED)
         return with_dtype(data, dtype)

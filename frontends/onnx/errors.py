@@ -2,9 +2,15 @@
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xrelay.runtime.signature import UnknownDimensions
+
 
 class OnnxImportError(DiagnosticException):
     """A model file is broken, or holds something that the importer does not support."""
+
+
+class UnknownInputs(OnnxImportError, UnknownDimensions):
+    """The model leaves dimensions of its inputs open, and the caller states none."""
 
 
 class BodiesTooDeep(OnnxImportError):

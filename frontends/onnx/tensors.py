@@ -2,11 +2,14 @@
 
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
+from xdsl.dialects.builtin import TensorType
 
 from xrelay.dialects.dtypes import DTYPES, ElementType
+from xrelay.dialects.shapes import array_refusal
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
 from xrelay.interpreters.arrays import Array, DType, dtype_of
@@ -43,35 +46,78 @@ def element_type_named(name: str) -> ElementType:
     return element_type_of(TensorProto.DataType.Value(name.upper()), f"'{name}'")
 
 
-def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
-    """
-    The elements of a TensorProto, read-only where its bytes are used in place.
+_NIBBLES: dict[int, DType] = {
+    TensorProto.INT4: np.dtype(np.int8),
+    TensorProto.UINT4: np.dtype(np.uint8),
+}
+"""What holds the numbers of 4 bits of stored tensors, two of which share a byte."""
 
-    Raises OnnxImportError naming the tensor when its size disagrees with its data, its type is
-    not supported, or its external data cannot be read.
-    """
-    what = f"tensor '{tensor.name}'"
-    dtype = dtype_of(element_type_of(tensor.data_type, what))
+
+def _nibbles(tensor: TensorProto, base_dir: Path | None, what: str) -> Array:
+    """Numbers of 4 bits as bytes; the first of two is in the lower bits."""
+    shape = _shape_of(tensor, what)
+    count = prod(shape)
+    size = -(-count // 2)
+    if tensor.data_location == TensorProto.EXTERNAL or tensor.HasField("raw_data"):
+        packed = np.frombuffer(_content(tensor, base_dir, size, what), np.uint8)
+    else:
+        packed = _from_fields(tensor, np.dtype(np.uint8), size, what)
+    numbers = np.stack([packed & 15, packed >> 4], axis=-1).reshape(-1)[:count]
+    if tensor.data_type == TensorProto.INT4:
+        numbers = np.where(numbers > 7, numbers.astype(np.int8) - 16, numbers)
+    return numbers.astype(_NIBBLES[tensor.data_type]).reshape(shape)
+
+
+def _shape_of(tensor: TensorProto, what: str) -> tuple[int, ...]:
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
         raise OnnxImportError(f"{what} has the shape {list(shape)} with a negative number")
     if tensor.HasField("segment"):
         raise OnnxImportError(f"{what} is stored in segments, which is not supported")
-    count = prod(shape)
-    size = count * dtype.itemsize
+    return shape
+
+
+def _content(tensor: TensorProto, base_dir: Path | None, size: int, what: str) -> Any:
+    """The bytes of a tensor that has them in one piece, here or in a file of its own."""
     if tensor.data_location == TensorProto.EXTERNAL:
         content = read_external(tensor, base_dir, size)
-    elif tensor.HasField("raw_data"):
-        content = tensor.raw_data
     else:
-        return _from_fields(tensor, dtype, count, what).reshape(shape)
+        content = tensor.raw_data
     if len(content) != size:
+        shape = list(tensor.dims)
         raise OnnxImportError(
-            f"{what} has {len(content)} bytes of data, its shape {list(shape)} needs {size}"
+            f"{what} has {len(content)} bytes of data, its shape {shape} needs {size}"
         )
+    return content
+
+
+def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
+    """
+    The elements of a TensorProto, read-only where its bytes are used in place.
+
+    Raises OnnxImportError naming the tensor when its size disagrees with its data, its type is
+    not supported, or its external data cannot be read. Integers of 4 bits are given as bytes.
+    """
+    what = f"tensor '{tensor.name}'"
+    if tensor.data_type in _NIBBLES:
+        return _nibbles(tensor, base_dir, what)
+    dtype = dtype_of(element_type_of(tensor.data_type, what))
+    shape = _shape_of(tensor, what)
+    count = prod(shape)
+    if tensor.data_location != TensorProto.EXTERNAL and not tensor.HasField("raw_data"):
+        return _shaped(_from_fields(tensor, dtype, count, what), tensor, what)
+    content = _content(tensor, base_dir, count * dtype.itemsize, what)
     if dtype == np.bool_:  # any byte but 0 is true
-        return (np.frombuffer(content, np.uint8) != 0).reshape(shape)
-    return np.frombuffer(content, dtype).reshape(shape)
+        return _shaped(np.frombuffer(content, np.uint8) != 0, tensor, what)
+    return _shaped(np.frombuffer(content, dtype), tensor, what)
+
+
+def _shaped(elements: Array, tensor: TensorProto, what: str) -> Array:
+    """The elements in the shape of a tensor that has as many. Without any, other dimensions may be huge."""
+    refusal = array_refusal(TensorType(element_type_of(tensor.data_type, what), tensor.dims))
+    if refusal is not None:
+        raise OnnxImportError(f"{what}: {refusal}")
+    return elements.reshape(tuple(tensor.dims))
 
 
 def _from_fields(tensor: TensorProto, dtype: DType, count: int, what: str) -> Array:

@@ -104,3 +104,8 @@ class QnnArithmeticFunctions(InterpreterFunctions):
         rest = fixed_point_product(new_zero_point, *map(np.asarray, fixed_point(1 - alpha)))
         below = data.astype(INT32) < zero_point
         return clamped(np.where(below, scaled + rest, moved), data.dtype)
+
+    @meaning
+    def run_lookup(self, op: qnn.QnnLookupOp, data: Array, table: Array) -> Array:
+        del op
+        return table[data.astype(np.int64) - np.iinfo(data.dtype).min]

@@ -63,10 +63,16 @@ class QnnFunctions(InterpreterFunctions):
         )
         dtype = data.dtype if op.out_dtype is None else dtype_of(op.out_dtype)
         compute = None if op.float_dtype is None else dtype_of(op.float_dtype)
-        result = requantized(
-            data, scale, zero_point, *new, dtype=dtype, rounds_up=op.rounds_up, compute=compute
+        return requantized(
+            data,
+            scale,
+            zero_point,
+            *new,
+            dtype=dtype,
+            rounds_up=op.rounds_up,
+            to_even=op.rounds_to_even,
+            compute=compute,
         )
-        return result
 
     @meaning
     def run_simulated_quantize(

@@ -73,11 +73,12 @@ def requantized(
     *,
     dtype: DType,
     rounds_up: bool = True,
+    to_even: bool = False,
     compute: DType | None = None,
 ) -> Array:
     """
     Quantised numbers with another scale and zero point, computed in fixed-point numbers or in the
-    floating-point type `compute`.
+    floating-point type `compute`, in which halves may be rounded to even.
     """
     ratio = scale.astype(np.float64) / new_scale.astype(np.float64)
     if compute is None:
@@ -86,6 +87,9 @@ def requantized(
         result = moved + new_zero_point
     else:
         centered = q.astype(compute) - zero_point.astype(compute)
+        if to_even:
+            whole = np.rint(centered * ratio.astype(compute))
+            return convert(np.asarray(whole + new_zero_point.astype(compute)), dtype)
         exact = np.asarray(centered * ratio.astype(compute) + new_zero_point.astype(compute))
         whole = np.floor(exact + compute.type(0.5)) if rounds_up else round_half_away(exact)
         result = convert(np.asarray(whole), np.dtype(np.int32))

@@ -16,9 +16,6 @@ from xdsl.dialects.builtin import (
     AnyDenseElement,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -27,6 +24,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+
+from xrelay.dialects.dtypes import FloatType
 
 Number: TypeAlias = IntegerAttr[IntegerType] | FloatAttr | DenseIntOrFPElementsAttr[AnyDenseElement]
 """The attribute of a constant: a scalar, or a vector."""
@@ -46,9 +45,7 @@ def whole_number(type_: IntegerType, value: int, lanes: int = 1) -> Number:
 
 
 @lru_cache(MOST)
-def float_number(
-    type_: Float16Type | Float32Type | Float64Type, value: float, lanes: int, sign: float
-) -> Number:
+def float_number(type_: FloatType, value: float, lanes: int, sign: float) -> Number:
     """A number that the type has, in every lane. `sign` is its sign: -0.0 equals 0.0."""
     del sign
     if lanes == 1:

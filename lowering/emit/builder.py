@@ -15,16 +15,17 @@ from typing import TypeAlias, TypeGuard, TypeVar
 from xdsl.dialects import arith, llvm, scf, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     IntegerType,
     VectorType,
+    f16,
+    f32,
+    f64,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xrelay.dialects.dtypes import FloatType
 from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.attributes import (
     Number,
@@ -56,6 +57,9 @@ apart as long as possible: it ends as the constant offset of an address.
 OpT = TypeVar("OpT", bound=Operation)
 
 POINTER = llvm.LLVMPointerType()
+
+EXPONENT_BITS: dict[Attribute, int] = {f16: 5, f32: 8, f64: 11}
+"""Of the types that are computed in, and of f16, which comparisons know."""
 
 
 def is_vector_type(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
@@ -142,8 +146,8 @@ class KernelBuilder:
         """A number of a scalar type, in every lane."""
         if is_integer_type(type_):
             return self.attribute(whole_number(type_, int(value), lanes))
-        assert isinstance(type_, Float16Type | Float32Type | Float64Type)
-        number = nearest_float(value, type_.size)
+        assert isinstance(type_, FloatType)
+        number = nearest_float(value, type_)
         return self.attribute(float_number(type_, number, lanes, copysign(1.0, number)))
 
     def index(self, value: Index) -> SSAValue:
@@ -420,6 +424,16 @@ class KernelBuilder:
             return self.compare_integers(value, "ne", zero)
         return value
 
+    def load_bits(
+        self, pointer: SSAValue, offset: Index, element: Element, type_: Attribute
+    ) -> SSAValue:
+        """As many neighbours from memory as have the size of a type, as a value of that."""
+        address = self.address(pointer, offset, element.storage)
+        op = llvm.LoadOp.create(
+            operands=[address], result_types=[type_], properties=access(element.bytes)
+        )
+        return self.insert(op).dereferenced_value
+
     def store(self, pointer: SSAValue, offset: Index, element: Element, value: SSAValue) -> None:
         """Elements to memory."""
         if element.is_bool:
@@ -488,8 +502,11 @@ class KernelBuilder:
 
     def intrinsic(self, name: str, args: Sequence[SSAValue], result: Attribute) -> SSAValue:
         """An LLVM intrinsic whose name is mangled with the type of its result."""
-        op = llvm.CallIntrinsicOp(f"llvm.{name}.{mangle(result)}", args, [result])
-        value = self.insert(op).ress
+        return self.instruction(f"llvm.{name}.{mangle(result)}", args, result)
+
+    def instruction(self, name: str, args: Sequence[SSAValue], result: Attribute) -> SSAValue:
+        """An LLVM intrinsic by its whole name, as of those that stand for one instruction of a processor."""
+        value = self.insert(llvm.CallIntrinsicOp(name, args, [result])).ress
         assert value is not None
         return value
 
@@ -519,8 +536,9 @@ class KernelBuilder:
         return self.both(compared, self.negate(unordered))
 
     def _bits(self, value: SSAValue) -> tuple[SSAValue, IntegerType, int]:
-        width = {"f16": 16, "f32": 32, "f64": 64}[str(scalar_type(value))]
-        integer, lanes = IntegerType(width), lanes_of(value)
+        type_, lanes = scalar_type(value), lanes_of(value)
+        assert isinstance(type_, FloatType)
+        integer = IntegerType(8 * type_.size)
         return self.bitcast(value, with_lanes(integer, lanes)), integer, lanes
 
     def _order_key(self, value: SSAValue) -> SSAValue:
@@ -538,7 +556,7 @@ class KernelBuilder:
         if lanes_of(value) == 1:
             return self.insert(arith.CmpfOp(value, value, "uno")).result
         bits, integer, lanes = self._bits(value)
-        width, exponent = integer.width.data, {16: 5, 32: 8, 64: 11}[integer.width.data]
+        width, exponent = integer.width.data, EXPONENT_BITS[scalar_type(value)]
         mask = self.constant(integer, 2 ** (width - 1) - 1, lanes)
         infinity = self.constant(integer, (2**exponent - 1) << (width - 1 - exponent), lanes)
         magnitude = self.insert(arith.AndIOp(bits, mask)).result

@@ -81,7 +81,7 @@ class KernelContext:
     packings: dict[SSAValue, Packing] = field(default_factory=dict[SSAValue, Packing])
     """Constants that the kernel wants in another order of elements."""
     places: list[Buffer] = field(default_factory=list[Buffer])
-    """Where the tensors of an operator go that is emitted and not the anchor, as of all with tuples."""
+    """Where the tensors of the operator that is emitted go, unless others compute with them first."""
     heavy_epilogue: bool = False
     """Whether the operators after the anchor are too many instructions to repeat for every
     register."""

@@ -1,24 +1,16 @@
 """How elements of tensors are held in memory and in registers."""
 
 from dataclasses import dataclass
-from math import copysign, inf
+from functools import cache
+from math import copysign, inf, isfinite
 from struct import pack, unpack
 
-from xdsl.dialects.builtin import (
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IntegerType,
-    Signedness,
-    f32,
-    i1,
-    i8,
-    i64,
-)
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, Signedness, f32, i1, i8, i64
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-ElementType = Float16Type | Float32Type | Float64Type | IntegerType
+from xrelay.dialects.dtypes import DTYPES, ElementType, FloatType, is_element_type
+from xrelay.dialects.shapes import is_integer_type
 
 
 @dataclass(frozen=True)
@@ -48,30 +40,24 @@ class Element:
         return 1 if self.is_bool else 8 * self.bytes
 
 
+@cache
 def element(dtype: Attribute) -> Element:
     """
     The element of a tensor type.
 
     Raises DiagnosticException for dtypes that kernels do not compute with.
     """
-    match dtype:
-        case Float16Type():
-            return Element(dtype, dtype, 2, True)
-        case Float32Type():
-            return Element(dtype, dtype, 4, True)
-        case Float64Type():
-            return Element(dtype, dtype, 8, True)
-        case IntegerType() if dtype == i1:
-            return Element(i1, i8, 1, False)
-        case IntegerType() if dtype.width.data in (8, 16, 32, 64):
-            signless = IntegerType(dtype.width.data)
-            signed = dtype.signedness.data != Signedness.UNSIGNED
-            return Element(signless, signless, dtype.width.data // 8, signed)
-        case _:
-            raise DiagnosticException(
-                f"element type {dtype} has no kernels; supported are f16, f32, f64, i1, "
-                "i8 to i64 and ui8 to ui64"
-            )
+    if is_integer_type(dtype) and dtype.signedness.data == Signedness.SIGNED:
+        return element(IntegerType(dtype.width.data))
+    if not is_element_type(dtype):
+        known = ", ".join(str(row.type) for row in DTYPES)
+        raise DiagnosticException(f"element type {dtype} has no kernels; supported are {known}")
+    if not isinstance(dtype, IntegerType):
+        return Element(dtype, dtype, dtype.size, True)
+    if dtype == i1:
+        return Element(i1, i8, 1, False)
+    signless, signed = IntegerType(dtype.width.data), dtype.signedness.data != Signedness.UNSIGNED
+    return Element(signless, signless, dtype.size, signed)
 
 
 INDEX = element(i64)
@@ -80,15 +66,23 @@ INDEX = element(i64)
 
 def wide(kind: Element) -> Element:
     """
-    What elements are computed in: f32 for f16, rounded once at the end of each operator; other
-    types themselves.
+    What elements are computed in: f32 for f16 and bf16, rounded once at the end of each operator;
+    other types themselves.
     """
     return element(f32) if kind.is_float and kind.bytes == 2 else kind
 
 
-def nearest_float(number: float, size: int) -> float:
-    """The nearest number that floating point of `size` bytes has."""
-    layout = {2: "<e", 4: "<f", 8: "<d"}[size]
+def nearest_float(number: float, type_: FloatType) -> float:
+    """
+    The nearest number that a floating-point type has; for bf16 that of the nearest f32, as
+    ml_dtypes rounds.
+    """
+    if isinstance(type_, BFloat16Type):
+        (bits,) = unpack("<I", pack("<f", nearest_float(number, f32)))
+        if isfinite(number):
+            bits += 0x7FFF + (bits >> 16 & 1)
+        return unpack("<f", pack("<I", bits & 0xFFFF0000))[0]
+    layout = {2: "<e", 4: "<f", 8: "<d"}[type_.size]
     try:
         return unpack(layout, pack(layout, number))[0]
     except OverflowError:

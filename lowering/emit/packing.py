@@ -9,7 +9,7 @@ zeros. A packing is only a description, part of the lowered program; `pack` carr
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +39,19 @@ class Packing(ABC):
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
 
+    def element_bytes(self, own: int) -> int:
+        """The size of an element of the packed tensor, of one of elements of a size."""
+        return own
+
     def elements(self, shape: tuple[int, ...]) -> int:
         """How many elements the packed tensor has."""
         return prod(self.packed_shape(shape))
 
     def __str__(self) -> str:
-        return f"{self.name}<{', '.join(map(str, astuple(self)))}>"
+        stated = [getattr(self, each.name) for each in fields(self)]
+        while fields(self)[len(stated) - 1].default == stated[-1]:
+            stated.pop()
+        return f"{self.name}<{', '.join(map(str, stated))}>"
 
 
 def blocks(length: int, size: int) -> int:
@@ -62,14 +69,35 @@ def _padded(array: Array, axis: int, length: int) -> Array:
     return np.pad(array, widths)
 
 
+def _shifted(panels: Array, group: int, shift: int) -> Array:
+    """
+    Panels [..., steps, panel * group] of bytes with a row before the first: the 32-bit integers that the sums
+    of images begin with whose elements are too large by `shift`.
+    """
+    if not shift:
+        return panels
+    import numpy as np
+
+    *outer, steps, width = panels.shape
+    weights = panels.reshape(*outer, steps, width // group, group)
+    sums = weights.sum((-3, -1), dtype=np.int32) * np.int32(-shift)
+    first = np.ascontiguousarray(sums).view(panels.dtype)
+    return np.concatenate([first.reshape(*outer, 1, width), panels], axis=-2)
+
+
 @dataclass(frozen=True)
 class MatrixPanels(Packing):
     """
-    [N, K], or [K, N] when `by_rows`, to [N / panel, K, panel]; so each matrix of a batch [B, …].
+    [N, K], or [K, N] when `by_rows`, to [N / panel, K / group, panel, group]; so each matrix of a batch
+    [B, …].
     """
 
     panel: int
     by_rows: bool
+    group: int = 1
+    """How many neighbours along the depth lie together."""
+    shift: int = 0
+    """By how much the elements of the image are too large: each panel begins with what undoes it."""
 
     @property
     def name(self) -> str:
@@ -80,26 +108,35 @@ class MatrixPanels(Packing):
         """The shape of the packed tensor."""
         *batch, rows, depth = shape
         columns, depth = (depth, rows) if self.by_rows else (rows, depth)
-        return *batch, blocks(columns, self.panel), depth, self.panel
+        steps = blocks(depth, self.group) + bool(self.shift)
+        return *batch, blocks(columns, self.panel), steps, self.panel * self.group
 
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
-        *batch, count, depth, panel = self.packed_shape(weights.shape)
         matrices = weights.swapaxes(-1, -2) if self.by_rows else weights
-        padded = _padded(matrices, -2, count * panel)
-        return padded.reshape(*batch, count, panel, depth).swapaxes(-1, -2)
+        *batch, columns, depth = matrices.shape
+        panel, group = self.panel, self.group
+        count, steps = blocks(columns, panel), blocks(depth, group)
+        padded = _padded(_padded(matrices, -2, count * panel), -1, steps * group)
+        parted = padded.reshape(*batch, count, panel, steps, group).swapaxes(-2, -3)
+        return _shifted(parted.reshape(*batch, count, steps, panel * group), group, self.shift)
 
 
 @dataclass(frozen=True)
 class ConvolutionPanels(Packing):
     """
-    [O, I, KH, KW] to [groups, O / groups / panel, I / lanes, KH, KW, lanes, panel], for images of
-    `lanes` channels per block.
+    [O, I, KH, KW] to [groups, O / groups / panel, I / lanes, KH, KW, lanes / group, panel, group], for
+    images of `lanes` channels per block. For images that are not in blocks a group are taps of a row: to
+    [groups, O / groups / panel, I, KH, KW / group, panel, group].
     """
 
     panel: int
     lanes: int
     groups: int
+    group: int = 1
+    """How many neighbours in an image lie together."""
+    shift: int = 0
+    """By how much the elements of the image are too large: each panel begins with what undoes it."""
 
     @property
     def name(self) -> str:
@@ -108,17 +145,34 @@ class ConvolutionPanels(Packing):
 
     def packed_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the packed tensor."""
-        out_channels, depth, *taps = shape
+        out_channels, depth, height, width = shape
         panels = blocks(out_channels // self.groups, self.panel)
-        return self.groups, panels, blocks(depth, self.lanes), *taps, self.lanes, self.panel
+        if self.lanes == 1:
+            width = blocks(width, self.group) * self.group
+        elements = blocks(depth, self.lanes) * self.lanes * height * width
+        steps = elements // self.group + bool(self.shift)
+        return self.groups, panels, steps, self.panel * self.group
 
     def pack(self, weights: Array) -> Array:
         """The packed tensor."""
-        groups, panels, depth, *taps, lanes, panel = self.packed_shape(weights.shape)
+        groups, panels, rows, width = self.packed_shape(weights.shape)
+        packed = groups, panels, rows - bool(self.shift), width
+        panel, lanes, group = self.panel, self.lanes, self.group
         split = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
-        padded = _padded(_padded(split, 1, panels * panel), 2, depth * lanes)
-        parted = padded.reshape(groups, panels, panel, depth, lanes, *taps)
-        return parted.transpose(0, 1, 3, 5, 6, 4, 2)
+        padded = _padded(split, 1, panels * panel)
+        depth, height, width = weights.shape[1:]
+        if lanes == 1:
+            width = blocks(width, group)
+            padded = _padded(padded, 4, width * group)
+            parted = padded.reshape(groups, panels, panel, depth, height, width, group)
+            ordered = parted.transpose(0, 1, 3, 4, 5, 2, 6)
+        else:
+            depth = blocks(depth, lanes)
+            padded = _padded(padded, 2, depth * lanes)
+            parts = depth, lanes // group, group, height, width
+            parted = padded.reshape(groups, panels, panel, *parts)
+            ordered = parted.transpose(0, 1, 3, 6, 7, 4, 2, 5)
+        return _shifted(ordered.reshape(packed), group, self.shift)
 
 
 @dataclass(frozen=True)
@@ -162,13 +216,18 @@ class WinogradPanels(Packing):
         """The shape of the packed tensor."""
         return blocks(shape[0], self.panel), (self.tile + 2) ** 2, shape[1], self.panel
 
+    def element_bytes(self, own: int) -> int:
+        """The size of an element of the packed tensor: what is computed has at least single precision."""
+        return max(own, 4)
+
     def pack(self, weights: Array) -> Array:
         """The packed tensor, computed in double precision."""
         import numpy as np
 
+        dtype = np.float32 if weights.itemsize < 4 else weights.dtype
         count, components, depth, panel = self.packed_shape(weights.shape)
         g = np.array(weight_matrix(self.tile))
         flat = weights.reshape(-1, 9).astype(np.float64)
-        transformed = (flat @ np.kron(g, g).T).astype(weights.dtype)
+        transformed = (flat @ np.kron(g, g).T).astype(dtype)
         shaped = _padded(transformed.reshape(weights.shape[0], depth, components), 0, count * panel)
         return shaped.reshape(count, panel, depth, components).transpose(0, 3, 2, 1)

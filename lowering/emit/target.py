@@ -1,6 +1,6 @@
 """What the code generator knows about the CPU that it generates code for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.utils.exceptions import DiagnosticException
@@ -27,6 +27,12 @@ class Target:
     """Whether fused multiply-add is an instruction. Where it is not, it would be a call."""
     f16c: bool
     """Whether conversion between f16 and f32 is an instruction. Where it is not, likewise."""
+    vnni: bool = False
+    """Whether products of four bytes in 32-bit lanes are summed by one instruction, on whole registers."""
+    bf16_dot: bool = False
+    """Whether products of two bf16 in f32 lanes are summed by one instruction, on whole registers."""
+    byte_permutes: bool = False
+    """Whether bytes of two registers are picked by one instruction, with a number for each byte (VBMI)."""
     required: tuple[str, ...] = ()
     """The features, in LLVM's names, without which its code does not run."""
     flops: float = 20e9
@@ -84,7 +90,45 @@ AVX512 = Target(
     l2_bandwidth=84e9,
 )
 
-TARGETS = {target.name: target for target in (GENERIC, AVX2, AVX512)}
+
+def _with_dots(base: Target, name: str, *features: str) -> Target:
+    """A CPU that has some dot products more than another."""
+    return replace(
+        base,
+        name=name,
+        features=",".join(f"+{feature}" for feature in features),
+        required=(*base.required, *features),
+        vnni=_has_vnni(base, features),
+        bf16_dot=_has_bf16_dot(base, features),
+        byte_permutes=_has_byte_permutes(base, features),
+    )
+
+
+def _has_vnni(base: Target, features: Collection[str]) -> bool:
+    """Whether a CPU with the registers of `base` and some features sums products of bytes."""
+    wanted = {AVX2.vector_bytes: "avxvnni", AVX512.vector_bytes: "avx512vnni"}
+    return wanted.get(base.vector_bytes) in features
+
+
+def _has_bf16_dot(base: Target, features: Collection[str]) -> bool:
+    """Whether it sums products of bf16."""
+    return base.vector_bytes == AVX512.vector_bytes and "avx512bf16" in features
+
+
+def _has_byte_permutes(base: Target, features: Collection[str]) -> bool:
+    """Whether such a CPU picks bytes of two registers."""
+    return base.vector_bytes == AVX512.vector_bytes and "avx512vbmi" in features
+
+
+AVX2_VNNI = _with_dots(AVX2, "x86-64-v3-vnni", "avxvnni")
+AVX512_VNNI = _with_dots(AVX512, "x86-64-v4-vnni", "avx512vnni")
+AVX512_VBMI = _with_dots(AVX512, "x86-64-v4-vbmi", "avx512vnni", "avx512vbmi")
+AVX512_BF16 = _with_dots(AVX512, "x86-64-v4-bf16", "avx512vnni", "avx512bf16")
+
+TARGETS = {
+    target.name: target
+    for target in (GENERIC, AVX2, AVX512, AVX2_VNNI, AVX512_VNNI, AVX512_VBMI, AVX512_BF16)
+}
 NATIVE = "native"
 
 
@@ -133,6 +177,9 @@ def native_target(triple: str, cpu: str, features: Mapping[str, bool]) -> Target
         cpu=cpu,
         features=",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(features.items())),
         f16c="f16c" in has,
+        vnni=_has_vnni(base, has),
+        bf16_dot=_has_bf16_dot(base, has),
+        byte_permutes=_has_byte_permutes(base, has),
         required=tuple(sorted(has)),
         triple=triple,
     )

@@ -3,6 +3,9 @@ The one conversion from kernel IR to the llvm dialect.
 
 Every function is rebuilt in a single walk: scf loops become blocks with arguments, arith, math
 and vector operations their llvm counterparts, and llvm operations move over as they are.
+
+bf16, which llvmlite has no type for and most processors no registers, becomes i16: kernels only move
+such elements, and convert them by their bits.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -10,12 +13,25 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, func, llvm, math, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    VectorType,
+    bf16,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.lowering.emit.attributes import lane_mask, predicate_attribute
-from xrelay.lowering.emit.builder import lanes_of, mangle
+from xrelay.lowering.emit.builder import is_vector_type, lanes_of, mangle
 
 Operands: TypeAlias = Sequence[SSAValue]
 Converter: TypeAlias = Callable[["FunctionConverter", Operation, Operands], SSAValue | None]
@@ -84,7 +100,7 @@ class FunctionConverter:
 
     def start_block(self, arg_types: Sequence[Attribute] = ()) -> Block:
         """Opens a new block at the end of the function."""
-        block = Block(arg_types=arg_types)
+        block = Block(arg_types=[held(type_) for type_ in arg_types])
         self.blocks.append(block)
         return block
 
@@ -131,6 +147,7 @@ class FunctionConverter:
             elif op.dialect_name() == "llvm":
                 op.detach()
                 op.operands = operands
+                hold_bfloats(op)
                 self.insert(op)
             else:
                 raise DiagnosticException(f"{op.name} is not part of kernel IR")
@@ -186,6 +203,24 @@ class FunctionConverter:
         self.values.update(zip(op.results, after.args, strict=True))
 
 
+def held(type_: Attribute) -> Attribute:
+    """The type of the values that are kept for those of a type: i16 for bf16."""
+    if isinstance(type_, BFloat16Type):
+        return i16
+    if is_vector_type(type_) and isinstance(type_.element_type, BFloat16Type):
+        return VectorType(i16, type_.get_shape())
+    return type_
+
+
+def hold_bfloats(op: Operation) -> None:
+    """Lets an operation of the llvm dialect have i16 where it has bf16."""
+    for result in op.results:
+        if (type_ := held(result.type)) is not result.type:
+            Rewriter.replace_value_with_new_type(result, type_)
+    if isinstance(op, llvm.GEPOp) and isinstance(op.elem_type, BFloat16Type):
+        op.elem_type = i16
+
+
 def _same(op_type: type[Operation]) -> Converter:
     """
     The operation on the same operands, of the type of the first. Constructors are slow, and the
@@ -216,7 +251,18 @@ def _intrinsic(name: str) -> Converter:
 
 def _constant(c: FunctionConverter, op: Operation, _: Operands) -> SSAValue:
     assert isinstance(op, arith.ConstantOp)
-    return c.emit(llvm.ConstantOp(op.value, op.result.type))
+    type_ = op.result.type
+    if (own := held(type_)) is type_:
+        return c.emit(llvm.ConstantOp(op.value, type_))
+    match op.value:
+        case FloatAttr(value=number):
+            (bits,) = i16.unpack(bf16.pack([number.data]), 1)
+            return c.emit(llvm.ConstantOp(IntegerAttr(bits, i16), own))
+        case DenseIntOrFPElementsAttr(data=numbers):
+            vector_type = VectorType(i16, [lanes_of(op.result)])
+            return c.emit(llvm.ConstantOp(DenseIntOrFPElementsAttr(vector_type, numbers), own))
+        case other:
+            raise DiagnosticException(f"a constant {other} is not part of kernel IR")
 
 
 def _compare_integers(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
@@ -236,7 +282,7 @@ def _select(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue
 
 
 def _broadcast(c: FunctionConverter, op: Operation, operands: Operands) -> SSAValue:
-    (scalar,), type_ = operands, op.results[0].type
+    (scalar,), type_ = operands, held(op.results[0].type)
     lanes = lanes_of(op.results[0])
     operands = (c.undefined(type_), scalar, c.index(0))
     first = c.emit(llvm.InsertElementOp.create(operands=operands, result_types=[type_]))
@@ -283,7 +329,9 @@ CONVERTERS: dict[type[Operation], Converter] = {
     arith.DivfOp: _same(llvm.FDivOp),
     arith.NegfOp: _same(llvm.FNegOp),
     arith.MaximumfOp: _intrinsic("maximum"),
+    arith.MaxnumfOp: _intrinsic("maxnum"),
     arith.MinimumfOp: _intrinsic("minimum"),
+    arith.MinnumfOp: _intrinsic("minnum"),
     arith.CmpiOp: _compare_integers,
     arith.CmpfOp: _compare_floats,
     arith.SelectOp: _select,

@@ -1,14 +1,14 @@
 """
 The inner loop of convolutions and matrix products.
 
-    registers [positions x vectors] += image element [position, k] (in all lanes)
-                                       * weights [k, vector]         for every k of the depth
+    registers [positions x vectors] += image group [position, k] (in all lanes)
+                                       * weights [k, vector]      for every group k of the depth
 
 Positions are rows of a matrix, or places of an image; vectors are output channels. All registers
 live through the whole depth; the loops over the depth run outside, and a few steps of the
 innermost are unrolled. Addresses are a pointer and constants.
 
-The number of registers is what matters: one multiply-add per register and step has to cover the
+The number of registers is what matters: one dot product per register and step has to cover the
 loads of the step, and one register too many is kept in memory instead.
 """
 
@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import Index, KernelBuilder
-from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.math.arithmetic import multiply_add
+from xrelay.lowering.loops.dots import Dot
 
 UNROLLED_STEPS = 4
 """More do not pay, and cost compile time."""
@@ -49,18 +48,19 @@ class Prefetch:
 LINE_BYTES = 64
 
 
-def most_positions(target: Target, vectors: int) -> int:
+def most_positions(target: Target, vectors: int, others: int = 0) -> int:
     """
-    How many positions of a number of vectors fit into the registers, beside the weights of a step
-    and an element of the image. LLVM's register allocator needs a few more of many.
+    How many positions of a number of vectors fit into the registers, beside the weights of a step,
+    a group of the image and `others`, as many of 16. LLVM's register allocator needs a few more of many.
     """
     spare = 4 if target.vector_registers >= 32 else 2
+    spare += others * target.vector_registers // 16
     return (target.vector_registers - spare - vectors) // vectors
 
 
 def accumulate(
     b: KernelBuilder,
-    kind: Element,
+    dot: Dot,
     image: SSAValue,
     weights: SSAValue,
     loops: Sequence[DepthLoop],
@@ -70,13 +70,15 @@ def accumulate(
     totals: Sequence[SSAValue],
     lanes: int,
     prefetch: Prefetch | None = None,
+    counted: int = 0,
 ) -> Sequence[SSAValue]:
     """
     Adds the products of a part of the depth to `totals`, position by position.
 
     `image` and `weights` are the addresses for the first step; `steps` are the offsets of both in
     the steps of the innermost round, `positions` and `vectors` those of the operands of a step, all
-    in elements. Runs of loops with one round are no loops.
+    in elements. Of the group of the last step only the first `counted` elements count, unless that is 0.
+    Runs of loops with one round are no loops.
     """
 
     def round_at(
@@ -86,24 +88,24 @@ def accumulate(
             loop = loops[level]
 
             def body(i: Index, inner: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                near = b.address(x, b.mul(i, loop.image_step), kind.storage)
-                wide = b.address(w, b.mul(i, loop.weight_step), kind.storage)
+                near = b.address(x, b.mul(i, loop.image_step), dot.image.storage)
+                wide = b.address(w, b.mul(i, loop.weight_step), dot.weight.storage)
                 return round_at(level + 1, near, wide, inner)
 
             return b.fold(0, loop.rounds, 1, sums, body)
         result = list(sums)
         if prefetch is not None:
-            line = LINE_BYTES // kind.bytes
+            line = LINE_BYTES // dot.weight.bytes
             for i in range(prefetch.lines):
-                b.prefetch(b.address(w, b.add(prefetch.distance, i * line), kind.storage))
-        for image_offset, weight_offset in steps:
-            columns = [b.load(w, weight_offset + vector, kind, lanes) for vector in vectors]
+                b.prefetch(b.address(w, b.add(prefetch.distance, i * line), dot.weight.storage))
+        for number, (image_offset, weight_offset) in enumerate(steps, 1):
+            counts = counted if counted and number == len(steps) else dot.group
+            columns = [dot.weights(b, w, weight_offset + vector, lanes) for vector in vectors]
             for p, position in enumerate(positions):
-                number = b.load(x, image_offset + position, kind, 1)
-                factor = b.splat(number, lanes)
+                factor = dot.factor(b, x, image_offset + position, lanes, counts)
                 for v, column in enumerate(columns):
                     i = p * len(columns) + v
-                    result[i] = multiply_add(b, column, factor, result[i], kind)
+                    result[i] = dot.step(b, column, factor, result[i])
         return result
 
     return round_at(0, image, weights, totals)

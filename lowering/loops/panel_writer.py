@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.loops.transposes import transposed
 
@@ -17,8 +18,8 @@ ReadRow: TypeAlias = Callable[[Index, Index, int], SSAValue]
 @dataclass(frozen=True)
 class PanelWriter:
     """
-    A matrix of `depth` times `columns` as panels [columns / width, depth, width], with zeros up to
-    the end of the vector that holds the last column.
+    A matrix of `depth` times `columns` as panels [columns / width, depth / group, width, group], with zeros
+    up to the end of the vector that holds the last column, and of the last group.
     """
 
     b: KernelBuilder
@@ -33,6 +34,10 @@ class PanelWriter:
     """Whether the matrix is stored as [depth, columns], not as [columns, depth]."""
     read: ReadRow
     """Elements of the stored matrix."""
+    group: int = 1
+    """How many neighbours along the depth lie together."""
+    rows_between: int = 0
+    """How many rows of `width` groups there are between one panel and the next."""
 
     @property
     def whole_vectors(self) -> int:
@@ -44,52 +49,109 @@ class PanelWriter:
         """How many columns are left behind them."""
         return self.columns % self.lanes
 
+    @property
+    def whole_steps(self) -> int:
+        """How many groups are whole."""
+        return self.depth // self.group
+
+    @property
+    def last_group(self) -> int:
+        """How much of the depth is left behind them."""
+        return self.depth % self.group
+
+    @property
+    def _whole_group(self) -> IntegerType:
+        """A group as one number."""
+        return IntegerType(8 * self.kind.bytes * self.group)
+
     def write(self) -> None:
         """All of the matrix."""
         if self.whole_vectors:
             with self.b.loop(0, self.whole_vectors) as number:
                 self.write_vector(number)
         if self.rest:
-            with self.b.loop(0, self.depth) as k:
+            with self.b.loop(0, self.whole_steps) as k:
                 self.write_rest(k)
+            if self.last_group:
+                self.end_rest()
 
     def write_vector(self, number: Index) -> None:
         """The columns of a vector, at all steps of the depth."""
-        b, lanes = self.b, self.lanes
+        b, lanes, steps = self.b, self.lanes, self.whole_steps
         first = b.mul(number, lanes)
-        squares = 0 if self.by_rows or lanes == 1 else self.depth - self.depth % lanes
+        squares = 0 if self.by_rows or lanes == 1 else steps - steps % lanes
         if squares:
             with b.loop(0, squares, lanes) as k:
                 self._square(first, k)
-        if self.depth > squares:
-            with b.loop(squares, self.depth) as k:
-                self._step(first, k, lanes)
+        if steps > squares:
+            with b.loop(squares, steps) as k:
+                self._step(first, k, lanes, self.group)
+        if self.last_group:
+            self._step(first, steps, lanes, self.last_group)
 
     def write_rest(self, k: Index) -> None:
-        """The columns behind the whole vectors, at a step of the depth."""
-        self._step(self.whole_vectors * self.lanes, k, self.rest)
+        """The columns behind the whole vectors, at a step of the depth that is a whole group."""
+        self._step(self.whole_vectors * self.lanes, k, self.rest, self.group)
 
-    def _step(self, first: Index, k: Index, count: int) -> None:
-        """`count` columns at one step."""
+    def end_rest(self) -> None:
+        """The same at the last step, where that is not a whole group."""
+        self._step(self.whole_vectors * self.lanes, self.whole_steps, self.rest, self.last_group)
+
+    def _step(self, first: Index, k: Index, count: int, members: int) -> None:
+        """`count` columns at one step, whose group has so many members."""
+        b, start = self.b, self.b.mul(k, self.group)
         if self.by_rows:
-            value = self.read(k, first, count)
+            rows = [self.read(b.add(start, j), first, count) for j in range(members)]
+            value = self._interleaved(rows, count)
         else:
-            rows = [self.b.add(first, i) for i in range(count)]
-            value = self.b.from_lanes([self.read(row, k, 1) for row in rows])
+            columns = [b.add(first, i) for i in range(count)]
+            groups = [self.read(column, start, members) for column in columns]
+            value = b.from_lanes([self._as_one(group) for group in groups])
         self._store(first, k, value, count)
+
+    def _interleaved(self, rows: list[SSAValue], count: int) -> SSAValue:
+        """Rows of a group as one vector, the elements of a column next to each other."""
+        if self.group == 1:
+            return rows[0]
+        missing = self.group - len(rows)
+        rows = rows + [self.b.constant(self.kind.compute, 0, count)] * missing if missing else rows
+        order = [i + count * j for i in range(count) for j in (0, 1)]
+        if count == 1:
+            return self.b.from_lanes(rows)
+        if self.group == 2:
+            return self.b.merge(rows[0], rows[1], order)
+        even, odd = (self.b.merge(rows[i], rows[i + 2], order) for i in (0, 1))
+        return self.b.merge(
+            even, odd, [i + 2 * count * j for i in range(2 * count) for j in (0, 1)]
+        )
+
+    def _as_one(self, group: SSAValue) -> SSAValue:
+        """A group, or the beginning of one, as one number."""
+        if self.group == 1:
+            return group
+        missing = self.group - lanes_of(group)
+        if missing:
+            members = [self.b.lane(group, i) for i in range(lanes_of(group))]
+            zero = self.b.constant(self.kind.compute, 0)
+            group = self.b.from_lanes(members + [zero] * missing)
+        return self.b.bitcast(group, self._whole_group)
 
     def _square(self, first: Index, k: Index) -> None:
         """As many columns as lanes at as many steps: transposed in registers."""
-        b, lanes = self.b, self.lanes
-        rows = [self.read(b.add(first, i), k, lanes) for i in range(lanes)]
+        b, lanes, group = self.b, self.lanes, self.group
+        rows = [self.read(b.add(first, i), b.mul(k, group), lanes * group) for i in range(lanes)]
+        if group > 1:
+            rows = [b.bitcast(row, with_lanes(self._whole_group, lanes)) for row in rows]
         for i, value in enumerate(transposed(b, rows)):
             self._store(first, b.add(k, i), value, lanes)
 
     def _store(self, first: Index, k: Index, value: SSAValue, count: int) -> None:
-        b, width = self.b, self.width
+        b, width, group = self.b, self.width, self.group
         panel, column = b.div(first, width), b.mod(first, width)
-        offset = b.add(b.mul(b.add(b.mul(panel, self.depth), k), width), column)
+        rows = -(-self.depth // group) + self.rows_between
+        row = b.mul(b.add(b.mul(panel, rows), k), width * group)
+        offset = b.add(row, b.mul(column, group))
         if count < self.lanes:
-            zero = b.constant(self.kind.compute, 0, self.lanes)
-            b.store(self.pointer, offset, self.kind, zero)
+            type_ = self.kind.compute if group == 1 else self._whole_group
+            b.store(self.pointer, offset, self.kind, b.constant(type_, 0, self.lanes))
         b.store(self.pointer, offset, self.kind, value)

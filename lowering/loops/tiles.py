@@ -32,8 +32,10 @@ from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Sink
+from xrelay.lowering.loops.dots import Dot
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, Prefetch
 from xrelay.lowering.loops.tiling import Tiling, panel_parts, positions_per_block
+from xrelay.lowering.math.convert import convert
 
 Place: TypeAlias = Sequence[Index]
 """Coordinates in the batch, and the number of a panel."""
@@ -56,6 +58,9 @@ class TileAt:
 TileCode: TypeAlias = Callable[[TileAt, Sequence[SSAValue]], Sequence[SSAValue]]
 """Adds a part of the depth to the registers of a tile, position by position; there are as many for
 each position as the tile has vectors."""
+
+StartCode: TypeAlias = Callable[[Place, int], Sequence[SSAValue]]
+"""What the sums of a panel begin with, for each of a number of vectors."""
 
 PlaceOf: TypeAlias = Callable[[Place, Index, Index, Index, int], Position]
 """Where the result for position (y, x) and a number of lanes of a vector of channels lies."""
@@ -134,20 +139,28 @@ def _tiles_per_block(ctx: KernelContext, grid: TileGrid, panels: int) -> int:
 def emit_tiles(
     ctx: KernelContext,
     grid: TileGrid,
-    kind: Element,
+    dot: Dot,
     lanes: int,
     tile: TileCode,
     place_of: PlaceOf,
     sink: Sink,
+    start: StartCode | None = None,
 ) -> None:
-    """Emits the loops. Tiles at the end of a row or column overlap with the ones before."""
+    """
+    Emits the loops. Tiles at the end of a row or column overlap with the ones before. Sums begin with 0,
+    or as `start` says.
+    """
     b, tiles = ctx.b, grid.rows_of_tiles * grid.columns_of_tiles
-    zero = b.constant(kind.compute, 0, lanes)
+    zero = b.constant(dot.total.compute, 0, lanes)
+
+    def zeros(_: Place, vectors: int) -> Sequence[SSAValue]:
+        return [zero] * vectors
+
     for first, panels, widths in grid.parts(lanes):
         count = _tiles_per_block(ctx, grid, panels)
         # With parts of the depth, a task has all panels that one thread computes.
         together = blocks(panels, ctx.team.size) if grid.depth_parts > 1 else 1
-        code = _Tiles(ctx, grid, kind, lanes, tile, place_of, sink, zero, widths, count)
+        code = _Tiles(ctx, grid, dot, lanes, tile, place_of, sink, start or zeros, widths, count)
 
         def task(
             indices: tuple[Index, ...],
@@ -175,13 +188,12 @@ class _Tiles:
 
     ctx: KernelContext
     grid: TileGrid
-    kind: Element
+    dot: Dot
     lanes: int
     tile: TileCode
     place_of: PlaceOf
     sink: Sink
-    zero: SSAValue
-    """A vector of zeros."""
+    start: StartCode
     widths: Sequence[int]
     """The lanes that count in each vector of a panel."""
     count: int
@@ -202,33 +214,36 @@ class _Tiles:
         """Computes tile i over the whole depth, and hands it over."""
         b, (y, x) = self.b, self._corner(i)
         columns, vectors = self.grid.tiling.columns, len(self.widths)
-        zeros = [self.zero] * (self.grid.tiling.positions * vectors)
-        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count)), zeros)
+        first = list(self.start(place, vectors)) * self.grid.tiling.positions
+        totals = self.tile(TileAt(place, y, x, 0, self._ahead(i, self.count)), first)
         if not self.ctx.heavy_epilogue:
             for number, total in enumerate(totals):
                 row, column = divmod(number // vectors, columns)
                 self._hand_over(place, (b.add(y, row), b.add(x, column)), number % vectors, total)
             return
-        kept = self.ctx.private_scratch(self.kind, row_major((1, *self.shape)))
+        kept = self.ctx.private_scratch(self.dot.total, row_major((1, *self.shape)))
         for where, total in zip(self._sums(kept, (0,)), totals, strict=True):
-            b.store(kept.pointer, where, self.kind, total)
+            b.store(kept.pointer, where, self.dot.total, total)
         self._finish(kept, (0,), place, y, x)
 
     def kept_sums(self, panels: int) -> Buffer:
         """Memory of the thread for the sums of a block of tiles of some panels."""
-        return self.ctx.private_scratch(self.kind, row_major((panels, self.count, *self.shape)))
+        return self.ctx.private_scratch(
+            self.dot.total, row_major((panels, self.count, *self.shape))
+        )
 
     def in_parts(self, batch: Sequence[Index], tiles: Range, panels: Range, kept: Buffer) -> None:
         """A block of tiles for a range of panels, with the sums in memory between the parts."""
-        b, kind = self.b, self.kind
+        b, kind = self.b, self.dot.total
 
         def each(body: Callable[[Index, Index, tuple[Index, Index]], None]) -> None:
             with b.loop(*panels) as panel, b.loop(*tiles) as i:
                 body(panel, i, (b.sub(panel, panels[0]), b.sub(i, tiles[0])))
 
         def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
-            for where in self._sums(kept, slot):
-                b.store(kept.pointer, where, kind, self.zero)
+            first = self.start((*batch, panel), len(self.widths))
+            for number, where in enumerate(self._sums(kept, slot)):
+                b.store(kept.pointer, where, kind, first[number % len(first)])
 
         def finish(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
             self._finish(kept, slot, (*batch, panel), *self._corner(i))
@@ -263,11 +278,11 @@ class _Tiles:
         grid = self.grid
         if not grid.part_elements or grid.weight_bytes <= self.ctx.target.l2_bytes // 2:
             return None
-        line = LINE_BYTES // self.kind.bytes
+        line = LINE_BYTES // self.dot.weight.bytes
         lines = blocks(blocks(grid.round_elements, line), count)
         if count == 1:
             # Every panel is read once: what counts is not to wait at the end of a page.
-            return Prefetch(STREAM_AHEAD_BYTES // self.kind.bytes, lines)
+            return Prefetch(STREAM_AHEAD_BYTES // self.dot.weight.bytes, lines)
         panel = grid.part_elements * grid.depth_parts
         return Prefetch(self.b.add(self.b.mul(i, lines * line), panel), lines)
 
@@ -292,7 +307,7 @@ class _Tiles:
             row, column = indices
             for v in range(len(self.widths)):
                 source = self._sum(kept, slot, row, column, v)
-                value = b.load(kept.pointer, source, self.kind, self.lanes)
+                value = b.load(kept.pointer, source, self.dot.total, self.lanes)
                 self._hand_over(place, (b.add(y, row), b.add(x, column)), v, value)
 
         b.loop_nest((tiling.rows, tiling.columns), position)
@@ -302,6 +317,13 @@ class _Tiles:
         b, width = self.b, self.widths[v]
         vector = b.add(b.mul(place[-1], self.grid.tiling.vectors), v)
         self.sink(self.place_of(place, *where, vector, width), b.first_lanes(value, width))
+
+
+def converted(b: KernelBuilder, sink: Sink, total: Element, result: Element) -> Sink:
+    """Takes sums, and gives a sink what they are as elements of the result."""
+    if total == result:
+        return sink
+    return lambda position, value: sink(position, convert(b, value, total, result))
 
 
 def _range(b: KernelBuilder, block: Index, size: int, length: int) -> Range:

@@ -12,6 +12,7 @@ from functools import cache
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import SINGLE, Dot, Work
 from xrelay.lowering.loops.micro_kernel import most_positions
 
 MULTIPLY_ADDS_PER_CYCLE = 2
@@ -76,11 +77,12 @@ def tile_parameters(
     return usual if chosen == list(sizes) else Tiling(*chosen)
 
 
-def step_cycles(positions: int, vectors: int, *, far: bool) -> float:
+def step_cycles(positions: int, vectors: int, *, far: bool, work: Work = SINGLE.work) -> float:
     """One step of the depth of a tile; `far` says that the weights come from beyond the near caches."""
-    work = positions * vectors / MULTIPLY_ADDS_PER_CYCLE
+    instructions = positions * vectors * work.step + positions * work.factor + vectors * work.weight
+    busy = instructions / MULTIPLY_ADDS_PER_CYCLE
     loads = LOAD_CYCLES * (positions + vectors) + (FAR_LOAD_CYCLES * vectors if far else 0.0)
-    return max(work + loads + STEP_CYCLES, LATENCY)
+    return max(busy + loads + STEP_CYCLES, LATENCY)
 
 
 def _shapes(height: int, width: int, most: int) -> Iterator[tuple[int, int]]:
@@ -99,9 +101,11 @@ def choose_tiling(
     widest: int,
     most_at_once: int | None = None,
     shares: int = 1,
+    dot: Dot = SINGLE,
 ) -> Tiling:
     """
-    The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels.
+    The cheapest tiling of `height` x `width` positions and `vectors` vectors of output channels, for so
+    many steps of a dot product as `depth` says.
     Tiles at the end of a row overlap with the one before. A tile has at most `widest` vectors and
     `most_at_once` positions. So many threads share the panels of output channels as `shares` says.
     Where there is nothing to compute, any tiling serves.
@@ -110,7 +114,7 @@ def choose_tiling(
         return Tiling(1, 1, 1, 0.0)
     best: Tiling | None = None
     for wide in range(1, min(vectors, widest) + 1):
-        most = most_positions(target, wide)
+        most = most_positions(target, wide, dot.work.registers)
         if most_at_once is not None:
             most = min(most, most_at_once)
         parts = panel_parts(vectors, wide)
@@ -118,8 +122,8 @@ def choose_tiling(
             tiles = blocks(height, rows) * blocks(width, columns)
             cycles = 0.0
             for _, panels, own in parts:
-                far = depth * own * target.vector_bytes > target.l2_bytes // 4
-                step = step_cycles(rows * columns, own, far=far)
+                far = depth * own * dot.step_bytes(target) > target.l2_bytes // 4
+                step = step_cycles(rows * columns, own, far=far, work=dot.work)
                 finish = TILE_CYCLES + STORE_CYCLES * rows * columns * own
                 # What counts is the largest share.
                 cycles += tiles * blocks(panels, shares) * shares * (depth * step + finish)
@@ -141,12 +145,12 @@ def most_vectors(target: Target, positions: int, weight_bytes: int) -> int:
     return STREAMED_VECTORS if streams and few else MOST_VECTORS
 
 
-def depth_parts(target: Target, depth: int, pieces: int) -> int:
+def depth_parts(target: Target, depth: int, pieces: int, dot: Dot = SINGLE) -> int:
     """
-    Into how many parts of equal size to cut a depth that consists of `pieces`, so that a panel of
-    a part stays in the second-level cache beside the image.
+    Into how many parts of equal size to cut a depth of so many steps that consists of `pieces`, so that
+    a panel of a part stays in the second-level cache beside the image.
     """
-    most = target.l2_bytes // 4 // (PANEL_VECTORS * target.vector_bytes)
+    most = target.l2_bytes // 4 // (PANEL_VECTORS * dot.step_bytes(target))
     for parts in range(1, pieces + 1):
         if pieces % parts == 0 and depth // parts <= most:
             return parts

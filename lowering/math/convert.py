@@ -1,12 +1,13 @@
 """Conversion of values between element types, as `relay.cast` defines it."""
 
-from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerType, f32, i32, i64
+from xdsl.dialects import arith, llvm, math
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, f32, i32, i64
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, mangle, with_lanes
 from xrelay.lowering.emit.elements import Element, wide
-from xrelay.lowering.math.half import narrow_to_half, widen_half
+from xrelay.lowering.math.arithmetic import highest, lowest
+from xrelay.lowering.math.half import narrow_to_bfloat, narrow_to_half, widen_bfloat, widen_half
 
 
 def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SSAValue:
@@ -14,7 +15,7 @@ def convert(b: KernelBuilder, value: SSAValue, old: Element, new: Element) -> SS
     if old == new:
         return value
     if old.is_float and wide(old) != old:
-        return convert(b, _from_half(b, value), wide(old), new)
+        return convert(b, _widened(b, value, old), wide(old), new)
     lanes = lanes_of(value)
     if new.is_bool:
         zero = b.constant(old.compute, 0, lanes)
@@ -32,6 +33,8 @@ def _from_float(
     b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int
 ) -> SSAValue:
     result = with_lanes(new.compute, lanes)
+    if not new.is_float and new.bits < 32:
+        return _clamped(b, value, old, new, lanes)
     if not new.is_float:
         name = "llvm.fptosi.sat" if new.signed else "llvm.fptoui.sat"
         op = llvm.CallIntrinsicOp(
@@ -40,6 +43,8 @@ def _from_float(
         converted = b.insert(op).ress
         assert converted is not None
         return converted
+    if isinstance(new.compute, BFloat16Type):
+        return narrow_to_bfloat(b, convert(b, value, old, wide(new)))
     if new.bytes > old.bytes:
         return b.insert(llvm.FPExtOp(value, result)).result
     if new.bytes == 2 and (old.bytes == 8 or not b.target.f16c):
@@ -47,7 +52,30 @@ def _from_float(
     return b.insert(llvm.FPTruncOp(value, result)).result
 
 
-def _from_half(b: KernelBuilder, value: SSAValue) -> SSAValue:
+def _clamped(b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int) -> SSAValue:
+    """
+    Integers of 8 or 16 bits, of which NaN is 0: floating point holds their bounds, and 32 bits what lies between.
+    LLVM converts to them one number after the other.
+    """
+    low, high = (b.constant(old.compute, float(end), lanes) for end in (lowest(new), highest(new)))
+    if new.signed:
+        value = b.select(b.is_nan(value), b.constant(old.compute, 0.0, lanes), value)
+    # Of NaN and a number both give the number: 0, the lowest of unsigned integers.
+    value = b.insert(arith.MaxnumfOp(value, low)).result
+    value = b.insert(arith.MinnumfOp(value, high)).result
+    whole = b.insert(math.TruncOp(value)).result
+    # Beside this number the steps of the type are 1: the lowest bits of the sum are those of the integer.
+    mantissa, bits = (52, i64) if old.bytes == 8 else (23, i32)
+    shifted = b.insert(
+        arith.AddfOp(whole, b.constant(old.compute, 1.5 * 2.0**mantissa, lanes))
+    ).result
+    digits = b.bitcast(shifted, with_lanes(bits, lanes))
+    return b.insert(llvm.TruncOp(digits, with_lanes(new.compute, lanes))).res
+
+
+def _widened(b: KernelBuilder, value: SSAValue, old: Element) -> SSAValue:
+    if isinstance(old.compute, BFloat16Type):
+        return widen_bfloat(b, value)
     if not b.target.f16c:
         return widen_half(b, value)
     return b.insert(llvm.FPExtOp(value, with_lanes(f32, lanes_of(value)))).result
@@ -57,7 +85,7 @@ def _to_float(
     b: KernelBuilder, value: SSAValue, old: Element, new: Element, lanes: int
 ) -> SSAValue:
     if wide(new) != new:
-        # Whatever f32 rounds is infinite as f16.
+        # Whatever f32 rounds is infinite as f16; to bf16 ml_dtypes rounds twice as well.
         return convert(b, convert(b, value, old, wide(new)), wide(new), new)
     result = with_lanes(new.compute, lanes)
     if old.signed:

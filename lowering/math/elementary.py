@@ -19,6 +19,8 @@ Methods:
   A floating-point technique for extending the available precision, 1971).
 """
 
+from math import log
+
 from xdsl.ir import SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder
@@ -75,13 +77,11 @@ def decay_to_zero(b: KernelBuilder, x: SSAValue) -> SSAValue:
     """
     v = Lanes.of(b, x)
     table = TABLES[v.format]
-    least = v.format.normal_log
-    size = v.at_least(x, least)
+    # Below this, the exponent of the factor is that of zero, and so is the product.
+    size = v.at_least(x, -v.format.bias * log(2))
     biased, r = _reduce(v, size, v.format.bias)
     scale = v.float(v.left(biased, v.format.mantissa))
-    result = v.mul(v.polynomial(r, (*table.exp, 1.0, 1.0)), scale)
-    vanishes = b.compare_integers(v.bits(size), "eq", v.bits(v.number(least)))
-    return v.select(vanishes, v.number(0.0), result)
+    return v.mul(v.polynomial(r, (*table.exp, 1.0, 1.0)), scale)
 
 
 def expm1_of_negative(v: Lanes, x: SSAValue) -> SSAValue:

@@ -1,17 +1,18 @@
 """
-f16 to and from wider floating point in integer arithmetic, rounded to nearest, ties to even.
+f16 and bf16 to and from wider floating point in integer arithmetic, rounded to nearest, ties to even.
 
-For CPUs without instructions for it, where LLVM would call a function of the compiler's run-time
-library that programs need not have.
+f16 for CPUs without instructions for it, where LLVM would call a function of the compiler's run-time
+library that programs need not have. bf16 for all: `vcvtneps2bf16` takes subnormal numbers for zero.
 
 With e exponent and m mantissa bits, f16 has 5 and 10, f32 8 and 23, f64 11 and 52. Aligned at the
-sign, the magnitude of an f16 is that of a wider number with another exponent bias.
+sign, the magnitude of an f16 is that of a wider number with another exponent bias. bf16 is the upper half
+of f32, with 8 and 7.
 """
 
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IntegerType, f16, f32, i16, i32
+from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, scalar_type, with_lanes
@@ -92,3 +93,26 @@ def narrow_to_half(b: KernelBuilder, value: SSAValue) -> SSAValue:
     sign = bits.mask(bits.right(whole, width - 16), 0x8000)
     short = b.insert(llvm.TruncOp(b.either(result, sign), with_lanes(i16, lanes))).res
     return b.bitcast(short, with_lanes(f16, lanes))
+
+
+def widen_bfloat(b: KernelBuilder, value: SSAValue) -> SSAValue:
+    """bf16 as f32, which has all its numbers."""
+    lanes = lanes_of(value)
+    bits = _Bits(b, 32, lanes)
+    upper = b.bitcast(value, with_lanes(i16, lanes))
+    upper = b.insert(llvm.ZExtOp(upper, with_lanes(i32, lanes))).res
+    return bits.as_float(bits.left(upper, 16), f32)
+
+
+def narrow_to_bfloat(b: KernelBuilder, value: SSAValue) -> SSAValue:
+    """f32 as bf16; of NaN the sign stays."""
+    lanes = lanes_of(value)
+    bits = _Bits(b, 32, lanes)
+    whole = bits.of(value)
+    # Add a little less than half of the last place, and its parity; carries reach infinity.
+    odd = bits.mask(bits.right(whole, 16), 1)
+    rounded = bits.right(bits.add(bits.add(whole, bits.number(0x7FFF)), odd), 16)
+    nan = b.either(bits.mask(bits.right(whole, 16), 0x8000), bits.number(0x7FC0))
+    is_number = bits.below(bits.mask(whole, 0x7FFFFFFF), 0x7F800001)
+    short = b.insert(llvm.TruncOp(b.select(is_number, rounded, nan), with_lanes(i16, lanes))).res
+    return b.bitcast(short, with_lanes(bf16, lanes))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.nn.norm import BatchNormOp, BiasAddOp, PReluOp
+from xrelay.dialects.qnn.arithmetic import QnnLookupOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.binary import BINARY_OPS
 from xrelay.dialects.tensor.bits import BIT_OPS
@@ -27,7 +28,7 @@ from xrelay.lowering.program.registry import RULES, STRATEGIES
 
 ELEMENTWISE = (
     *(*UNARY_OPS, *TRANSCENDENTAL_OPS, *BIT_OPS, *BINARY_OPS),
-    *(WhereOp, BiasAddOp, PReluOp),
+    *(WhereOp, BiasAddOp, PReluOp, QnnLookupOp),
 )
 """Operators whose result elements depend on operand elements at the same index."""
 BROADCASTING = (*ELEMENTWISE, BatchNormOp)

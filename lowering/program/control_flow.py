@@ -4,10 +4,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TupleType
 from xdsl.dialects.scf import Scf
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
+from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.program.registry import FUNCTIONS, INTERPRETER_ONLY
 
 CONTROL_FLOW = frozenset(Scf.operations)
@@ -15,13 +15,13 @@ CONTROL_FLOW = frozenset(Scf.operations)
 
 def check_straight(function: func.FuncOp) -> None:
     """
-    Raises DiagnosticException, with the place, for a function that is more than operators on
+    Raises HasNoCode, with the place, for a function that is more than operators on
     tensors one after the other.
     """
     name = function.sym_name.data
     for arg in function.args:
         if _holds_values_of_functions(arg.type):
-            raise DiagnosticException(
+            raise HasNoCode(
                 f"function '{name}': parameter %{arg.name_hint or arg.index} is of type {arg.type}, "
                 f"which has no code: {FUNCTIONS}"
             )
@@ -32,7 +32,7 @@ def check_straight(function: func.FuncOp) -> None:
             reason = FUNCTIONS
         else:
             continue
-        raise DiagnosticException(f"function '{name}': {operation_text(op)} has no code: {reason}")
+        raise HasNoCode(f"function '{name}': {operation_text(op)} has no code: {reason}")
 
 
 def _holds_values_of_functions(type_: Attribute) -> bool:

@@ -34,7 +34,7 @@ class ConvertRelayToKernelsPass(RelayPass):
     name = "convert-relay-to-kernels"
 
     target: str = NATIVE
-    """The CPU: native, x86-64, x86-64-v3 or x86-64-v4."""
+    """The CPU: native, or a named one such as x86-64-v4."""
     threads: int = 1
     """How many threads run the program."""
     function: str | None = None

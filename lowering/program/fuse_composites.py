@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -76,10 +77,11 @@ class FuseCompositesPass(RelayPass):
     name = "fuse-composites"
 
     target: str = NATIVE
-    """The CPU: native, x86-64, x86-64-v3 or x86-64-v4."""
+    """The CPU: native, or a named one such as x86-64-v4."""
     threads: int = 1
     """How many threads run the program."""
 
     def rewrite(self, op: ModuleOp) -> None:
+        require_at_least(1, threads=self.threads)
         pattern = FuseOrInline(named_target(self.target), self.threads)
         PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

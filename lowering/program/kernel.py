@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import HasNoCode, leaf_types
 from xrelay.dialects.traits import ReshapeOnly
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
@@ -136,7 +136,7 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
         names = dict.fromkeys(op.name for op in missing)
         reasons = dict.fromkeys(filter(None, (why_no_code(type(op)) for op in missing)))
         why = f": {'; '.join(reasons)}" if reasons else ""
-        raise DiagnosticException(f"no kernel code for {', '.join(names)}{why}")
+        raise HasNoCode(f"no kernel code for {', '.join(names)}{why}")
     for op in group.ops:
         why = op.undefined() if isinstance(op, RelayOp) else None
         if why is not None:
@@ -201,6 +201,8 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
             position = reshaped_position(ctx.b, position, buffer.shape)
         ctx.store(buffer, position, value)
 
+    # Nothing is left to do behind the anchor where its result is the kernel's.
+    ctx.places = [buffer] if anchor.results[0] is group.result else []
     emit(anchor, sink)
 
 

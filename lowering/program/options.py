@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.lowering.emit.target import Target, named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES
@@ -17,6 +18,9 @@ class KernelOptions:
     """Names of implementations that must not be used."""
     records: TuningRecords = NO_RECORDS
     """What was measured, which decides before priorities and estimates."""
+
+    def __post_init__(self) -> None:
+        require_at_least(1, threads=self.threads)
 
     @staticmethod
     def of(

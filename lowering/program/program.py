@@ -30,7 +30,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT, Lifetime, plan_memory
 from xrelay.analysis.facts.operation_count import operation_count
@@ -48,7 +47,7 @@ from xrelay.dialects.core.values import (
     TupleOp,
     YieldOp,
 )
-from xrelay.dialects.shapes import leaf_types
+from xrelay.dialects.shapes import HasNoCode, leaf_types
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import Format
@@ -157,12 +156,12 @@ def lower_function(
 
 def require_lowerable(function: func.FuncOp) -> None:
     """
-    Raises DiagnosticException for a function that is more than operators on tensors one after the
+    Raises HasNoCode for a function that is more than operators on tensors one after the
     other.
     """
     blocks = function.body.blocks
     if len(blocks) != 1 or not isinstance(blocks[0].last_op, func.ReturnOp):
-        raise DiagnosticException(
+        raise HasNoCode(
             f"function '{function.sym_name.data}' cannot be lowered: it is not one block that "
             "ends in func.return"
         )
@@ -224,7 +223,8 @@ class _Lowering:
             type_ = op.result.type
             size = byte_size(type_)
             if packing is not None:
-                size = packing.elements(type_.get_shape()) * element(type_.element_type).bytes
+                own = element(type_.element_type).bytes
+                size = packing.elements(type_.get_shape()) * packing.element_bytes(own)
             known = self.constants[key] = ConstantData(self.constant_bytes, op, size, packing)
             self.constant_bytes += -(-size // ALIGNMENT) * ALIGNMENT
         return Storage("constant", known.offset)
@@ -285,7 +285,7 @@ class _Lowering:
                 if origin((op.results[0], 0)) == (op.results[0], 0):
                     self.call(op)
             case _:
-                raise DiagnosticException(
+                raise HasNoCode(
                     f"{op.name} cannot be lowered: only operators of the relay dialect are"
                 )
 

@@ -56,7 +56,7 @@ class SelectStrategiesPass(RelayPass):
     name = "select-strategies"
 
     target: str = NATIVE
-    """The CPU: native, x86-64, x86-64-v3 or x86-64-v4."""
+    """The CPU: native, or a named one such as x86-64-v4."""
     threads: int = 1
     """How many threads run the program."""
     winograd: bool = True

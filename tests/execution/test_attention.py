@@ -19,13 +19,13 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from raw_calls import RawCode
 from strategy_checks import problems
+from vector_functions import REGISTER_FILES
 from xdsl.ir import SSAValue
 
 import xrelay
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.compiler import build, kernel_options, run_passes
 from xrelay.interpreters.arrays import Array
-from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.fuse_composites import FuseCompositesPass
 from xrelay.lowering.program.program import lower_function
 from xrelay.options import CompileOptions
@@ -48,7 +48,7 @@ def test_lengths_and_head_sizes(target: str) -> None:
         case_of(Attention(1, 2, rows, keys, *sizes[7 * i % len(sizes)]))
         for i, (rows, keys) in enumerate(product(LENGTHS, LENGTHS))
     ]
-    own = cases[list(TARGETS).index(target) :: len(TARGETS)]
+    own = cases[list(REGISTER_FILES).index(target) :: len(REGISTER_FILES)]
     problem = problems(own[::2], target, 2) + problems(own[1::2], target, 3)
     assert not problem, problem
 

@@ -19,7 +19,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import xrelay.onnx_backend as backend
-from xrelay.options import OptionError
+from xrelay.errors import OptionError
 from xrelay.runtime.errors import ModelError
 from xrelay.tools.light_models import LIGHT_MODELS, light_model
 

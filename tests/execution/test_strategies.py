@@ -31,10 +31,12 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
+from xrelay.dialects.image.resize import Resize2DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import GroupNormOp, InstanceNormOp, LayerNormOp, RmsNormOp
 from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reduce import AllOp, MaxOp, MeanOp, SumOp
+from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.lowering.emit.target import TARGETS
@@ -48,7 +50,8 @@ TOGETHER = 5
 DIRECT = tuple(
     name
     for name in implementations()
-    if not name.startswith("winograd") and name not in names(TransposeOp)
+    if not name.startswith("winograd")
+    and name not in (*names(TransposeOp), *names(TopkOp), *names(Resize2DOp))
 )
 """Implementations whose results are not finite only where the operator's are."""
 

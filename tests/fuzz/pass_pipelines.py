@@ -9,6 +9,7 @@ verify, and to mean what it meant before the pass: the interpreter runs it on in
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -156,6 +157,7 @@ def passes_of(payload: bytes) -> tuple[ModulePass, ...]:
     return parsed(payload.decode().partition("\n")[0].removeprefix(FIRST_LINE))
 
 
+@cache
 def parsed(spec: str) -> tuple[ModulePass, ...]:
     """Passes as a command line has them."""
     return PassPipeline.parse_spec(dict(XRELAY_UNIVERSE.all_passes), spec).passes

@@ -145,7 +145,8 @@ ROWS: Mapping[str, PassRow] = {
     "legalize": PassRow(theme="images"),
     "legalize-convolutions": PassRow(theme="images"),
     "legalize-layouts": PassRow(theme="images"),
-    "legalize-quantized-products": PassRow(is_idle=True),
+    "legalize-quantized-conversions": PassRow(is_idle=True),
+    "legalize-quantized-products": PassRow({"rules": RULES}, is_idle=True),
     "manifest-alloc": PassRow({"reuse": FLAG}, before=("fuse-ops",)),
     "manifest-lifetimes": PassRow(before=("to-a-normal-form",)),
     "merge-compiler-regions": PassRow({"speculate": FLAG}, before=ANNOTATE),
@@ -163,6 +164,9 @@ ROWS: Mapping[str, PassRow] = {
     "recognize-operators": PassRow(
         {"composites": FLAG, "attention": FLAG}, theme="matrices", keeps_special=False
     ),
+    "reduce-precision": PassRow(
+        apart="computes with fewer bits; test_precision.py says how far results move"
+    ),
     "relay-opt-level-0": PassRow(keeps_special=False),
     "relay-opt-level-1": PassRow(keeps_special=False),
     "relay-opt-level-2": PassRow(keeps_special=False),
@@ -176,7 +180,7 @@ ROWS: Mapping[str, PassRow] = {
     "simplify-inference": PassRow({"keep-norms": FLAG}, theme="images", keeps_special=False),
     "sink-reshape": PassRow(theme="matrices"),
     "split-args": PassRow({"max-function-args": (3, 4, 8)}, is_idle=True),
-    "to-a-normal-form": PassRow(settles=False),
+    "store-rounded": PassRow(apart="rounds; test_precision.py says how far results move"),
     "to-basic-block-normal-form": PassRow(is_idle=True),
     "to-cps": PassRow(apart="functions take more"),
     "to-mixed-precision": PassRow(

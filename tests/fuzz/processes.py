@@ -28,9 +28,9 @@ from tests.fuzz.artefacts import (
     small_model,
 )
 from tests.fuzz.fuzzer import Difference, Fuzzer, Reductions
+from xrelay.errors import CompileError
 from xrelay.frontends.onnx import import_model
 from xrelay.interpreters.relay import interpret
-from xrelay.options import CompileError
 from xrelay.tools import cli
 from xrelay.tools.interruption import INTERRUPTED, until_interrupted
 from xrelay.tools.module_file import write_module

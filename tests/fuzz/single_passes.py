@@ -7,6 +7,7 @@ passes that have to run before it have done so. What is special about a pass sta
 """
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import ClassVar
@@ -39,6 +40,10 @@ CORNERS = 0.4
 """The share of programs with numbers and empty tensors."""
 ATTRIBUTES = 0.4
 """The share of programs that are about attributes of operators."""
+
+
+shared_context = cache(context)
+"""What passes get, none of which changes it: to load all dialects takes longer than most passes."""
 
 
 class SinglePassFuzzer(PassPipelineFuzzer):
@@ -92,7 +97,7 @@ def kinds_of(name: str) -> range:
 def applied(spec: str, module: ModuleOp) -> ModuleOp:
     """A program after passes, verified after each."""
     for each in parsed(spec):
-        each.apply(context(), module)
+        each.apply(shared_context(), module)
         module.verify()
     return module
 
@@ -105,13 +110,13 @@ def check_alone(
     afterwards, or a second run changes more.
     """
     module = before.clone()
-    step.apply(context(), module)
+    step.apply(shared_context(), module)
     if before.is_structurally_equivalent(module):
         return False
     meaning.require_same(step, module, wanted)
     if row(step.name).settles:
         once = module.clone()
-        step.apply(context(), module)
+        step.apply(shared_context(), module)
         if not once.is_structurally_equivalent(module):
             raise Difference(f"{step.name}: a second run changes more")
     return True

@@ -59,7 +59,9 @@ class Noting(ast.NodeVisitor):
             if part is not None:
                 self.visit(part)
         self._enter(node.name, node)
-        node.body = self._noted(node.body)
+        # A store in front of the doc string would make it a statement.
+        described = int(ast.get_docstring(node, clean=False) is not None)
+        node.body[described:] = self._noted(node.body[described:])
         self._leave()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:

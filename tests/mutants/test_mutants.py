@@ -198,6 +198,7 @@ def test_a_sample_has_other_programs_only() -> None:
 
 BRANCHES = """
 def f(a):
+    "Says what it does."
     if a:
         return 1
     g = lambda: a + 2
@@ -206,6 +207,8 @@ def f(a):
     return 3
 class A:
     def f(self): pass
+def told():
+    "Does nothing."
 x = 4
 """
 
@@ -232,6 +235,11 @@ def test_code_notes_which_blocks_run() -> None:
     assert ran(names["f"], 1) == {"f:0", "f:1"}
     assert ran(names["f"], 0) == {"f:0", "f:2", "f.<lambda>:0", "f:3"}
     assert ran(names["A"]().f) == {"A.f:0"}
+    assert not ran(names["told"])
+    assert [names[each].__doc__ for each in ("f", "told")] == [
+        "Says what it does.",
+        "Does nothing.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -323,7 +331,7 @@ FILES = {
                 result += number
             return result
         def in_a_process(a, b): return a - b
-        def nobody(a): return a + 1
+        def nobody(a): "Adds one."; return a + 1
         def poorly(a):
             if a > 5: return 5
             return a
@@ -357,6 +365,12 @@ FILES = {
             folder = os.environ["XDG_CACHE_HOME"]
             assert str(tmp_path).startswith(folder) and os.path.basename(folder) == "tmp"
             assert sums.nobody is not None
+        def test_addresses_are_no_memory():
+            import mmap
+            size = 16 * 2**30
+            mmap.mmap(-1, size, mmap.MAP_PRIVATE, mmap.PROT_READ).close()
+            with pytest.raises(OSError): mmap.mmap(-1, size, mmap.MAP_PRIVATE)
+            assert sums.nobody.__doc__ == "Adds one."
         def test_later():
             assert sums.total([]) == 0
             from toy import later
@@ -373,7 +387,7 @@ VERDICTS = {
     "toy/sums.py:2:9:int+1": ("failed", "test_limit"),
     "toy/sums.py:6:16:arithmetic": ("failed", "test_total"),
     "toy/sums.py:8:34:arithmetic": ("failed", "test_process"),
-    "toy/sums.py:9:25:arithmetic": ("survived", ""),
+    "toy/sums.py:9:38:arithmetic": ("survived", ""),
     "toy/sums.py:11:10:compare": ("survived", ""),
     "toy/sums.py:14:20:arithmetic": ("timeout", "test_down"),
     "toy/sums.py:17:10:compare": ("equivalent", ""),
@@ -441,7 +455,7 @@ def test_verdicts(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine.unreliable == {"checks/test_sums.py::test_needs_the_first"}
     assert {path: path.read_bytes() for path in root.rglob("*.py")} == before
 
-    assert "toy/sums.py:9:25:arithmetic: survived, no test runs it\n--- " in report.survivors()
+    assert "toy/sums.py:9:38:arithmetic: survived, no test runs it\n--- " in report.survivors()
     assert "toy/sums.py:11:10:compare: survived, 1 tests run it\n--- " in report.survivors()
     assert "-    if a > 5: return 5\n+    if a >= 5: return 5" in report.survivors()
     cells = [list(column.cells) for column in report.table().columns]
@@ -491,7 +505,7 @@ def test_tests_of_functions_that_have_changed(toy: Toy) -> None:
         "test_total",
         "test_later",
     }
-    assert len(running(f"{text}\ndef new(a): return a + 7\n")) == len(known.tests) - 2
+    assert len(running(f"{text}\ndef new(a): return a + 7\n")) == len(known.tests) - 3
 
 
 # -- lists of tests and of mutants ------------------------------------------------------------------

@@ -27,7 +27,7 @@ from tests.mutants import served
 from tests.mutants.recording import Ran, Recorder
 
 MEMORY = 12 * 2**30
-"""The bytes that a process may have."""
+"""The bytes that a process may write to; browsers set apart far more addresses than that."""
 IMPORTING = 90.0
 """The seconds of processor time for importing a group of test files."""
 SPARE, SLOWER = 10.0, 10.0
@@ -179,7 +179,7 @@ class Child:
         sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPROF):
             signal.signal(number, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.RLIM_INFINITY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.chdir(task.root)
         site = str(self.place / "site")

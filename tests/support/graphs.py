@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from guard_pages import guarded_run
 from raw_calls import RawCode
@@ -18,6 +19,7 @@ from xrelay.dialects.core.values import CompositeOp, FusedOp, YieldOp
 from xrelay.dialects.shapes import leaf_count
 from xrelay.interpreters.arrays import Array, type_of
 from xrelay.interpreters.constants import constant_op
+from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 from xrelay.lowering.program.program import lower_function
 from xrelay.options import CompileOptions
@@ -76,10 +78,23 @@ class Graph:
             special = rng.choice(np.array([0, 1, info.min, info.max, info.max // 2], dtype), shape)
             choice = rng.integers(0, 3, shape)
             return np.choose(choice, [wide, narrow, special]).astype(dtype).reshape(shape)
-        info = np.finfo(dtype)
+        info = ml_dtypes.finfo(dtype)
         special = np.array(
-            [np.nan, np.inf, -np.inf, 0.0, -0.0, 1, -1, 0.5, -2.5, 3.5, info.max, info.min]
-            + [info.smallest_subnormal, -info.tiny, info.eps, 1e4],
+            [
+                np.nan,
+                np.inf,
+                -np.inf,
+                0.0,
+                -0.0,
+                1,
+                -1,
+                0.5,
+                -2.5,
+                3.5,
+                float(info.max),
+                float(info.min),
+            ]
+            + [float(info.smallest_subnormal), -float(info.tiny), float(info.eps), 1e4],
             dtype,
         )
         normal = (4 * rng.standard_normal(shape)).astype(dtype)
@@ -247,7 +262,7 @@ def difference(found: Array, expected: Array, tolerance: float) -> str | None:
     if tolerance == BITS:
         bits = f"u{found.dtype.itemsize}"
         wrong = found.view(bits) != np.ascontiguousarray(expected).reshape(found.shape).view(bits)
-    elif found.dtype.kind != "f":
+    elif not is_float(found.dtype):
         wrong = (
             found.view(np.uint8) != expected.view(np.uint8)
             if found.dtype == bool
@@ -256,7 +271,7 @@ def difference(found: Array, expected: Array, tolerance: float) -> str | None:
     else:
         with np.errstate(all="ignore"):
             wide = expected.astype(np.float64)
-            unit = np.finfo(found.dtype).eps * np.maximum(1, np.abs(wide))
+            unit = float(ml_dtypes.finfo(found.dtype).eps) * np.maximum(1, np.abs(wide))
             off = np.abs(found.astype(np.float64) - wide)
             same = (found == expected) | (np.isnan(found) & np.isnan(expected))
             wrong = ~(same | (np.isfinite(wide) & (off <= tolerance * unit)))

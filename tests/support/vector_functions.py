@@ -1,7 +1,7 @@
 """Functions of `xrelay.lowering.math.elementary` as machine code over arrays."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -75,12 +75,18 @@ OPERATORS: dict[str, type[RelayOp]] = {
 """The operators that compute them."""
 
 
-def targets_here() -> list[str]:
-    """The named targets whose code this processor can run."""
+REGISTER_FILES = {
+    name: target for name, target in TARGETS.items() if not (target.vnni or target.bf16_dot)
+}
+"""The targets without dot products: the others differ from one of them in nothing else."""
+
+
+def targets_here(targets: Mapping[str, Target] = REGISTER_FILES) -> list[str]:
+    """Those of some named targets whose code this processor can run."""
     features = binding.get_host_cpu_features()
     return [
         name
-        for name, target in TARGETS.items()
+        for name, target in targets.items()
         if all(features.get(feature, False) for feature in target.required)
     ]
 

@@ -28,6 +28,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.lowering.program.program import Program
+from xrelay.options import CompileOptions
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -35,6 +36,7 @@ from xrelay.tools.explain.fusion import explain_decisions, label, numbered
 from xrelay.tools.explain.memory import check_chart, draw_memory, memory_json, print_memory
 from xrelay.tools.explain.operators import operators_json, print_operators
 from xrelay.tools.explain.strategies import print_strategies, strategies_json
+from xrelay.tools.explain.types import print_types, type_uses, types_json
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import shown_names, table_console
 
@@ -44,16 +46,19 @@ def explain_model(args: argparse.Namespace) -> int:
     if args.limit is not None and args.limit < 1:
         raise CommandFailed(f"--limit is {args.limit}, expected at least 1", BAD_INPUT)
     lowers = args.strategies or args.memory
-    if args.json is not None and not lowers and not args.operators:
-        raise CommandFailed("--json goes with --strategies, --memory or --operators", BAD_INPUT)
+    counts = args.operators or args.types
+    if args.json is not None and not lowers and not counts:
+        raise CommandFailed(
+            "--json goes with --strategies, --memory, --operators or --types", BAD_INPUT
+        )
     if args.chart is not None and not args.memory:
         raise CommandFailed("--chart goes with --memory", BAD_INPUT)
     if args.chart is not None:
         check_chart(Path(args.chart))
     asks_plan = args.why is not None or args.what_if or args.plan_json is not None
-    if asks_plan and (lowers or args.operators):
+    if asks_plan and (lowers or counts):
         raise CommandFailed(
-            "--why, --what-if and --plan-json go without --strategies, --memory and --operators",
+            "--why, --what-if and --plan-json go without --strategies, --memory, --operators and --types",
             BAD_INPUT,
         )
     program: Program | None = None
@@ -75,9 +80,9 @@ def explain_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             explain_program(program, args)
         return 0
-    if args.operators:
+    if counts:
         with failing_with(BAD_INPUT):
-            explain_operators(module, args)
+            explain_operators(module, args, compile_options)
         return 0
     console = Console(soft_wrap=True, highlight=False)
     if asks_plan:
@@ -107,12 +112,18 @@ def explain_program(program: Program, args: argparse.Namespace) -> None:
         write_json(args.json, data)
 
 
-def explain_operators(module: ModuleOp, args: argparse.Namespace) -> None:
-    """Prints what --operators asks for, and writes the file."""
-    uses = operator_uses(module)
-    print_operators(table_console(), uses, args.limit)
+def explain_operators(module: ModuleOp, args: argparse.Namespace, options: CompileOptions) -> None:
+    """Prints what --operators or --types asks for, and writes the file."""
+    if args.types:
+        rows = type_uses(module, options)
+        print_types(table_console(), rows, args.limit)
+        data = types_json(rows)
+    else:
+        uses = operator_uses(module)
+        print_operators(table_console(), uses, args.limit)
+        data = operators_json(uses)
     if args.json is not None:
-        write_json(args.json, operators_json(uses))
+        write_json(args.json, data)
 
 
 def write_json(path: str, data: dict[str, object]) -> None:

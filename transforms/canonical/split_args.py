@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
 from xrelay.analysis.relay_pass import RelayPass
@@ -75,10 +75,6 @@ class SplitArgsPass(RelayPass):
     def rewrite(self, op: ModuleOp) -> None:
         if self.max_function_args < 0:
             return
-        if self.max_function_args < LEAST:
-            raise PassFailedException(
-                f"split-args: max-function-args is {self.max_function_args}, "
-                f"expected at least {LEAST} or none"
-            )
+        require_at_least(LEAST, max_function_args=self.max_function_args)
         pattern = SplitConcatenation(self.max_function_args - 1)
         PatternWalker(Outside(keeps_body, pattern), apply_recursively=False).rewrite_module(op)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv2DOp
@@ -63,6 +64,7 @@ class CombineParallelConv2DPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         require_rules(self.rules)
+        require_at_least(1, min_num_branches=self.min_num_branches)
         convolutions = (each for each in walk(op) if isinstance(each, Conv2DOp))
         for weight_axis, output_axis in dict.fromkeys(map(output_axes, convolutions)):
             Conv2DCombiner(

@@ -11,7 +11,7 @@
 
 Three projections of one input, as attention has for queries, keys and values, make one product that
 is large enough for all threads; not in batches, it also reads the data once. Products of a batch have
-weights of one shape. xrelay.transforms.rules.combine.stacked and xrelay.transforms.rules.combine.joined say what comes along, and
+weights of one shape. With `rules=cpu` products of integers stay. xrelay.transforms.rules.combine.stacked and xrelay.transforms.rules.combine.joined say what comes along, and
 xrelay.transforms.rules.combine.parallel what is left alone.
 
 Source: Relay's CombineParallelDense.
@@ -26,7 +26,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.nn.dense import DenseOp
 from xrelay.transforms.rules.combine.joined import JoiningCombiner
 from xrelay.transforms.rules.combine.stacked import StackingCombiner
-from xrelay.transforms.rules.rewriting import has_static_type, shape_of
+from xrelay.transforms.rules.rewriting import has_static_type, is_floating, shape_of
 from xrelay.transforms.rules.rule_sets import require_rules
 
 
@@ -40,7 +40,9 @@ class DenseCombiner(JoiningCombiner):
     """Parallel uses of `relay.nn.dense` that become one."""
 
     def accepts(self, op: Operation) -> bool:
-        return has_static_types(op)
+        # Each branch of integers has scales of its own, and would read wide sums where it writes bytes.
+        wanted = self.rules != "cpu" or is_floating(op.results[0])
+        return wanted and has_static_types(op)
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,10 @@ def _state_span(op: Operation, graph: IndexedGraph) -> None:
         FUNCTION_SPAN: graph.span(("function", op)),
     }
     found = {name: _attribute(span) for name, span in spans.items() if span is not None}
-    if args and result is not None:
-        found[PARAM_SPANS] = ArrayAttr(_attribute(graph.span(arg)) for arg in args)
+    params = [graph.span(arg) for arg in args]
+    # Those of a loop, and of other dialects, are no variables of the original.
+    if params and result is not None and None not in params:
+        found[PARAM_SPANS] = ArrayAttr(map(_attribute, params))
     for name in SPANS:
         op.attributes.pop(name, None)
     op.attributes.update(found)

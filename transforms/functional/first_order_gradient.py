@@ -17,10 +17,11 @@ nothing uses, and those that are not of floating point, get zeros: what is round
 with its operands. (In the original integers have gradients, those of casts to integers are rounded.)
 
 Bodies of `relay.fused` and `relay.composite` become part of the function, and so do function literals where they are called;
-`relay.let` is the value itself.
+`relay.let` is the value itself. The gradient of an `scf.if` is an `scf.if` that takes the same branch once more and goes back
+through it.
 
 Refused, with the name of the operator: operators that have no rule, calls of other functions (`inline{calls=true}` puts
-these in their place), control flow, references; parameters that are no tensors or tuples of these; functions with type
+these in their place), loops and other control flow, branches with effects, references; parameters that are no tensors or tuples of these; functions with type
 parameters. What has no effects and does not depend on parameters may be anything. Functions for other compilers stay as
 they are.
 
@@ -30,10 +31,10 @@ Run `simplify-inference` before it, for which batch norm and its like are operat
 Source: Relay's FirstOrderGradient.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -90,7 +91,7 @@ def add_gradients(function: func.FuncOp) -> None:
     expose_bodies(block)
     end = block.last_op
     assert isinstance(end, func.ReturnOp)
-    backward = Backward(block)
+    backward = Backward(block, block.args)
     backward.run(end.operands)
     emit = Emitter()
     fields = [materialized(backward.gradients.get(each), each, emit) for each in block.args]
@@ -144,15 +145,16 @@ def has_floats(type_: Attribute) -> bool:
 class Backward:
     """The way back through the operations of a block."""
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, sources: Iterable[SSAValue]):
+        """Looks for what depends on `sources`."""
         self.block = block
         self.gradients: dict[SSAValue, Gradient] = {}
         """Those of values that what is returned depends on."""
         self.ops: list[Operation] = []
         """The operations that compute them."""
         self.depends: set[SSAValue] = set()
-        """The values that may depend on parameters, other than integers."""
-        for each in block.args:
+        """The values that may depend on sources, other than integers."""
+        for each in sources:
             self._note(each)
         for op in block.ops:
             operands = (*op.operands, *values_from_outside(op)) if op.regions else op.operands
@@ -169,8 +171,14 @@ class Backward:
     def run(self, returned: Sequence[SSAValue]) -> None:
         """Computes the gradients of the sum of what is returned."""
         emit = Emitter()
-        for value in returned:
-            self._add(value, ones(value, emit), emit)
+        self.run_from(returned, [ones(value, emit) for value in returned], emit)
+
+    def run_from(
+        self, values: Sequence[SSAValue], gradients: Sequence[Gradient], emit: Emitter
+    ) -> None:
+        """Computes the gradients by those of some values, which `emit` may have made."""
+        for value, gradient in zip(values, gradients, strict=True):
+            self._add(value, gradient, emit)
         self.ops.extend(emit.ops)
         for op in reversed(tuple(self.block.ops)):
             gradients = [self.gradients.get(result) for result in op.results]
@@ -180,13 +188,47 @@ class Backward:
     def _step(self, op: Operation, gradients: Sequence[Gradient]) -> None:
         """Hands the gradient of an operation's result on to its operands."""
         emit = Emitter()
+        if isinstance(op, scf.IfOp):
+            self._branch(op, gradients, emit)
+            self.ops.extend(emit.located(op))
+            return
         for operand, gradient in zip(op.operands, _of_operands(op, gradients, emit), strict=True):
             self._add(operand, gradient, emit)
         self.ops.extend(emit.located(op))
 
+    def _branch(self, op: scf.IfOp, gradients: Sequence[Gradient], emit: Emitter) -> None:
+        """Takes the branch once more, and goes back through it."""
+        if not is_side_effect_free(op):
+            raise PassFailedException(
+                f"{operation_text(op)} has no gradient: something in a branch has effects"
+            )
+        used = [each for each in dict.fromkeys(values_from_outside(op)) if each in self.depends]
+        copy = op.clone()
+        for region in copy.regions:
+            _go_back(region.block, used, gradients)
+        then, otherwise = (copy.detach_region(region) for region in tuple(copy.regions))
+        copy.drop_all_references()
+        back = scf.IfOp(op.cond, [each.type for each in used], then, otherwise)
+        emit.ops.append(back)
+        for value, result in zip(used, back.results, strict=True):
+            self._add(value, fields_of(result, emit), emit)
+
     def _add(self, value: SSAValue, gradient: Gradient, emit: Emitter) -> None:
         if value in self.depends and gradient is not None:
             self.gradients[value] = added(self.gradients.get(value), gradient, emit)
+
+
+def _go_back(block: Block, sources: Sequence[SSAValue], gradients: Sequence[Gradient]) -> None:
+    """Lets a branch yield the gradients of values from outside, by those of what it yielded."""
+    expose_bodies(block)
+    end = block.last_op
+    assert isinstance(end, scf.YieldOp)
+    backward = Backward(block, sources)
+    backward.run_from(end.operands, gradients, Emitter())
+    emit = Emitter()
+    found = [materialized(backward.gradients.get(each), each, emit) for each in sources]
+    block.insert_ops_before([*backward.ops, *emit.located(end)], end)
+    Rewriter.replace_op(end, scf.YieldOp(*found), [])
 
 
 def _of_operands(op: Operation, gradients: Sequence[Gradient], emit: Emitter) -> Sequence[Gradient]:
@@ -225,6 +267,14 @@ def ones(value: SSAValue, emit: Emitter) -> Gradient:
         return Term(emit(OnesLikeOp(value)), emit) if has_floats(value.type) else None
     count = len(value.type.types)
     return tuple(ones(emit(TupleGetItemOp(value, i)), emit) for i in range(count))
+
+
+def fields_of(value: SSAValue, emit: Emitter) -> Gradient:
+    """A value as a gradient: a tuple as those of its fields."""
+    if not isinstance(value.type, TupleType):
+        return Term(value, emit) if has_floats(value.type) else None
+    count = len(value.type.types)
+    return tuple(fields_of(emit(TupleGetItemOp(value, i)), emit) for i in range(count))
 
 
 def materialized(gradient: Gradient, value: SSAValue, emit: Emitter) -> SSAValue:

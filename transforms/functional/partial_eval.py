@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rules.functional.partial_evaluation import PartialEvaluation
@@ -46,5 +47,6 @@ class PartialEvalPass(FoldingPass):
     """Once this many names were given and calls expanded, calls stay."""
 
     def rewrite(self, op: ModuleOp) -> None:
+        require_at_least(0, max_operations=self.max_operations)
         PartialEvaluation(op, self.evaluator(), self.max_operations).run()
         TypeInference(op).run()

@@ -17,7 +17,8 @@ Functions are values as well: `relay.fused` and `relay.composite` become a `rela
 
 Results that a `let` of the program binds keep its name. As in Relay,
 the rest of a scope behind a `let` is an expression that gets a name, so that a scope with n of them ends in n more
-(`to-graph-normal-form` removes all of them). Functions of the module and constructors are names already.
+(`to-graph-normal-form` removes all of them); a function whose values all have names stays as it is. Functions of the
+module and constructors are names already.
 
 Source: Relay's ToANormalForm.
 """
@@ -32,7 +33,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
-from xrelay.analysis.facts.scopes import belongs_to_backend
+from xrelay.analysis.facts.scopes import Within, belongs_to_backend
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.functional import GlobalVarOp, LetOp
@@ -64,6 +66,23 @@ def put_in_order(function: func.FuncOp | CompositeOp, effects: Effects) -> None:
         if last is not None and op is not last:
             op.detach()
             block.insert_op_before(op, last)
+
+
+def is_normal(function: func.FuncOp) -> bool:
+    """Whether all values of a function that something uses have names."""
+    is_kept = Within(keeps_function)
+    return all(
+        is_kept(op) or (not isinstance(op, FusedOp | CompositeOp) and _is_named(op))
+        for op in walk(function.body)
+    )
+
+
+def _is_named(op: Operation) -> bool:
+    """Whether only the `let` behind an operation uses what it gives."""
+    users = [use.operation for each in op.results for use in each.uses]
+    if isinstance(op, ATOMS) or not users:
+        return True
+    return isinstance(op.next_op, LetOp) and all(user is op.next_op for user in users)
 
 
 class Names:
@@ -150,5 +169,7 @@ class ToANormalFormPass(RelayPass):
     def rewrite(self, op: ModuleOp) -> None:
         effects = Effects()
         for function in op.body.ops:
-            if isinstance(function, func.FuncOp) and not belongs_to_backend(function):
+            if not isinstance(function, func.FuncOp) or belongs_to_backend(function):
+                continue
+            if not is_normal(function):
                 Names(effects).visit(function)

@@ -20,7 +20,7 @@ columns, mean over rows and columns, concatenation of whole blocks. A convolutio
 as of RGB images, takes NCHW and gives blocks.
 
 Leaves alone: everything else, which sees NCHW, types of function results, shapes that are not
-known, elements other than f32, the bodies of `relay.fused` and `relay.composite`, functions for
+known, elements of more than 32 bits, the bodies of `relay.fused` and `relay.composite`, functions for
 other compilers. Run it after simplify-inference, fold-scale-axis and fold-constant, and before
 fuse-ops. Running it twice changes nothing.
 
@@ -37,7 +37,6 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.blocking import (
     BlockingPlan,
@@ -48,6 +47,7 @@ from xrelay.analysis.facts.blocking import (
     is_whole,
     plan_blocking,
 )
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.fusion.plan import fusion_blocks
 from xrelay.analysis.layouts.alteration import TARGETS
@@ -261,11 +261,10 @@ class AlterOpLayoutPass(RelayPass):
     """`cpu`, or a target of `xrelay.analysis.layouts.alteration` whose hooks say where layouts begin."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        if self.lanes < 1:
-            raise PassFailedException(f"'lanes' is {self.lanes}, expected at least 1")
+        require_at_least(1, lanes=self.lanes)
         if self.target != CPU:
             alter = TARGETS.alteration(self.target, self.lanes)
-            Relayout(self.name, alter).rewrite(operations_outside_kernels(op))
+            Relayout(alter).rewrite(operations_outside_kernels(op))
             return
         is_kept = Within(keeps_body)
         for block in fusion_blocks(op):

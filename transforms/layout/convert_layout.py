@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.layouts.alteration import Altered
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -95,7 +96,7 @@ class Convertible:
 
 
 def _refusal(entry: str, expected: str) -> PassFailedException:
-    return PassFailedException(f"convert-layout: 'desired-layouts' has {entry!r}, {expected}")
+    return PassFailedException(f"'desired-layouts' has {entry!r}, {expected}")
 
 
 def _require_axes(entry: str, text: str, axes: str) -> None:
@@ -188,10 +189,7 @@ class ConvertLayoutPass(RelayPass):
     """Which of the `nn.conv2d` and `nn.deformable_conv2d` that are named stay, counted from 0 as they stand."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        if any(number < 0 for number in self.skip):
-            raise PassFailedException(
-                f"convert-layout: 'skip' is {list(self.skip)}, expected no negative number"
-            )
+        require_at_least(0, skip=min(self.skip, default=0))
         if self.desired_layouts:
             alter = DesiredLayouts(self.desired_layouts, self.skip)
-            Relayout(self.name, alter).rewrite(operations_outside_kernels(op))
+            Relayout(alter).rewrite(operations_outside_kernels(op))

@@ -85,7 +85,7 @@ class Rewritable:
 
 
 def _refusal(entry: str, expected: str) -> PassFailedException:
-    return PassFailedException(f"layout-rewrite: 'weights' has {entry!r}, {expected}")
+    return PassFailedException(f"'weights' has {entry!r}, {expected}")
 
 
 REWRITABLE: Mapping[type[RelayOp], Rewritable] = {
@@ -145,4 +145,4 @@ class LayoutRewritePass(RelayPass):
         alter = WeightLayouts(self.weights)
         in_kernel, in_other = Within(_is_open), Within(belongs_to_backend)
         ops = [each for each in walk(op) if in_kernel(each) and not in_other(each)]
-        Relayout(self.name, alter).rewrite(ops)
+        Relayout(alter).rewrite(ops)

@@ -125,7 +125,6 @@ PARTIAL_RULES: dict[type[Operation], LegalRule] = {UpsamplingOp: _upsampling}
 
 
 TARGETS = TargetTables(
-    "legalize",
     {
         "cpu": {
             op: rule if op is OnDeviceOp else of_static_shapes(rule)

@@ -8,6 +8,14 @@ and `relay.qnn.conv2d_transpose`, `relay.qnn.dense` and `relay.qnn.batch_matmul`
 point that is known to be 0 is not subtracted. Integer arithmetic is exact, so that the order of
 sums does not matter; shifted weights are computed by `fold-constant` when they are constants.
 
+With `rules=cpu` products of bytes with sums of 32 bits, and zero points beside them:
+
+    relay.qnn.conv2d %x, %w, %zx, %zw, …     relay.nn.bias_add (relay.nn.conv2d (pad %x with %zx), %w),
+                                                               -%zx * Σ %w
+
+(`transforms/rules/legalize/bytes.py`); the form above is for what they are no better for: layouts other than
+NCHW and OIHW, padding with what is no byte, types with unknown dimensions.
+
 Leaves alone: `relay.composite`, which a backend knows by its shape, and functions for other
 compilers. Run it before the other legalizations and fold-constant.
 
@@ -24,18 +32,26 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
+from xrelay.transforms.rules.legalize.bytes import product_of_bytes
 from xrelay.transforms.rules.legalize.integers import without_zero_point
-from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.rewriting import Emitter, apply_rule
+from xrelay.transforms.rules.rule_sets import require_rules
 
 REPLACED = QNN_PRODUCT_OPS
 """The operators that this pass replaces."""
 
 
+@dataclass(frozen=True)
 class ProductOfIntegers(RewritePattern):
     """The factors without their zero points are integers like others."""
 
+    bytes_first: bool = False
+    """Whether bytes are multiplied where that is possible."""
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, QnnProductOp):
+            return
+        if self.bytes_first and apply_rule(product_of_bytes, op, rewriter):
             return
         emit = Emitter()
         lhs, rhs, lhs_zero, rhs_zero, *_ = op.operands
@@ -52,7 +68,12 @@ class LegalizeQuantizedProductsPass(RelayPass):
 
     name = "legalize-quantized-products"
 
+    rules: str = "relay"
+    """`relay` for products of 32-bit integers, `cpu` for those of bytes."""
+
     def rewrite(self, op: ModuleOp) -> None:
-        PatternWalker(
-            Outside(belongs_to_backend, ProductOfIntegers()), apply_recursively=False
-        ).rewrite_module(op)
+        require_rules(self.rules)
+        pattern = ProductOfIntegers(bytes_first=self.rules == "cpu")
+        PatternWalker(Outside(belongs_to_backend, pattern), apply_recursively=False).rewrite_module(
+            op
+        )

@@ -28,7 +28,7 @@ from xrelay.analysis.relay_pass import RelayPass
 from xrelay.transforms.rules.legalize.integers import INTEGER_TABLES
 from xrelay.transforms.rules.legalize.tables import TargetTables
 
-TARGETS = TargetTables("qnn-legalize", INTEGER_TABLES)
+TARGETS = TargetTables(INTEGER_TABLES)
 """The tables of targets. Whoever has another one registers it."""
 
 

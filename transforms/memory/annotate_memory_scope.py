@@ -28,10 +28,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.device_domains import Device
 from xrelay.analysis.facts.device_plan import DevicePlan
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
@@ -168,17 +168,16 @@ class AnnotateMemoryScopePass(RelayPass):
     name = "annotate-memory-scope"
 
     default_device: int = CPU
-    """The type of the device for what no `plan-devices` has placed."""
+    """The type of the device for what no `plan-devices` has placed: DLPack's number, 1 for a CPU."""
     device_type: int = OPENCL
     """The type of devices with textures."""
     limit: int = 16384
     """How long a side of a texture must not be."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        if self.limit < 1:
-            raise PassFailedException(
-                f"annotate-memory-scope: 'limit' is {self.limit}, expected a positive number"
-            )
+        require_at_least(
+            1, default_device=self.default_device, device_type=self.device_type, limit=self.limit
+        )
         plan = DevicePlan(op, Device(self.default_device, 0), Device(CPU, 0))
         scopes = Scopes(plan, self.device_type, self.limit)
         for function in op.body.ops:

@@ -58,9 +58,7 @@ def bytes_of(type_: Attribute, what: str) -> int:
             pending.extend(part.types)
         elif is_tensor_type(part) and isinstance(part.element_type, FixedBitwidthType):
             if not part.has_static_shape():
-                raise PassFailedException(
-                    f"annotate-used-memory: {what} has type {part}, expected known dimensions"
-                )
+                raise PassFailedException(f"{what} has type {part}, expected known dimensions")
             total += prod(part.get_shape()) * part.element_type.size
     return total
 
@@ -118,7 +116,7 @@ def _refuse_calls_within(block: Block, name: str) -> None:
             for inner in region.walk():
                 if called_primitive(inner) is not None:
                     raise PassFailedException(
-                        f"annotate-used-memory: @{name} calls a primitive function within another "
+                        f"@{name} calls a primitive function within another "
                         "operation, expected calls one after the other"
                     )
 
@@ -137,11 +135,11 @@ class AnnotateUsedMemoryPass(RelayPass):
         for name in self.functions:
             if name not in found or not found[name].body.blocks:
                 raise PassFailedException(
-                    f"annotate-used-memory: the module has no function @{name} with a body, "
+                    f"the module has no function @{name} with a body, "
                     f"it has {', '.join(f'@{each}' for each in found) or 'none'}"
                 )
             if len(found[name].body.blocks) > 1:
                 raise PassFailedException(
-                    f"annotate-used-memory: @{name} has {len(found[name].body.blocks)} blocks, expected one"
+                    f"@{name} has {len(found[name].body.blocks)} blocks, expected one"
                 )
             annotate(found[name])

@@ -180,7 +180,7 @@ def _require_names(ops: list[Operation]) -> None:
             for use in result.uses:
                 if not isinstance(use.operation, LetOp | OnDeviceOp):
                     raise PassFailedException(
-                        f"manifest-lifetimes: {use.operation.name} uses the result of {op.name}, "
+                        f"{use.operation.name} uses the result of {op.name}, "
                         "expected a name for it (to-a-normal-form)"
                     )
 

@@ -33,10 +33,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
-from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.device_domains import UNKNOWN, Device
 from xrelay.analysis.facts.device_plan import DEVICE, DevicePlan, keeps_devices, planned_operations
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.device import CPU, DeviceCopyOp, OnDeviceOp
@@ -180,17 +180,12 @@ class PlanDevicesPass(RelayPass):
     name = "plan-devices"
 
     default_device: int = CPU
-    """The type of the device for what nothing constrains."""
+    """The type of the device for what nothing constrains: DLPack's number, 1 for a CPU."""
     host_device: int = CPU
     """The type of the device of shapes and sizes."""
 
     def rewrite(self, op: ModuleOp) -> None:
-        for option, number in (("default", self.default_device), ("host", self.host_device)):
-            if number < 1:
-                raise PassFailedException(
-                    f"plan-devices: '{option}-device' is {number}, expected DLPack's number of a "
-                    "type of device, 1 for a CPU"
-                )
+        require_at_least(1, default_device=self.default_device, host_device=self.host_device)
         spread_annotations(planned_operations(op))
         plan = DevicePlan(op, Device(self.default_device, 0), Device(self.host_device, 0))
         Writer(plan).write(planned_operations(op))

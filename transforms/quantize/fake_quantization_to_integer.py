@@ -19,6 +19,10 @@ with `hard-fail` the pass fails where it is not. A value of which two regions kn
     avg_pool2d, …                      of integers of 32 bits that stand for the numbers of the region's end
     mean                               of wider integers
 
+With `rules=cpu`, which takes no other option, operators are rewritten one by one, however far a region goes: integers
+stay integers as long as an operator allows, and numbers are what ONNX says to the last step
+(`transforms/rules/quantize/local.py`). Functions of bytes that take long become tables (`lookups.py` there).
+
 With `use-qat`, operators all of whose operands are dequantized are rewritten one by one where no region is, and their
 results dequantized.
 
@@ -37,7 +41,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
@@ -48,6 +52,8 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
+from xrelay.transforms.rules.quantize.local import CPU_RULES, end_of_integers, field_of_tuple
+from xrelay.transforms.rules.quantize.lookups import look_up_functions
 from xrelay.transforms.rules.quantize.operators import MORE_RULES, RELAY_RULES
 from xrelay.transforms.rules.quantize.values import (
     Affine,
@@ -59,6 +65,7 @@ from xrelay.transforms.rules.quantize.values import (
     requantized,
 )
 from xrelay.transforms.rules.rewriting import Emitter, erase_unused
+from xrelay.transforms.rules.rule_sets import require_rules
 
 ONE_BY_ONE = frozenset(
     f"relay.{name}"
@@ -224,6 +231,39 @@ def as_numbers(source: Quantized, emit: Emitter) -> SSAValue:
     return emit(QnnDequantizeOp(source.value, kind.scale, kind.zero_point, axis=kind.axis))
 
 
+def rewrite_one_by_one(module: ModuleOp) -> None:
+    """Computes in integers what operators do with dequantized ones, in the order of the program."""
+    is_kept = Within(keeps_body)
+    for op in list(walk(module)):
+        if op.parent is None or is_kept(op) or len(op.results) != 1:
+            continue
+        emit = Emitter()
+        try:
+            result = _on_integers(op, Site(emit, None))
+        except (Kept, VerifyException):
+            forget(emit)
+            continue
+        if result is None or result.type != op.results[0].type:
+            forget(emit)
+            continue
+        if isinstance(result, OpResult) and result.name_hint is None:
+            result.name_hint = op.results[0].name_hint
+        sources = tuple(dict.fromkeys(op.operands))
+        rewriter = PatternRewriter(op)
+        rewriter.replace(op, emit.located(op), (result,))
+        erase_unused(sources, rewriter)
+
+
+def _on_integers(op: Operation, site: Site) -> SSAValue | None:
+    """What takes the place of the result of an operator; None where it stays. Raises Kept likewise."""
+    if isinstance(op, QnnQuantizeOp):
+        return end_of_integers(op, site)
+    if isinstance(op, TupleGetItemOp):
+        return field_of_tuple(op)
+    rule = CPU_RULES.get(type(op))
+    return None if rule is None else as_numbers(rule(op, site), site.emit)
+
+
 @dataclass(frozen=True)
 class FakeQuantizationToIntegerPass(RelayPass):
     """Computes in integers what lies between dequantize and quantize."""
@@ -239,8 +279,20 @@ class FakeQuantizationToIntegerPass(RelayPass):
     optional_qnn_ops: tuple[str, ...] = ()
     """Operators whose rules are used only if they are asked for: `take`, `nn.max_pool1d`, …"""
 
+    rules: str = "relay"
+    """`relay` for regions as the original rewrites them, `cpu` for each operator with what ONNX says."""
+
     def rewrite(self, op: ModuleOp) -> None:
-        rules = self.rules()
+        require_rules(self.rules)
+        if self.rules == "cpu":
+            if self.hard_fail or self.use_qat or self.optional_qnn_ops:
+                raise PassFailedException(
+                    f"{self.name}: 'rules' is \"cpu\", expected no other option"
+                )
+            rewrite_one_by_one(op)
+            look_up_functions(op)
+            return
+        rules = self.rules_in_use()
         for rewrite in (self.rewrite_region, self.rewrite_operator)[: 1 + self.use_qat]:
             regions, is_kept = Regions(rules), Within(keeps_body)
             for each in list(walk(op)):
@@ -250,13 +302,13 @@ class FakeQuantizationToIntegerPass(RelayPass):
                     regions.learn(each)
             regions.erase_unused()
 
-    def rules(self) -> dict[type[Operation], IntegerRule]:
+    def rules_in_use(self) -> dict[type[Operation], IntegerRule]:
         """The rules in use. Raises PassFailedException for operators that have none."""
         more = {op.name.removeprefix("relay."): (op, rule) for op, rule in MORE_RULES.items()}
         for name in self.optional_qnn_ops:
             if name not in more:
                 raise PassFailedException(
-                    f"{self.name}: 'optional-qnn-ops' has {name!r}, expected some of {', '.join(sorted(more))}"
+                    f"'optional-qnn-ops' has {name!r}, expected some of {', '.join(sorted(more))}"
                 )
         return {**RELAY_RULES, **dict(more[name] for name in self.optional_qnn_ops)}
 
@@ -306,9 +358,7 @@ class FakeQuantizationToIntegerPass(RelayPass):
         """Drops what was emitted. Raises PassFailedException with `hard-fail`."""
         forget(emit)
         if self.hard_fail:
-            raise PassFailedException(
-                f"{self.name}: {operation_text(op)} stays: {error}"
-            ) from error
+            raise PassFailedException(f"{operation_text(op)} stays: {error}") from error
 
 
 def replace(

@@ -16,7 +16,9 @@ end in different types, references, data types. Results of functions change thei
 `keep-orig-output-dtype` is given, or something calls the function by its name.
 
 Sums of f16 and bf16 are those of f32 in this project, rounded once at the end, whatever `out_dtype` says; for
-engines where it decides, `accumulation-type` states it, and the sums are cast.
+engines where it decides, `accumulation-type` states it, and the sums are cast. With `original-type` operators on
+elements of other types stay as they are; with `constants-only` operators of the first list take their constants
+in the type, and all else as it is, which is for products that convert weights as they read them.
 
 Left alone: bodies of `relay.fused` and `relay.composite`, and functions for other compilers, whose arguments keep their
 types. Results change, within the roundings of the type.
@@ -39,9 +41,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.suggestions import did_you_mean, unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import MatchOp
 from xrelay.dialects.core.functional import ApplyOp, ClosureOp, FnType, GlobalVarOp, LetOp
 from xrelay.dialects.core.values import (
@@ -55,36 +58,27 @@ from xrelay.dialects.core.values import (
 )
 from xrelay.dialects.dtypes import DTYPES, dtype_name
 from xrelay.dialects.relay import Relay
-from xrelay.dialects.shapes import is_float, is_tensor_type, with_dtype
+from xrelay.dialects.shapes import is_float, is_tensor_type, same_type, types_within
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rules.quantize.mixed_precision import FILLED, SUMS, Category, category_table
+from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS
+from xrelay.transforms.rules.quantize.dtypes import with_dtypes, with_floats
+from xrelay.transforms.rules.quantize.mixed_precision import (
+    FILLED,
+    LISTS,
+    SUMS,
+    Category,
+    category_table,
+)
 from xrelay.transforms.rules.rewriting import erase_unused
 
 FAIL, WARN, IGNORE = range(3)
 """What `missing-op-mode` says of operators that no list has."""
 PASSING = (CastOp, LetOp, TupleGetItemOp, TupleOp)
 """What takes whatever it gets."""
+RULES = {"relay": LISTS, "cpu": CPU_LISTS}
+FLOATS = frozenset(dtype.type for dtype in DTYPES if is_float(dtype.type))
 KEEPING = (ApplyOp, ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
 """Operators, as the dialect has them, that get what they got before."""
-
-
-def with_floats(type_: Attribute, dtype: Attribute) -> Attribute:
-    """A type whose floating-point tensors have another dtype, those within tuples as well."""
-    if isinstance(type_, TupleType):
-        return tuple_type([with_floats(field, dtype) for field in type_.types])
-    if is_tensor_type(type_) and is_float(type_.element_type):
-        return with_dtype(type_, dtype)
-    return type_
-
-
-def with_dtypes(type_: Attribute, like: Attribute) -> Attribute:
-    """A type with the dtypes of another one: what was known of dimensions stays."""
-    if isinstance(type_, TupleType) and isinstance(like, TupleType):
-        pairs = zip(type_.types, like.types, strict=True)
-        return tuple_type([with_dtypes(*pair) for pair in pairs])
-    if is_tensor_type(type_) and is_tensor_type(like):
-        return with_dtype(type_, like.element_type)
-    return like
 
 
 @dataclass
@@ -97,12 +91,18 @@ class Conversion:
     keeps_results: bool
     called: frozenset[str]
     """The functions of the module that something names."""
+    source: Attribute | None = None
+    """What operators are converted that compute in it; None for all floating-point types."""
+    constants_only: bool = False
+    """Whether only constants are."""
+    otherwise: Category = Category.FOLLOW
+    """The category of operators that no list has."""
     original: dict[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
     """What types values had that have others now."""
-    casts: dict[tuple[SSAValue, Attribute], SSAValue] = field(
-        default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
-    )
-    """Values with other types."""
+    casts: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    """Values with other types: a value has few."""
+    parts: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    """The fields of tuples that some operation gives whole."""
     made: list[Operation] = field(default_factory=list[Operation])
 
     def visit(self, op: Operation) -> None:
@@ -130,23 +130,43 @@ class Conversion:
 
     def operator(self, op: RelayOp) -> None:
         """Converts an operator, or gives it what it had before."""
-        category = self.categories.get(op.name.removeprefix("relay."), Category.FOLLOW)
+        category = self.categories.get(op.name.removeprefix("relay."), self.otherwise)
         if category is Category.FOLLOW:
             ready = all(self.is_ready(operand) for operand in op.operands)
             category = Category.ALWAYS if ready else Category.NEVER
-        if category is Category.NEVER or not self.convert(op):
+        takes_it = category is Category.ALWAYS and self.concerns(op)
+        if not takes_it or not self.convert(op):
             self.restore(op)
+
+    def concerns(self, op: RelayOp) -> bool:
+        """Whether an operator has operands to convert, and none of types that are not."""
+        if self.constants_only and all(self.narrow(each) == each.type for each in op.operands):
+            return False
+        if self.source is None:
+            return True
+        parts = (part for type_ in op.operand_types for part in types_within(type_))
+        floats = {part.element_type for part in parts if is_tensor_type(part)} & FLOATS
+        return bool(floats) and floats <= {self.source, self.mixed}
+
+    def mixed_type(self, type_: Attribute) -> Attribute:
+        """A type with fewer bits, where that is asked for."""
+        return with_floats(type_, self.mixed, self.source)
+
+    def narrow(self, value: SSAValue) -> Attribute:
+        """The type in which a converted operator takes a value."""
+        kept = self.constants_only and not isinstance(value.owner, ConstantOp)
+        return value.type if kept else self.mixed_type(value.type)
 
     def is_ready(self, value: SSAValue) -> bool:
         """Whether an operator that follows its operands may be converted for one."""
         if isinstance(value, BlockArgument) or isinstance(value.owner, ConstantOp | LetOp):
             return True
-        return with_floats(value.type, self.mixed) == value.type
+        return same_type(self.mixed_type(value.type), value.type)
 
     def convert(self, op: RelayOp) -> bool:
         """Lets an operator compute with fewer bits. Returns whether it takes them."""
         before = tuple(op.operands), dict(op.properties)
-        op.operands = [self.cast(each, with_floats(each.type, self.mixed)) for each in op.operands]
+        op.operands = [self.cast(each, self.narrow(each)) for each in op.operands]
         op.properties.update(self.dtypes(op))
         try:
             type_ = with_dtypes(op.results[0].type, op.infer_type())
@@ -155,7 +175,7 @@ class Conversion:
             return False
         self.retype(op.results[0], type_)
         result = op.results[0]
-        is_done = before == (tuple(op.operands), dict(op.properties))
+        is_done = before == (tuple(op.operands), dict(op.properties)) or self.constants_only
         if self.sums != self.mixed and "out_dtype" in self.dtypes(op) and not is_done:
             narrow = self.cast(result, with_floats(type_, self.mixed))
             result.replace_uses_with_if(narrow, lambda use: use.operation is not narrow.owner)
@@ -198,7 +218,7 @@ class Conversion:
         self.restore(op)
         ends = [end for block in blocks if (end := block.last_op) is not None]
         types = [tuple(end.operand_types) for end in ends]
-        if any(each != types[0] for each in types):
+        if not all(all(map(same_type, each, types[0])) for each in types):
             for end in ends:
                 self.restore(end)
         elif types:
@@ -218,39 +238,56 @@ class Conversion:
 
     def retype(self, value: SSAValue, type_: Attribute) -> None:
         """Gives a value another type."""
-        if value.type != type_:
+        if not same_type(value.type, type_):
             before = self.original.pop(value, value.type)
             self.original[Rewriter.replace_value_with_new_type(value, type_)] = before
 
     def cast(self, value: SSAValue, type_: Attribute) -> SSAValue:
-        """A value as one of another type, made where the value is."""
-        if value.type == type_:
-            return value
-        known = self.casts.get((value, type_))
-        if known is not None:
-            return known
-        if isinstance(type_, TupleType):
-            new = self.cast_tuple(value, type_)
-        elif is_tensor_type(type_) and isinstance(type_.element_type, TypeAttribute):
-            new = self.insert(CastOp(value, type_.element_type), value)
-            self.casts[new, value.type] = value
-        else:
-            return value
-        self.casts[value, type_] = new
+        """A value as one of another type, made where the value is: tuples after their fields, without recursion."""
+        pending = [(value, type_)]
+        while pending:
+            each, wanted = pending.pop()
+            if self.known_cast(each, wanted) is not None:
+                continue
+            if isinstance(wanted, TupleType):
+                fields = list(zip(self.fields(each, wanted), wanted.types, strict=True))
+                found = [self.known_cast(*field) for field in fields]
+                missing = [field for field, new in zip(fields, found, strict=True) if new is None]
+                if missing:
+                    pending += [(each, wanted), *reversed(missing)]
+                    continue
+                new = self.insert_tuple(each, [new for new in found if new is not None])
+            else:
+                assert is_tensor_type(wanted) and isinstance(wanted.element_type, TypeAttribute)
+                new = self.insert(CastOp(each, wanted.element_type), each)
+                self.casts.setdefault(new, []).append(each)
+            self.casts.setdefault(each, []).append(new)
+        new = self.known_cast(value, type_)
+        assert new is not None
         return new
 
-    def cast_tuple(self, value: SSAValue, type_: TupleType) -> SSAValue:
-        """A tuple of fields that are cast."""
+    def known_cast(self, value: SSAValue, type_: Attribute) -> SSAValue | None:
+        """A value as one of another type, where there is one."""
+        if not isinstance(type_, TupleType) and not is_tensor_type(type_):
+            return value  # Functions and references are what they are.
+        choices = (value, *self.casts.get(value, ()))
+        return next((each for each in choices if same_type(each.type, type_)), None)
+
+    def fields(self, value: SSAValue, type_: TupleType) -> Sequence[SSAValue]:
+        """The fields of a tuple, taken once."""
         if isinstance(value.owner, TupleOp):
-            fields = [
-                self.cast(*each) for each in zip(value.owner.fields, type_.types, strict=True)
-            ]
-            return self.insert(TupleOp(fields), value)
-        count = len(type_.types)
-        # Each stands directly behind the value: the last one to be put there is the first.
-        parts = [self.insert(TupleGetItemOp(value, n), value) for n in reversed(range(count))]
-        fields = [self.cast(*each) for each in zip(reversed(parts), type_.types, strict=True)]
-        return self.insert(TupleOp(fields), fields[-1])
+            return value.owner.fields
+        if value not in self.parts:
+            # Each stands directly behind the value: the last one to be put there is the first.
+            numbers = reversed(range(len(type_.types)))
+            parts = [self.insert(TupleGetItemOp(value, n), value) for n in numbers]
+            self.parts[value] = parts[::-1]
+        return self.parts[value]
+
+    def insert_tuple(self, value: SSAValue, fields: Sequence[SSAValue]) -> SSAValue:
+        """A tuple of fields that are cast, behind the last of them."""
+        behind = value if isinstance(value.owner, TupleOp) or not fields else fields[-1]
+        return self.insert(TupleOp(fields), behind)
 
     def insert(self, op: RelayOp, value: SSAValue) -> SSAValue:
         """Puts an operation behind what computes a value."""
@@ -280,13 +317,22 @@ class ToMixedPrecisionPass(RelayPass):
     """What operators compute in: "float16", "bfloat16", or another floating-point type."""
 
     missing_op_mode: int = WARN
-    """What happens to operators that no list has: 0 fails, 1 names them on stderr, 2 says nothing. They follow."""
+    """What happens to operators that no list has: 0 fails, 1 names them on stderr, 2 says nothing. Unless it fails, they count as `follow`."""
 
     keep_orig_output_dtype: bool = False
     """Whether functions return what they returned before."""
 
     accumulation_type: str = ""
     """What `out_dtype` says of sums, which are cast; by default the type that operators compute in."""
+
+    original_type: str = ""
+    """The type of operators that are converted; by default any floating-point type."""
+
+    constants_only: bool = False
+    """Whether operators take constants of the type, and all else as it is."""
+
+    rules: str = "relay"
+    """Whose lists: "relay", or "cpu", by which products alone take the type, and no operator is missing."""
 
     always: tuple[str, ...] = ()
     """Operators that are always converted, whatever the lists say."""
@@ -303,9 +349,15 @@ class ToMixedPrecisionPass(RelayPass):
         categories = self.categories()
         is_kept = Within(keeps_body)
         ops = [each for each in walk(op, region_first=True) if not is_kept(each)]
-        self.report_missing(ops, categories)
+        otherwise = Category.NEVER if self.rules == "cpu" else Category.FOLLOW
+        if otherwise is Category.FOLLOW:
+            self.report_missing(ops, categories)
         called = frozenset(filter(None, map(_named_function, walk(op))))
-        state = Conversion(mixed, sums, categories, self.keep_orig_output_dtype, called)
+        source = self.dtype("original-type", self.original_type) if self.original_type else None
+        keeps, constants_only = self.keep_orig_output_dtype, self.constants_only
+        state = Conversion(
+            mixed, sums, categories, keeps, called, source, constants_only, otherwise
+        )
         for each in ops:
             state.visit(each)
         state.erase_unused()
@@ -316,27 +368,29 @@ class ToMixedPrecisionPass(RelayPass):
             if is_float(dtype.type) and name in (dtype.name, str(dtype.type)):
                 return dtype.type
         known = ", ".join(dtype_name(dtype.type) for dtype in DTYPES if is_float(dtype.type))
-        raise PassFailedException(f"{self.name}: '{option}' is {name!r}, expected one of {known}")
+        raise PassFailedException(f"'{option}' is {name!r}, expected one of {known}")
 
     def categories(self) -> dict[str, Category]:
         """The category of each operator. Raises PassFailedException for names of none, and of several lists."""
+        if self.rules not in RULES:
+            raise PassFailedException(f"{self.name}: {unknown_choice('rules', self.rules, RULES)}")
         changes = {category: getattr(self, category.value) for category in Category}
         named = [name for names in changes.values() for name in names]
         operators = {each.name.removeprefix("relay.") for each in Relay.operations}
         for name, count in Counter(named).items():
             if name not in operators:
-                raise PassFailedException(f"{self.name}: there is no operator {name!r}")
-            if count > 1:
                 raise PassFailedException(
-                    f"{self.name}: {name!r} is named {count} times, expected once"
+                    f"there is no operator {name!r}{did_you_mean(name, operators)}"
                 )
-        return category_table(changes)
+            if count > 1:
+                raise PassFailedException(f"{name!r} is named {count} times, expected once")
+        return category_table(changes, RULES[self.rules])
 
     def report_missing(self, ops: Iterable[Operation], categories: dict[str, Category]) -> None:
         """Tells of operators that no list has. Raises PassFailedException where that is asked for."""
         if self.missing_op_mode not in (FAIL, WARN, IGNORE):
             raise PassFailedException(
-                f"{self.name}: 'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
+                f"'missing-op-mode' is {self.missing_op_mode}, expected 0, 1 or 2"
             )
         names = (
             each.name.removeprefix("relay.")
@@ -347,10 +401,10 @@ class ToMixedPrecisionPass(RelayPass):
         if not missing or self.missing_op_mode == IGNORE:
             return
         counts = ", ".join(f"{name} ({count})" for name, count in sorted(missing.items()))
-        message = f"{self.name}: no list says how many bits these operators need: {counts}"
+        message = f"no list says how many bits these operators need: {counts}"
         if self.missing_op_mode == FAIL:
             raise PassFailedException(message)
-        print(message, file=sys.stderr)
+        print(f"{self.name}: {message}", file=sys.stderr)
 
 
 def _named_function(op: Operation) -> str | None:

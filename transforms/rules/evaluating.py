@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import is_dynamic, is_tensor_type
+from xrelay.dialects.shapes import is_addressable, is_dynamic, is_tensor_type
 from xrelay.interpreters.arrays import Array, dtype_of, held_elements
 from xrelay.interpreters.relay import relay_interpreter
 
@@ -39,11 +39,15 @@ class Evaluator:
             return None
         operands = sum(map(byte_size, values))
         if operands > REPEATED_BYTES:
-            operands = max(REPEATED_BYTES, sum(map(held_bytes, values)))
+            held = sum(map(held_bytes, values))
+            if operands - held > MOST_BYTES:
+                return None  # Most operators would visit each repetition.
+            operands = max(REPEATED_BYTES, held)
         limit = max(self.max_bytes, operands)
         # The operands may decide the shape, which the stated type need not say.
-        needed = type_bytes(op.infer_type())
-        if needed > min(limit, MOST_BYTES):
+        result_type = op.infer_type()
+        needed = type_bytes(result_type)
+        if needed > min(limit, MOST_BYTES) or not is_addressable(result_type):
             return None
         excess = self.limits.bytes_excess(needed)
         if excess is not None:

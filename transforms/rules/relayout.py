@@ -72,10 +72,9 @@ class Draft:
 
 
 class Relayout:
-    """Brings programs into other layouts, beginning where `alter` says. `name` is that of the pass."""
+    """Brings programs into other layouts, beginning where `alter` says."""
 
-    def __init__(self, name: str, alter: Alteration):
-        self.name = name
+    def __init__(self, alter: Alteration):
         self.alter = alter
         self._states: dict[SSAValue, State] = {}
         self._made: dict[Key, SSAValue] = {}
@@ -145,7 +144,7 @@ class Relayout:
             if altered is None:
                 return False
             raise PassFailedException(
-                f"{self.name}: {op.name} cannot become {altered.op_type.name} with {error}"
+                f"{op.name} cannot become {altered.op_type.name} with {error}"
             ) from error
 
     def _in_new_layouts(

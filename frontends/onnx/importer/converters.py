@@ -1,12 +1,14 @@
 """All converters, by op type and operator set."""
 
+from collections.abc import Mapping
+
 from xrelay.frontends.onnx.importer.conv import conv
 from xrelay.frontends.onnx.importer.core import control, function, values
 from xrelay.frontends.onnx.importer.image import resize, sampling
 from xrelay.frontends.onnx.importer.nn import activation, correlation, dense, norm, recurrent, space
 from xrelay.frontends.onnx.importer.node import ConverterTable
 from xrelay.frontends.onnx.importer.pool import pool
-from xrelay.frontends.onnx.importer.qnn import conversion, products
+from xrelay.frontends.onnx.importer.qnn import conversion, microsoft, products
 from xrelay.frontends.onnx.importer.tensor import (
     binary,
     creation,
@@ -58,3 +60,6 @@ FAMILIES = (
 CONVERTERS: ConverterTable = {
     name: versions for family in FAMILIES for name, versions in family.CONVERTERS.items()
 }
+
+DOMAINS: Mapping[str, ConverterTable] = {"": CONVERTERS, "com.microsoft": microsoft.CONVERTERS}
+"""Those of each domain of operators."""

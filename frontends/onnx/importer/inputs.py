@@ -10,32 +10,29 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from xrelay.dialects.dtypes import ElementType
-from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.node import require_size
 from xrelay.frontends.onnx.tensors import element_type_of
-
-Dimension = int | str
-"""A length, or the symbol of an unknown one ("" when it has none)."""
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.runtime.arguments import few, number_argument
+from xrelay.runtime.signature import Dimension, OpenTensor
 
 
 def input_types(
-    inputs: Sequence[ValueInfoProto], shapes: Mapping[str, Sequence[int]]
+    inputs: Sequence[ValueInfoProto],
+    shapes: Mapping[str, int | Sequence[int]],
+    outputs: Sequence[ValueInfoProto] = (),
 ) -> list[TensorType[Attribute]]:
     """
-    The static type of each graph input. `shapes` gives whole shapes by input name; a symbol that
-    one of them fixes is fixed in all inputs.
+    The static type of each graph input. `shapes` gives whole shapes by input name, and lengths by the
+    symbol of a dimension; a symbol that one of them fixes is fixed in all inputs.
 
-    Raises OnnxImportError for names in `shapes` that are not inputs, for shapes that contradict
-    the model or each other, and for dimensions that stay unknown.
+    Raises OnnxImportError for names in `shapes` that are neither, for shapes that contradict the model
+    or each other, and UnknownInputs, which describes inputs and `outputs`, where some stay unknown.
     """
     names = [value.name for value in inputs]
-    for name in shapes:
-        if name not in names:
-            known = ", ".join(f"'{known}'" for known in names) or "none"
-            raise OnnxImportError(f"shapes= names '{name}', which is not an input; inputs: {known}")
-    declared = [_declared(value) for value in inputs]
-    symbols: dict[str, tuple[int, str]] = {}
-    """The length of each symbol, and the input that fixed it."""
+    declared = [_declared(value, "input") for value in inputs]
+    symbols = _fixed_symbols(shapes, names, [dims for _, dims in declared])
     fixed: list[Sequence[Dimension] | None] = []
     for value, (_, dims) in zip(inputs, declared, strict=True):
         given = shapes.get(value.name)
@@ -49,7 +46,7 @@ def input_types(
                 f"or --shape {value.name}=… on the command line"
             )
             continue
-        lengths = [symbols[dim][0] if dim in symbols else dim for dim in dims]
+        lengths = _with_lengths(dims, symbols)
         static = [dim for dim in lengths if isinstance(dim, int)]
         if len(static) < len(lengths):
             unknown.append(_unknown_message(value.name, lengths))
@@ -57,13 +54,71 @@ def input_types(
         require_size(static, f"input '{value.name}'")
         types.append(TensorType(element_type, static))
     if unknown:
-        raise OnnxImportError("; ".join(unknown))
+        pairs = zip(inputs, declared, fixed, strict=True)
+        described = (
+            tuple(
+                _described(value.name, type_, dims, symbols) for value, (type_, _), dims in pairs
+            ),
+            tuple(_output(value, symbols) for value in outputs),
+        )
+        raise UnknownInputs(few(unknown, "; "), *described)
     return types
 
 
-def _declared(value: ValueInfoProto) -> tuple[ElementType, list[Dimension] | None]:
+def _described(
+    name: str,
+    element_type: ElementType,
+    dims: Sequence[Dimension] | None,
+    symbols: Mapping[str, tuple[int, str]],
+) -> OpenTensor:
+    """What is known of an input or output."""
+    lengths = None if dims is None else tuple(_with_lengths(dims, symbols))
+    return OpenTensor(name, lengths, dtype_of(element_type))
+
+
+def _output(value: ValueInfoProto, symbols: Mapping[str, tuple[int, str]]) -> OpenTensor:
+    """What the model states of an output, whose type it may leave out."""
+    if value.type.WhichOneof("value") != "tensor_type" or not value.type.tensor_type.elem_type:
+        return OpenTensor(value.name, None, None)
+    return _described(value.name, *_declared(value, "output"), symbols)
+
+
+def _with_lengths(
+    dims: Sequence[Dimension], symbols: Mapping[str, tuple[int, str]]
+) -> list[Dimension]:
+    """Dimensions, with the lengths of the symbols that have one."""
+    return [symbols[dim][0] if isinstance(dim, str) and dim in symbols else dim for dim in dims]
+
+
+def _fixed_symbols(
+    shapes: Mapping[str, int | Sequence[int]],
+    names: Sequence[str],
+    dims: Sequence[Sequence[Dimension] | None],
+) -> dict[str, tuple[int, str]]:
+    """The length of each symbol that `shapes` gives, and what says so; for `_completed` to add others."""
+    known = {dim for each in dims for dim in each or () if isinstance(dim, str) and dim}
+    symbols: dict[str, tuple[int, str]] = {}
+    for name, given in shapes.items():
+        if name in names:
+            continue
+        if name not in known:
+            inputs = few(f"'{each}'" for each in names)
+            unknown = few(f"'{each}'" for each in sorted(known))
+            raise OnnxImportError(
+                f"shapes= names '{name}', which is neither an input nor an unknown dimension; "
+                f"inputs: {inputs}; unknown dimensions: {unknown}"
+            )
+        # `--shape batch=4` of a command line is a list, too.
+        single = given[0] if isinstance(given, Sequence) and len(given) == 1 else given
+        what = f"the length of '{name}' in shapes="
+        length = number_argument(what, single, 0, None, OnnxImportError)
+        symbols[name] = length, f"shapes= of '{name}'"
+    return symbols
+
+
+def _declared(value: ValueInfoProto, side: str) -> tuple[ElementType, list[Dimension] | None]:
     """The element type and the dimensions that the model states; None for no shape."""
-    what = f"input '{value.name}'"
+    what = f"{side} '{value.name}'"
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise OnnxImportError(f"{what} is of kind {kind}, only tensors are supported")
@@ -83,45 +138,45 @@ def _declared(value: ValueInfoProto) -> tuple[ElementType, list[Dimension] | Non
 def _completed(
     name: str,
     dims: Sequence[Dimension] | None,
-    given: Sequence[int],
+    given: object,
     symbols: dict[str, tuple[int, str]],
 ) -> Sequence[int]:
     """`given`, after a check against the stated dimensions. Enters lengths of symbols."""
     try:
-        if not isinstance(cast(object, given), Sequence | np.ndarray):
+        if not isinstance(given, Sequence | np.ndarray):
             raise TypeError("the order of a set's elements is no shape's")
-        given = [index(length) for length in given]
+        lengths = [index(length) for length in cast(Sequence[int], given)]
     except TypeError:
         raise OnnxImportError(
             f"shapes= gives input '{name}' {given!r}, expected a list of whole numbers"
         ) from None
-    if any(length < 0 for length in given):
+    if any(length < 0 for length in lengths):
         raise OnnxImportError(
-            f"shapes= gives input '{name}' the shape {given}, expected no negative number"
+            f"shapes= gives input '{name}' the shape {lengths}, expected no negative number"
         )
     if dims is None:
-        return given
+        return lengths
     stated = "[" + ", ".join(str(dim) or "?" for dim in dims) + "]"
-    if len(dims) != len(given):
+    if len(dims) != len(lengths):
         raise OnnxImportError(
-            f"shapes= gives input '{name}' the shape {given} of rank {len(given)}, "
+            f"shapes= gives input '{name}' the shape {lengths} of rank {len(lengths)}, "
             f"the model states {stated} of rank {len(dims)}"
         )
-    for axis, (dim, length) in enumerate(zip(dims, given, strict=True)):
+    for axis, (dim, length) in enumerate(zip(dims, lengths, strict=True)):
         if isinstance(dim, int):
             if dim != length:
                 raise OnnxImportError(
-                    f"shapes= gives input '{name}' the shape {given}, "
+                    f"shapes= gives input '{name}' the shape {lengths}, "
                     f"the model states {stated}: dimension {axis} is {dim}"
                 )
         elif dim:
-            known, origin = symbols.setdefault(dim, (length, name))
+            known, origin = symbols.setdefault(dim, (length, f"input '{name}'"))
             if known != length:
                 raise OnnxImportError(
-                    f"shapes= gives symbol '{dim}' the length {known} in input '{origin}' "
+                    f"shapes= gives symbol '{dim}' the length {known} in {origin} "
                     f"and {length} in input '{name}'"
                 )
-    return given
+    return lengths
 
 
 def _unknown_message(name: str, dims: Sequence[Dimension]) -> str:

@@ -1,13 +1,12 @@
 """From a file to a checked ModelProto."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto
 
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.messages import names
 from xrelay.runtime.arguments import path_argument
 from xrelay.runtime.reading import read_source
 
@@ -51,32 +50,9 @@ def check_model(model: ModelProto, what: str) -> None:
         )
     if not model.graph.output:
         raise OnnxImportError(f"cannot read {what}: its graph is empty, it has no outputs")
-    # For bytes that are no UTF-8, protobuf returns bytes where its types say text.
-    for text in _texts(model):
-        if not isinstance(cast(object, text), str):
+    if model.graph.sparse_initializer:
+        name = model.graph.sparse_initializer[0].values.name
+        raise OnnxImportError(f"cannot read {what}: its initializer '{name}' is a sparse tensor")
+    for text in names(model):
+        if not isinstance(text, str):
             raise OnnxImportError(f"cannot read {what}: its name {text!r} is not UTF-8 text")
-
-
-def _texts(model: ModelProto) -> Iterator[str]:
-    """All names that the importer reads."""
-    graph = model.graph
-    yield graph.name
-    for entry in model.opset_import:
-        yield entry.domain
-    for value in (*graph.input, *graph.output):
-        yield value.name
-        for dim in value.type.tensor_type.shape.dim:
-            yield dim.dim_param
-    for tensor in graph.initializer:
-        yield from _tensor_texts(tensor)
-    for node in graph.node:
-        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
-        for attribute in node.attribute:
-            yield attribute.name
-            yield from _tensor_texts(attribute.t)
-
-
-def _tensor_texts(tensor: TensorProto) -> Iterator[str]:
-    yield tensor.name
-    for entry in tensor.external_data:
-        yield from (entry.key, entry.value)

@@ -21,20 +21,20 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xrelay.dialects.core.values import ONNX_NAME, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import tensor_type
-from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.inputs import input_types
 from xrelay.frontends.onnx.importer.loading import check_model, load_model
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.node import Body, Builder
 from xrelay.frontends.onnx.importer.scope import Scope, Surroundings, default_domain
 from xrelay.frontends.onnx.tensors import element_type_of
-from xrelay.runtime.arguments import kind_of, path_argument
+from xrelay.runtime.arguments import few, kind_of, path_argument
 
 
 def import_model(
     model: ModelProto | str | Path,
     *,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, int | Sequence[int]] | None = None,
     base_dir: Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> ModuleOp:
@@ -43,7 +43,7 @@ def import_model(
 
     Its arguments are the graph inputs that are not initializers, its results the graph outputs;
     their attribute `onnx.name` holds the ONNX name. `shapes` gives the shapes of inputs, by name,
-    whose dimensions the model leaves open. `base_dir` is the folder that external data are read
+    whose dimensions the model leaves open, or the lengths of such dimensions, by their names. `base_dir` is the folder that external data are read
     from; for a path it is the folder of the file. `limits` bounds the operations that nodes, functions
     and loops become, and the bytes of constants.
 
@@ -65,6 +65,9 @@ def import_model(
         model = load_model(path)
     try:
         return _Importer(model, base_dir, limits).run(shapes or {})
+    except UnknownInputs as error:
+        message = f"cannot import {title}: {error}"
+        raise UnknownInputs(message, error.inputs, error.outputs) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None
 
@@ -85,11 +88,11 @@ class _Importer:
         body = Body(model.graph.node, model.graph.initializer, opsets=opsets)
         self.scope = Scope(body, Surroundings(self.builder, base_dir, functions))
 
-    def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
+    def run(self, shapes: Mapping[str, int | Sequence[int]]) -> ModuleOp:
         """Imports the graph."""
         scope = self.scope
         inputs = [value for value in self.graph.input if value.name not in scope.initializers]
-        types = input_types(inputs, shapes)
+        types = input_types(inputs, shapes, self.graph.output)
         block = Block(arg_types=types)
         for value, arg in zip(inputs, block.args, strict=True):
             if value.name in scope.values:
@@ -103,9 +106,9 @@ class _Importer:
         scope.compute([output.name for output in self.graph.output])
         if scope.problems:
             count = len(scope.problems)
-            lines = "".join(f"\n  {problem}" for problem in scope.problems)
+            lines = few(scope.problems, "\n  ")
             raise OnnxImportError(
-                f"{count} node{'s are' if count > 1 else ' is'} not supported:{lines}"
+                f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"
             )
 
         results = [self._result(output) for output in self.graph.output]

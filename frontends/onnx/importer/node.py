@@ -15,7 +15,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, stored_bytes
 from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.limits import Limits
-from xrelay.dialects.shapes import is_tensor_type, tensor_type
+from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
 from xrelay.frontends.onnx.importer.folding import fold
@@ -25,6 +25,7 @@ from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_op, known_array
 from xrelay.interpreters.numerics import convert
 from xrelay.interpreters.relay import relay_interpreter
+from xrelay.runtime.arguments import few
 
 Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue | None]]
 """
@@ -41,10 +42,17 @@ MAX_ELEMENTS = 2**40
 
 
 def require_size(shape: Sequence[int], what: str) -> None:
-    """Raises OnnxImportError for a shape with a length, or a product, above MAX_ELEMENTS."""
-    if max((*shape, prod(shape))) > MAX_ELEMENTS:
+    """
+    Raises OnnxImportError for a shape with a product above MAX_ELEMENTS, in which lengths of 0 do not count,
+    and for one of more dimensions than arrays have.
+    """
+    if prod(filter(None, shape)) > MAX_ELEMENTS:
         raise OnnxImportError(
             f"{what} has the shape {list(shape)} with more than {MAX_ELEMENTS} elements"
+        )
+    if len(shape) > MOST_DIMENSIONS:
+        raise OnnxImportError(
+            f"{what} has {len(shape)} dimensions, arrays have at most {MOST_DIMENSIONS}"
         )
 
 
@@ -97,6 +105,9 @@ class Builder:
             value = op.tuple_value.owner.fields[op.index.value.data]
             op.drop_all_references()
             return value
+        type_ = op.results[0].type
+        if is_tensor_type(type_):
+            require_size(type_.get_shape(), f"the result of {op.name}")
         folded = fold(op, self._interpreter)
         if folded is None:
             return self._created(op, name)
@@ -107,9 +118,6 @@ class Builder:
         return self.constant(folded, name)
 
     def _created(self, op: RelayOp, name: str) -> SSAValue:
-        type_ = op.results[0].type
-        if is_tensor_type(type_):
-            require_size(type_.get_shape(), f"the result of {op.name}")
         op.location = NameLoc(StringAttr(name), op.location)
         op.results[0].name_hint = identifier(name)
         self.created.append(op)
@@ -237,7 +245,7 @@ class Node:
     def require_known_attributes(self) -> None:
         """Refuses the node when it has attributes that the converter did not read."""
         if self._unread:
-            names = ", ".join(f"'{name}'" for name in sorted(self._unread))
+            names = few(f"'{name}'" for name in sorted(self._unread))
             raise UnsupportedNode(f"it has the attribute {names}")
 
     # Operands

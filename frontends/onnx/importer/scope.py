@@ -20,7 +20,7 @@ from xrelay.frontends.onnx.errors import (
     UnknownOperand,
     UnsupportedNode,
 )
-from xrelay.frontends.onnx.importer.converters import CONVERTERS, NEWEST_OPSET
+from xrelay.frontends.onnx.importer.converters import DOMAINS, NEWEST_OPSET
 from xrelay.frontends.onnx.importer.functions import (
     FunctionKey,
     captured_names,
@@ -31,6 +31,7 @@ from xrelay.frontends.onnx.importer.node import Body, Builder, Converter, Node
 from xrelay.frontends.onnx.importer.refusals import REFUSED
 from xrelay.frontends.onnx.tensors import tensor_array
 from xrelay.interpreters.constants import known_array
+from xrelay.runtime.arguments import few
 
 MAX_DEPTH = 32
 """How deep bodies may lie in each other: functions that call themselves end here."""
@@ -196,7 +197,7 @@ class Scope:
         scope = Scope(body, self.shared, self, label + "/")
         values = scope.compute(body.outputs)
         if scope.problems:
-            raise UnsupportedNode("in its body, " + "; ".join(scope.problems))
+            raise UnsupportedNode("in its body, " + few(scope.problems, "; "))
         outputs = [value for value in values if value is not None]
         if len(outputs) < len(values):
             raise UnknownOperand
@@ -206,16 +207,17 @@ class Scope:
         """The converter for the operator set that the graph imports."""
         domain = default_domain(proto.domain)
         opset = self.opsets.get(domain)
-        versions = CONVERTERS.get(proto.op_type) if domain == "" else None
-        if versions is None:
-            function = self.shared.functions.get((domain, proto.op_type, proto.overload))
+        versions = DOMAINS.get(domain, {}).get(proto.op_type)
+        function = self.shared.functions.get((domain, proto.op_type, proto.overload))
+        # What a model defines of another domain than ONNX's is what it means.
+        if versions is None or (domain and function is not None):
             if function is not None and opset is not None:
                 return model_function(function)
             reason = REFUSED.get(proto.op_type) if domain == "" else None
             raise UnsupportedNode(reason or "the operator is not supported")
         if opset is None:
             raise UnsupportedNode("the model does not import its operator set")
-        if opset > NEWEST_OPSET:
+        if not domain and opset > NEWEST_OPSET:
             raise UnsupportedNode(f"the newest supported operator set is {NEWEST_OPSET}")
         suitable = [since for since in versions if since <= opset]
         if not suitable:

@@ -15,6 +15,7 @@ from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy
+from xrelay.lowering.loops.dots import MultiplyAdd
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
 from xrelay.lowering.loops.panel_writer import PanelWriter
 from xrelay.lowering.loops.reductions import SUM, Term, reduce_elements
@@ -218,15 +219,13 @@ class _Code:
         sums: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
         """Adds the products of a whole depth to the registers of a tile."""
-        whole = depth - depth % UNROLLED_STEPS
+        dot, whole = MultiplyAdd.of(self.kind), depth - depth % UNROLLED_STEPS
         for start, length in ((0, whole), (whole, depth - whole)):
             if length:
                 unrolled = min(length, UNROLLED_STEPS)
                 loop = DepthLoop(length // unrolled, unrolled, unrolled * width)
                 steps = [(start + i, (start + i) * width) for i in range(unrolled)]
-                sums = accumulate(
-                    self.b, self.kind, x, w, [loop], steps, rows, columns, sums, self.lanes
-                )
+                sums = accumulate(self.b, dot, x, w, [loop], steps, rows, columns, sums, self.lanes)
         return sums
 
     def hand_over(

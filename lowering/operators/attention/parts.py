@@ -45,7 +45,7 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Site
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.loops.matrix_panels import Product
+from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.loops.tiling import Tiling, choose_tiling, most_vectors, tile_parameters
 from xrelay.lowering.operators.tensor.reshape import reshaped_coords
 

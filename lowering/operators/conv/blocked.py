@@ -5,16 +5,17 @@ network, from NCHW ones.
     for image, group, block of positions, panel of output channels:     # the threads share these
         for tile of the block:
             registers [positions x vectors of the panel] = 0
-            for block of input channels, tap, channel of the block:
-                registers += element of the image (in all lanes) * vector of the panel
+            for block of input channels, tap, group of channels of the block:
+                registers += group of the image (in all lanes) * vector of the panel
             hand the registers to the sink
 
 Images have the zeros of the padding around them in memory; the last tile of a row overlaps with
-the one before. Weights are packed in the order in which they are read.
+the one before. Weights are packed in the order in which they are read. In NCHW, where neighbours in
+memory are columns, a group are taps of a row of the window.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -23,14 +24,16 @@ from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
+from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing
 from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import NO_DOT, Dot, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS, DepthLoop, Prefetch, accumulate
-from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
+from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
     Tiling,
     choose_tiling,
@@ -38,7 +41,7 @@ from xrelay.lowering.loops.tiling import (
     most_vectors,
     tile_parameters,
 )
-from xrelay.lowering.operators.conv.geometry import Convolution, packing_refusal, wanted_halo
+from xrelay.lowering.operators.conv.geometry import Convolution, packing_refusal
 
 IMAGE = ("rows", "columns", "vectors")
 FLAT = ("", "flat_columns", "flat_vectors")
@@ -46,43 +49,96 @@ FLAT = ("", "flat_columns", "flat_vectors")
 tensors allow when they have their places, and either may have gaps between its rows."""
 
 
-def _depth_parts(conv: Convolution, target: Target) -> int:
-    """Into how many parts the blocks of input channels are cut."""
-    whole, rest = divmod(conv.depth, conv.data_lanes or max(1, conv.depth))
-    return 1 if rest else depth_parts(target, conv.steps, whole)
+@dataclass(frozen=True)
+class _Plan:
+    """A convolution as steps of a dot product."""
+
+    conv: Convolution
+    target: Target
+    dot: Dot
+
+    @staticmethod
+    def of(conv: Convolution, target: Target) -> "_Plan":
+        """That of a convolution which is not refused."""
+        dot = _dot(conv, target)
+        assert dot is not None
+        return _Plan(conv, target, dot)
+
+    @property
+    def lanes(self) -> int:
+        """Channels of the images in a block."""
+        return self.conv.data_lanes or 1
+
+    @property
+    def taps(self) -> tuple[int, int]:
+        """Those of whole groups, where a group are taps of a row."""
+        height, width = self.conv.taps
+        return height, width if self.lanes > 1 else self.dot.steps(width) * self.dot.group
+
+    @property
+    def halo(self) -> Halo:
+        """How far the windows reach beyond the images."""
+        return replace(self.conv, taps=self.taps).halo
+
+    @property
+    def steps(self) -> int:
+        """How many steps give an element of the result."""
+        if self.lanes == 1:
+            return self.conv.depth * self.taps[0] * self.dot.steps(self.taps[1])
+        whole, rest = divmod(self.conv.depth, self.lanes)
+        return (whole * self.dot.steps(self.lanes) + self.dot.steps(rest)) * prod(self.taps)
+
+    @property
+    def depth_parts(self) -> int:
+        """Into how many parts the blocks of input channels are cut."""
+        whole, rest = divmod(self.conv.depth, self.conv.data_lanes or max(1, self.conv.depth))
+        return 1 if rest else depth_parts(self.target, self.steps, whole, self.dot)
+
+    def tiling(self, *, flat: bool) -> Tiling:
+        """The cheapest, of an image or of one that is seen as one long row."""
+        conv, target = self.conv, self.target
+        height, width = (1, prod(conv.positions)) if flat else conv.positions
+        steps = self.steps // self.depth_parts
+        weight_bytes = self.steps * conv.out_blocks * self.dot.step_bytes(target)
+        widest = most_vectors(target, prod(conv.positions), weight_bytes)
+        return choose_tiling(target, height, width, conv.out_blocks, steps, widest, dot=self.dot)
 
 
-def _tiling(conv: Convolution, target: Target, *, flat: bool) -> Tiling:
-    height, width = (1, prod(conv.positions)) if flat else conv.positions
-    depth = conv.steps // _depth_parts(conv, target)
-    weight_bytes = conv.steps * conv.out_blocks * target.vector_bytes
-    widest = most_vectors(target, prod(conv.positions), weight_bytes)
-    return choose_tiling(target, height, width, conv.out_blocks, depth, widest)
+def _dot(conv: Convolution, target: Target) -> Dot | None:
+    """How its products are summed; None where only general code does so."""
+    dot = dot_of(target, conv.image, conv.weight, conv.kind)
+    if dot is None or dot.group == 1:
+        return dot
+    lanes = conv.data_lanes or 1
+    # Neighbours in memory are channels of a block, or columns.
+    together = lanes % dot.group == 0 if lanes > 1 else conv.dilation[1] == 1
+    return dot if together else dot.single
 
 
-def _tile(conv: Convolution, target: Target, parameters: Parameters, *, flat: bool) -> Tiling:
+def _tile(plan: _Plan, parameters: Parameters, *, flat: bool) -> Tiling:
     """The tile that parameters state, of an image or of one that is seen as one long row."""
+    conv = plan.conv
     height, width = (1, prod(conv.positions)) if flat else conv.positions
     names = FLAT if flat else IMAGE
-    usual = _tiling(conv, target, flat=flat)
+    usual = plan.tiling(flat=flat)
     return tile_parameters(parameters, usual, height, width, conv.out_blocks, names)
 
 
-def _parts(conv: Convolution, target: Target, parameters: Parameters) -> int:
+def _parts(plan: _Plan, parameters: Parameters) -> int:
     """Into how many parts the depth is cut, which must be whole blocks."""
+    conv = plan.conv
     whole, rest = divmod(conv.depth, conv.data_lanes or max(1, conv.depth))
-    return parameters.number(
-        "depth_parts", _depth_parts(conv, target), Divisors(1 if rest else whole)
-    )
+    return parameters.number("depth_parts", plan.depth_parts, Divisors(1 if rest else whole))
 
 
 def _parameters(site: Site, parameters: Parameters) -> None:
     conv = Convolution.of(site.op)
     if conv.is_empty:
         return
-    _parts(conv, site.target, parameters)
+    plan = _Plan.of(conv, site.target)
+    _parts(plan, parameters)
     for flat in (False, True) if conv.is_pointwise else (False,):
-        _tile(conv, site.target, parameters, flat=flat)
+        _tile(plan, parameters, flat=flat)
 
 
 def _refusal(site: Site) -> str | None:
@@ -97,41 +153,47 @@ def _refusal(site: Site) -> str | None:
     whole = conv.groups == 1 or (
         conv.depth % (conv.data_lanes or 1) == 0 and conv.group_channels % lanes == 0
     )
+    dot = _dot(conv, site.target)
+    if dot is None:
+        return NO_DOT
     return (
         packing_refusal(site)
         or unless(whole, "blocks lie in two groups")
-        or unless(lanes == site.target.lanes(conv.kind.bytes), "blocks are not vectors")
+        or unless(lanes == site.target.lanes(dot.total.bytes), "blocks are not vectors")
     )
+
+
+def _spacing(site: Site) -> Spacing:
+    """The zeros around images that are read where they lie."""
+    plan = _Plan.of(Convolution.of(site.op), site.target)
+    return Spacing(plan.halo) if plan.conv.image == plan.dot.image else NO_SPACING
 
 
 def _cost(site: Site) -> float:
     """Seconds: cycles of the tiles at the rate at which the target multiplies and adds."""
     conv = Convolution.of(site.op)
-    tiling = _tiling(conv, site.target, flat=conv.is_pointwise)
-    cycles = tiling.cycles * _depth_parts(conv, site.target)
+    plan = _Plan.of(conv, site.target)
+    tiling = plan.tiling(flat=conv.is_pointwise)
+    cycles = tiling.cycles * plan.depth_parts
     return conv.images * conv.groups * cycles * site.target.cycle_seconds
 
 
 @dataclass(frozen=True)
 class _Direct:
     ctx: KernelContext
-    conv: Convolution
+    plan: _Plan
     image: Buffer
-    weights: SSAValue
     panel: int
-    """Output channels in a packed panel."""
+    """Elements of the weights in a step."""
     parts: int
     """Into how many parts the blocks of input channels are cut."""
 
-    @property
-    def lanes(self) -> int:
-        return self.conv.data_lanes or 1
-
     def steps(self, first: int, count: int) -> tuple[list[DepthLoop], list[tuple[int, int]]]:
-        """Channels of one block: the loop over them, and the steps in each round."""
+        """Steps along a block: the loop over them, and those in each round."""
+        group = self.plan.dot.group
         unrolled = UNROLLED_STEPS if count % UNROLLED_STEPS == 0 else 1
-        offsets = [(first + i, (first + i) * self.panel) for i in range(unrolled)]
-        return [DepthLoop(count // unrolled, unrolled, unrolled * self.panel)], offsets
+        offsets = [((first + i) * group, (first + i) * self.panel) for i in range(unrolled)]
+        return [DepthLoop(count // unrolled, unrolled * group, unrolled * self.panel)], offsets
 
     def add_part(
         self,
@@ -142,46 +204,50 @@ class _Direct:
         prefetch: Prefetch | None,
     ) -> Sequence[SSAValue]:
         """Adds a part of the depth for a tile whose first window begins at `image`."""
-        conv, b = self.conv, self.ctx.b
-        kind, lanes = conv.kind, self.lanes
-        strides = self.image.format.strides
-        taps = prod(conv.taps)
-        vertical = DepthLoop(
-            conv.taps[0], conv.dilation[0] * strides[2], conv.taps[1] * lanes * self.panel
-        )
+        conv, b = self.plan.conv, self.ctx.b
+        dot, lanes = self.plan.dot, self.plan.lanes
+        strides, taps = self.image.format.strides, conv.taps
         step = conv.dilation[1] * strides[3]
-        horizontal = DepthLoop(conv.taps[1], step, lanes * self.panel)
         width = conv.out_lanes or 1
-        columns = [v * width for v in range(len(sums) // len(positions))]
+        columns = [v * width * dot.group for v in range(len(sums) // len(positions))]
 
         def add(
             x: SSAValue,
             w: SSAValue,
             loops: Sequence[DepthLoop],
             steps: Sequence[tuple[int, int]],
+            counted: int = 0,
         ) -> None:
             nonlocal sums
             sums = accumulate(
-                b, kind, x, w, loops, steps, positions, columns, sums, width, prefetch
+                b, dot, x, w, loops, steps, positions, columns, sums, width, prefetch, counted
             )
 
         whole, rest = divmod(conv.depth, lanes)
-        outer = DepthLoop(whole // self.parts, strides[1], taps * lanes * self.panel)
+        # What the steps at one place of the window read of the weights, and those in a row of it.
+        block = dot.steps(lanes) * self.panel
+        row = taps[1] * block if lanes > 1 else dot.steps(taps[1]) * self.panel
+        vertical = DepthLoop(taps[0], conv.dilation[0] * strides[2], row)
+        horizontal = DepthLoop(taps[1], step, block)
+        outer = DepthLoop(whole // self.parts, strides[1], taps[0] * row)
         if lanes == 1:
             # Images that are not blocked: the taps of a row are the steps.
-            offsets = [(i * step, i * self.panel) for i in range(conv.taps[1])]
-            add(image, weights, [outer, vertical], offsets)
+            count = dot.steps(taps[1])
+            offsets = [(i * dot.group * step, i * self.panel) for i in range(count)]
+            add(image, weights, [outer, vertical], offsets, taps[1] % dot.group)
             return sums
         if whole:
-            loop, steps = self.steps(0, lanes)
+            loop, steps = self.steps(0, dot.steps(lanes))
             add(image, weights, [outer, vertical, horizontal, *loop], steps)
-        image = b.address(image, whole * strides[1], kind.storage)
-        weights = b.address(weights, whole * taps * lanes * self.panel, kind.storage)
-        even = rest - rest % UNROLLED_STEPS
-        for first, count in ((0, even), (even, rest - even)):
+        image = b.address(image, whole * strides[1], dot.image.storage)
+        weights = b.address(weights, whole * taps[0] * row, dot.weight.storage)
+        groups, left = divmod(rest, dot.group)
+        even = groups - groups % UNROLLED_STEPS
+        parts = (0, even, 0), (even, groups - even, 0), (groups, int(left > 0), left)
+        for first, count, counted in parts:
             if count:
                 loop, steps = self.steps(first, count)
-                add(image, weights, [vertical, horizontal, *loop], steps)
+                add(image, weights, [vertical, horizontal, *loop], steps, counted)
         return sums
 
 
@@ -190,26 +256,32 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     conv, b = Convolution.of(op), ctx.b
     if conv.is_empty:
         return
-    lanes = conv.out_lanes
+    plan, lanes = _Plan.of(conv, ctx.target), conv.out_lanes
     assert lanes is not None
-    image = with_zeros(ctx, op.data, conv.halo, conv.kind)
+    dot = plan.dot
+    image = with_zeros(ctx, op.data, plan.halo, dot.image)
     # A pointwise window sees the image as one long row.
     formats = [image.format, *(result.format for result in ctx.results)]
     inner = 3 if conv.data_lanes else 2
     flat = conv.is_pointwise and all(each.dense_axes >= inner for each in formats)
-    tiling = _tile(conv, ctx.target, ctx.parameters, flat=flat)
+    tiling = _tile(plan, ctx.parameters, flat=flat)
     panel = tiling.vectors * lanes
-    packing = ConvolutionPanels(panel, conv.data_lanes or 1, conv.groups)
+    packing = ConvolutionPanels(panel, plan.lanes, conv.groups, dot.group, dot.shift)
     weight_shape = shape_of(op.weight)
     weights = ctx.packed(op.weight, packing)
-    parts = _parts(conv, ctx.target, ctx.parameters)
-    direct = _Direct(ctx, conv, image, weights, panel, parts)
+    parts = _parts(plan, ctx.parameters)
+    direct = _Direct(ctx, plan, image, panel * dot.group, parts)
     out_shape = shape_of(op.result)
     panels = blocks(conv.out_blocks, tiling.vectors)
     panel_elements = packing.elements(weight_shape) // (conv.groups * panels)
+    before = panel * dot.group if dot.shift else 0
+    part_elements = (panel_elements - before) // parts
     strides = image.format.strides
     top, left, _, _ = conv.pads
-    group_blocks = conv.depth // direct.lanes
+    group_blocks = conv.depth // plan.lanes
+
+    def panel_start(group: Index, number: Index) -> Index:
+        return b.mul(b.add(b.mul(group, panels), number), panel_elements)
 
     def tile(where: TileAt, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
         (n, group, number), y, x, part = where.place, where.y, where.x, where.part
@@ -222,13 +294,10 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                 b.mul(b.sub(b.mul(x, conv.strides[1]), left), strides[3]),
             ),
         )
-        weight = b.add(
-            b.mul(b.add(b.mul(group, panels), number), panel_elements),
-            b.mul(part, panel_elements // parts),
-        )
+        weight = b.add(panel_start(group, number), b.mul(part, part_elements))
         return direct.add_part(
-            b.address(image.pointer, start, conv.kind.storage),
-            b.address(weights, weight, conv.kind.storage),
+            b.address(image.pointer, start, dot.image.storage),
+            b.address(weights, b.add(weight, before), dot.weight.storage),
             [
                 row * conv.strides[0] * strides[2] + column * conv.strides[1] * strides[3]
                 for row in range(tiling.rows)
@@ -237,6 +306,10 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             sums,
             where.prefetch,
         )
+
+    def start_of(place: Place, vectors: int) -> Sequence[SSAValue]:
+        first = b.address(weights, panel_start(*place[1:]), dot.weight.storage)
+        return [b.load(first, v * lanes, dot.total, lanes) for v in range(vectors)]
 
     def place_of(place: Place, y: Index, x: Index, vector: Index, _: int) -> Position:
         n, group = place[:2]
@@ -248,7 +321,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     height, width = (1, prod(conv.positions)) if flat else conv.positions
     # Windows of one tap skip what lies between them.
     met = prod(map(min, conv.strides, conv.taps))
-    position_bytes = conv.depth // parts * met * conv.kind.bytes
+    position_bytes = conv.depth // parts * met * dot.image.bytes
     grid = TileGrid(
         (conv.images, conv.groups),
         height,
@@ -256,12 +329,13 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         tiling,
         conv.out_blocks,
         position_bytes,
-        packing.elements(weight_shape) // conv.groups * conv.kind.bytes,
+        packing.elements(weight_shape) // conv.groups * dot.weight.bytes,
         parts,
-        panel_elements // parts,
-        (UNROLLED_STEPS if direct.lanes > 1 else conv.taps[1]) * panel,
+        part_elements,
+        (UNROLLED_STEPS if plan.lanes > 1 else dot.steps(conv.taps[1])) * direct.panel,
     )
-    emit_tiles(ctx, grid, conv.kind, lanes, tile, place_of, sink)
+    finish = converted(b, sink, dot.total, conv.kind)
+    emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish, start_of if dot.shift else None)
 
 
-DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, wanted_halo, _parameters)
+DIRECT_BLOCKED = Implementation("blocked", _emit, 20, _refusal, _cost, _spacing, _parameters)

@@ -18,13 +18,15 @@ from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.emit.format import Spacing
 from xrelay.lowering.emit.packing import DepthwiseBlocks, blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import NO_DOT, Dot, channel_dot
 from xrelay.lowering.loops.halo import with_zeros
-from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
+from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, converted, emit_tiles
 from xrelay.lowering.loops.tiling import (
     LOAD_CYCLES,
     MULTIPLY_ADDS_PER_CYCLE,
@@ -32,13 +34,7 @@ from xrelay.lowering.loops.tiling import (
     Tiling,
     tile_parameters,
 )
-from xrelay.lowering.math.arithmetic import multiply_add
-from xrelay.lowering.operators.conv.geometry import (
-    Convolution,
-    blocks_refusal,
-    packing_refusal,
-    wanted_halo,
-)
+from xrelay.lowering.operators.conv.geometry import Convolution, blocks_refusal, packing_refusal
 
 MOST_COLUMNS = 16
 """Wider tiles are more code and no faster."""
@@ -46,9 +42,25 @@ MOST_COLUMNS = 16
 
 def _refusal(site: Site) -> str | None:
     conv = Convolution.of(site.op)
+    dot = _dot(conv, site.target)
+    if dot is None:
+        return NO_DOT
+    lanes = site.target.lanes(dot.total.bytes)
     return (
-        unless(conv.is_depthwise, "not depthwise") or blocks_refusal(site) or packing_refusal(site)
+        unless(conv.is_depthwise, "not depthwise")
+        or blocks_refusal(conv, lanes)
+        or packing_refusal(site)
     )
+
+
+def _dot(conv: Convolution, target: Target) -> Dot | None:
+    """How its products are summed; None where only general code does so."""
+    return channel_dot(target, conv.image, conv.weight, conv.kind)
+
+
+def _spacing(site: Site) -> Spacing:
+    """The zeros that a convolution wants around its images."""
+    return Spacing(Convolution.of(site.op).halo)
 
 
 def _tiling(conv: Convolution, target: Target) -> Tiling:
@@ -92,9 +104,9 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     conv, b = Convolution.of(op), ctx.b
     if conv.is_empty:
         return
-    kind, lanes, out_shape = conv.kind, conv.out_lanes, shape_of(op.result)
-    assert lanes is not None
-    image = with_zeros(ctx, op.data, conv.halo, kind)
+    dot, lanes, out_shape = _dot(conv, ctx.target), conv.out_lanes, shape_of(op.result)
+    assert dot is not None and lanes is not None
+    image = with_zeros(ctx, op.data, conv.halo, dot.image)
     weights = ctx.packed(op.weight, DepthwiseBlocks(lanes))
     tiling = _tile(conv, ctx.target, ctx.parameters)
     strides = image.format.strides
@@ -110,23 +122,23 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                 b.mul(b.sub(b.mul(x, conv.strides[1]), left), strides[3]),
             ),
         )
-        pixels = b.address(image.pointer, start, kind.storage)
-        filters = b.address(weights, b.mul(block, rows * columns * lanes), kind.storage)
+        pixels = b.address(image.pointer, start, dot.image.storage)
+        filters = b.address(weights, b.mul(block, rows * columns * lanes), dot.weight.storage)
 
         def filter_row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
             result = list(totals)
-            line = b.address(pixels, b.mul(i, conv.dilation[0] * strides[2]), kind.storage)
-            taps = b.address(filters, b.mul(i, columns * lanes), kind.storage)
-            factors = [b.load(taps, j * lanes, kind, lanes) for j in range(columns)]
+            line = b.address(pixels, b.mul(i, conv.dilation[0] * strides[2]), dot.image.storage)
+            taps = b.address(filters, b.mul(i, columns * lanes), dot.weight.storage)
+            factors = [dot.weights(b, taps, j * lanes, lanes) for j in range(columns)]
             met: dict[int, list[tuple[int, int]]] = {}
             for p in range(tiling.columns):
                 for j in range(columns):
                     column = p * conv.strides[1] + j * conv.dilation[1]
                     met.setdefault(column, []).append((p, j))
             for column in sorted(met):
-                vector = b.load(line, column * strides[3], kind, lanes)
+                vector = dot.factor(b, line, column * strides[3], lanes, 1)
                 for p, j in met[column]:
-                    result[p] = multiply_add(b, vector, factors[j], result[p], kind)
+                    result[p] = dot.step(b, vector, factors[j], result[p])
             return result
 
         return b.fold(0, rows, 1, sums, filter_row)
@@ -136,9 +148,15 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         return Position(out_shape, (n, block, y, x), 0, lanes)
 
     grid = TileGrid(
-        (conv.images, blocks(conv.out_channels, lanes)), *conv.positions, tiling, 1, lanes * 4, 0
+        (conv.images, blocks(conv.out_channels, lanes)),
+        *conv.positions,
+        tiling,
+        1,
+        lanes * dot.image.bytes,
+        0,
     )
-    emit_tiles(ctx, grid, kind, lanes, tile, place_of, sink)
+    finish = converted(b, sink, dot.total, conv.kind)
+    emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish)
 
 
-DEPTHWISE = Implementation("depthwise", _emit, 30, _refusal, _cost, wanted_halo, _parameters)
+DEPTHWISE = Implementation("depthwise", _emit, 30, _refusal, _cost, _spacing, _parameters)

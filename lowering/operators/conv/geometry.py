@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 from xdsl.ir import Operation
 
@@ -11,7 +10,7 @@ from xrelay.dialects.conv.windows import Pads, positive_pair
 from xrelay.dialects.tensor.layout import blocked_lanes
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
-from xrelay.lowering.emit.format import Halo, Spacing
+from xrelay.lowering.emit.format import Halo
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.strategy import Site, unless
 
@@ -36,7 +35,10 @@ class Convolution:
     data_lanes: int | None
     """Channels in a block of the input; None when it is not blocked."""
     out_lanes: int | None
+    image: Element
+    weight: Element
     kind: Element
+    """Of the result."""
 
     @staticmethod
     def of(op: Operation) -> "Convolution":
@@ -57,6 +59,8 @@ class Convolution:
             op.pads,
             blocked_lanes(images),
             blocked_lanes(results),
+            element_of(op.data),
+            element_of(op.weight),
             element_of(op.result),
         )
 
@@ -90,11 +94,6 @@ class Convolution:
         return top, left, max(0, bottom), max(0, right)
 
     @property
-    def steps(self) -> int:
-        """Products that are summed for an element of the result."""
-        return self.depth * prod(self.taps)
-
-    @property
     def out_blocks(self) -> int:
         """Vectors of output channels of a group, when the result is blocked."""
         assert self.out_lanes is not None
@@ -107,25 +106,13 @@ class Convolution:
 
 
 def packing_refusal(site: Site) -> str | None:
-    """For those that need constant weights, and elements that need no conversion."""
-    op = site.op
-    assert isinstance(op, Conv2DOp)
-    kinds = {element_of(op.data), element_of(op.weight), element_of(op.result)}
-    (kind, *others) = kinds
-    return unless(op.weight in site.constants, "weights not constant") or unless(
-        not others and kind.is_float and kind.bytes >= 4, "elements not all f32 or all f64"
-    )
+    """For those that need constant weights."""
+    assert isinstance(site.op, Conv2DOp)
+    return unless(site.op.weight in site.constants, "weights not constant")
 
 
-def blocks_refusal(site: Site) -> str | None:
+def blocks_refusal(conv: Convolution, lanes: int) -> str | None:
     """For those that need image and result in blocks of a vector of channels."""
-    conv = Convolution.of(site.op)
-    lanes = site.target.lanes(conv.kind.bytes)
     return unless(
         conv.data_lanes == conv.out_lanes == lanes, f"images not in blocks of {lanes} channels"
     )
-
-
-def wanted_halo(site: Site) -> Spacing:
-    """The zeros that a convolution wants around its images."""
-    return Spacing(Convolution.of(site.op).halo)

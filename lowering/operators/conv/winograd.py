@@ -24,15 +24,16 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.lowering.emit.builder import Index, KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
-from xrelay.lowering.emit.format import Halo, Spacing, row_major
+from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing, row_major
 from xrelay.lowering.emit.packing import WinogradPanels, blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.emit.winograd_matrices import Matrix, data_matrix, result_matrix
+from xrelay.lowering.loops.dots import SINGLE, dot_of
 from xrelay.lowering.loops.halo import with_zeros
 from xrelay.lowering.loops.micro_kernel import (
     LINE_BYTES,
@@ -41,6 +42,7 @@ from xrelay.lowering.loops.micro_kernel import (
     Prefetch,
     accumulate,
 )
+from xrelay.lowering.loops.tiles import converted
 from xrelay.lowering.loops.tiling import (
     PANEL_VECTORS,
     Tiling,
@@ -91,6 +93,11 @@ class _Plan:
         names = ("", "positions", "vectors")
         tiling = tile_parameters(parameters, plan.usual_tiling, 1, tiles, vectors, names)
         return replace(plan, tiling=tiling)
+
+    @property
+    def kind(self) -> Element:
+        """What is computed with: images are converted in memory, weights when they are transformed."""
+        return wide(self.conv.kind)
 
     @property
     def lanes(self) -> int:
@@ -230,7 +237,7 @@ class _Emitter:
     def transform_tile(self, n: Index, first: Index, t: Index, slot: Index) -> None:
         """All channels of tile `t` of a block of tiles."""
         b, plan = self.ctx.b, self.plan
-        kind, size = plan.conv.kind, plan.outputs + 2
+        kind, size = plan.kind, plan.outputs + 2
         strides = self.image.format.strides
         top, left, _, _ = plan.conv.pads
         with b.loop(0, plan.in_blocks) as block:
@@ -257,7 +264,7 @@ class _Emitter:
     def multiply(self, slot: Index, panel: Index, vectors: int) -> None:
         """The products of every component in a slot with a panel of the weights."""
         b, plan = self.ctx.b, self.plan
-        kind, lanes, tiling = plan.conv.kind, plan.lanes, plan.tiling
+        kind, lanes, tiling = plan.kind, plan.lanes, plan.tiling
         tiles = plan.tiles_at_once
         width = tiling.vectors * lanes
         depth = plan.conv.depth
@@ -296,7 +303,7 @@ class _Emitter:
                 near = b.address(x, block * tiles * lanes, kind.storage)
                 wide = b.address(w, block * lanes * width, kind.storage)
                 totals = accumulate(
-                    b, kind, near, wide, loops, steps, positions, columns, totals, lanes, prefetch
+                    b, SINGLE, near, wide, loops, steps, positions, columns, totals, lanes, prefetch
                 )
             for i_total, total in enumerate(totals):
                 p, v = divmod(i_total, vectors)
@@ -308,7 +315,7 @@ class _Emitter:
     ) -> None:
         """The results of a block of tiles for a panel of output channels."""
         b, plan = self.ctx.b, self.plan
-        kind, lanes, m = plan.conv.kind, plan.lanes, plan.outputs
+        kind, lanes, m = plan.kind, plan.lanes, plan.outputs
         size = m + 2
         with b.loop(0, vectors) as v, b.loop(0, plan.tiles_at_once) as t:
             square = [
@@ -355,7 +362,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
         return
     plan = _Plan.of(conv, outputs, ctx.target, ctx.team.size, ctx.parameters)
     tiling, lanes, tiles = plan.tiling, plan.lanes, plan.tiles_at_once
-    kind, panels = conv.kind, blocks(conv.out_blocks, tiling.vectors)
+    kind, panels = plan.kind, blocks(conv.out_blocks, tiling.vectors)
     shares = min(panels, plan.shares)
     slots = conv.images * plan.tile_blocks
     transformed = plan.components, plan.in_blocks, tiles, lanes
@@ -369,7 +376,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
         else ctx.scratch(kind, row_major((slots, *transformed))),
         ctx.private_scratch(kind, row_major((plan.components, tiling.vectors, tiles, lanes))),
     )
-    shape = shape_of(op.result)
+    shape, finish = shape_of(op.result), converted(b, sink, kind, conv.kind)
 
     def first_tile(block: Index) -> Index:
         return b.smaller(b.mul(block, tiles), prod(plan.grid) - tiles)
@@ -397,9 +404,15 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink, outputs: int) -> None:
             with b.loop(begin, stop) as i:
                 panel = b.add(i, start)
                 emitter.multiply(slot, panel, vectors)
-                emitter.transform_back(n, first, panel, vectors, shape, sink)
+                emitter.transform_back(n, first, panel, vectors, shape, finish)
 
     ctx.tasks((conv.images, plan.tile_blocks, shares), task)
+
+
+def _in_single_precision(conv: Convolution, target: Target) -> bool:
+    """Whether products are summed in f32."""
+    dot = dot_of(target, conv.image, conv.weight, conv.kind)
+    return dot is not None and dot.total == SINGLE.total
 
 
 def _implementation(outputs: int) -> Implementation:
@@ -412,8 +425,8 @@ def _implementation(outputs: int) -> Implementation:
             unless(conv.taps == (3, 3), "filters not 3 x 3")
             or unless(conv.strides == conv.dilation == (1, 1), "strides or dilation not 1")
             or unless(conv.groups == 1, "in groups")
-            or unless(conv.kind.bytes == 4, "elements not f32")
-            or blocks_refusal(site)
+            or unless(_in_single_precision(conv, site.target), "elements not f32, f16 or bf16")
+            or blocks_refusal(conv, site.target.lanes(SINGLE.total.bytes))
             or packing_refusal(site)
             or unless(not conv.is_empty, "no elements")
         )
@@ -426,7 +439,8 @@ def _implementation(outputs: int) -> Implementation:
         return _Plan.of(Convolution.of(site.op), outputs, site.target, 1, Parameters()).seconds
 
     def spacing(site: Site) -> Spacing:
-        return Spacing(_Plan(Convolution.of(site.op), outputs, site.target).halo)
+        plan = _Plan(Convolution.of(site.op), outputs, site.target)
+        return Spacing(plan.halo) if plan.conv.image == plan.kind else NO_SPACING
 
     return Implementation(
         f"winograd-{outputs}",

@@ -28,7 +28,6 @@ from xrelay.lowering.math.interpolation import (
     REAL,
     SINGLE,
     Tap,
-    blend_kind,
     blended,
     clamped,
     is_inside,
@@ -37,6 +36,7 @@ from xrelay.lowering.math.interpolation import (
     taps,
 )
 from xrelay.lowering.math.lanes import Lanes
+from xrelay.lowering.operators.image.rows import RowResizer, TapsAt, blending_kind, refuses_rows
 
 Elements = Callable[[tuple[Index, ...], int], SSAValue]
 """Computes elements of the result from a position on, along the last axis."""
@@ -84,8 +84,7 @@ class _Blending:
         self.b = ctx.b
         self.source, self.out = element_of(data), element_of(result)
         self.buffer: Buffer = ctx.in_memory(data)
-        moves = method == NEAREST and self.source == self.out
-        self.kind = self.source if moves else blend_kind(self.source)
+        self.kind = blending_kind(method, self.source, self.out)
         self.axes = axes
 
     def blend(
@@ -122,43 +121,79 @@ def _is_beyond(b: KernelBuilder, c: SSAValue, length: int) -> SSAValue:
     return b.either(below, b.compare_floats(v.number(length - 1.0), "olt", c))
 
 
+Coordinate = Callable[[int, Index], SSAValue]
+"""The f64 coordinate in the image, along a spatial axis counted from 0, of a place in the result."""
+
+
+def _coordinate(ctx: KernelContext, op: image.ResizeOp) -> Coordinate:
+    b, lengths = ctx.b, _spatial_lengths(op)
+    places = op.coordinates(lengths)
+
+    def coordinate(axis: int, index: Index) -> SSAValue:
+        x, place = real(b, index), places[axis]
+        v = Lanes.of(b, x)
+        scaled = v.mul(v.add(x, v.number(place.before)), v.number(place.scale))
+        return v.add(scaled, v.number(place.after))
+
+    return coordinate
+
+
+def _spatial_lengths(op: image.ResizeOp) -> list[int]:
+    return [shape_of(op.data)[axis] for axis in op.axes[2:]]
+
+
+def _taps_along(
+    ctx: KernelContext, op: image.ResizeOp, axis: int, c: SSAValue, kind: Element
+) -> list[Tap]:
+    """The elements along a spatial axis that make the one at a coordinate."""
+    b, length = ctx.b, _spatial_lengths(op)[axis]
+    raw = raw_taps(
+        b,
+        c,
+        length,
+        op.method.data,
+        rounding=op.rounding,
+        alpha=op.cubic_alpha.value.data,
+        exclude=op.cubic_exclude.value.data != 0,
+    )
+    return taps(b, raw, length, kind)
+
+
 def _resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, image.ResizeOp)
-    b, shape, source_shape = ctx.b, shape_of(op.result), shape_of(op.data)
+    b, shape, lengths = ctx.b, shape_of(op.result), _spatial_lengths(op)
     if 0 in shape:
         return
-    spatial = op.axes[2:]
-    coordinates = op.coordinates([source_shape[axis] for axis in spatial])
-    method, crops = op.method.data, op.coordinate_transformation_mode.data == CROPPING
-    blending = _Blending(ctx, op.data, op.result, method, spatial)
+    spatial, coordinate = op.axes[2:], _coordinate(ctx, op)
+    crops = op.coordinate_transformation_mode.data == CROPPING
+    blending = _Blending(ctx, op.data, op.result, op.method.data, spatial)
     lanes = _lanes(ctx, blending.kind, op.axes[1], len(shape))
 
     def elements(coords: tuple[Index, ...], width: int) -> SSAValue:
         choices: list[list[Tap]] = []
         outside: SSAValue | None = None
-        for axis, place in zip(spatial, coordinates, strict=True):
-            x = real(b, coords[axis])
-            v = Lanes.of(b, x)
-            scaled = v.mul(v.add(x, v.number(place.before)), v.number(place.scale))
-            c = v.add(scaled, v.number(place.after))
-            length = source_shape[axis]
-            raw = raw_taps(
-                b,
-                c,
-                length,
-                method,
-                rounding=op.rounding,
-                alpha=op.cubic_alpha.value.data,
-                exclude=op.cubic_exclude.value.data != 0,
-            )
-            choices.append(taps(b, raw, length, blending.kind))
+        for i, axis in enumerate(spatial):
+            c = coordinate(i, coords[axis])
+            choices.append(_taps_along(ctx, op, i, c, blending.kind))
             if crops:
-                beyond = _is_beyond(b, c, length)
+                beyond = _is_beyond(b, c, lengths[i])
                 outside = beyond if outside is None else b.either(outside, beyond)
         otherwise = op.extrapolation_value.value.data
         return blending.blend(coords, choices, width, outside, otherwise)
 
     each_element(ctx, shape, lanes, elements, sink)
+
+
+def _resize_rows(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, image.ResizeOp)
+    if 0 in shape_of(op.result):
+        return
+    coordinate = _coordinate(ctx, op)
+
+    def taps_of(kind: Element) -> TapsAt:
+        return lambda axis, place: _taps_along(ctx, op, axis, coordinate(axis, place), kind)
+
+    RowResizer(ctx, op, taps_of).emit(sink)
 
 
 def _crop_and_resize(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -251,7 +286,10 @@ def _dilation2d(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     each_element(ctx, shape, lanes, elements, sink)
 
 
-RESIZE: Strategy = (Implementation("gather", _resize),)
+RESIZE: Strategy = (
+    Implementation("interpolated rows", _resize_rows, plevel=11, refusal=refuses_rows),
+    Implementation("gather", _resize),
+)
 
 STRATEGIES: dict[type[Operation], Strategy] = {
     image.Resize1DOp: RESIZE,

@@ -7,7 +7,7 @@ and elements of A are repeated in all lanes.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
@@ -25,7 +25,9 @@ from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
-from xrelay.lowering.loops.matrix_panels import PANELS, Product
+from xrelay.lowering.loops.dots import MultiplyAdd, Work
+from xrelay.lowering.loops.matrix_panels import PANELS
+from xrelay.lowering.loops.matrix_product import Product
 from xrelay.lowering.loops.reductions import across_lanes
 from xrelay.lowering.loops.tiling import (
     FAR_LOAD_CYCLES,
@@ -313,6 +315,13 @@ def _refusal_by_rows(site: Site) -> str | None:
     return unless(not _is_by_columns(site.op), "right operand stored by columns")
 
 
+def _work(product: Product) -> Work:
+    """Of a step: operands are converted to what products are summed in when they are read."""
+    kind = wide(product.kind)
+    left, right = (int(element_of(operand) != kind) for operand in (product.left, product.right))
+    return replace(MultiplyAdd.of(kind).work, factor=left, weight=right)
+
+
 def _cost(site: Site, *, by_columns: bool) -> float:
     """Seconds for the tiles, and to read a large right operand again for every block of rows."""
     product, target = Product.of(site.op), site.target
@@ -325,7 +334,7 @@ def _cost(site: Site, *, by_columns: bool) -> float:
     # Where the left operand is stored by columns, dot products are added element by element.
     elements = lanes if by_columns and not product.transpose_left else 1
     matrix_bytes = product.depth * product.columns * product.kind.bytes
-    step = step_cycles(rows, vectors, far=False)
+    step = step_cycles(rows, vectors, far=False, work=_work(product))
     packed = product.right in site.constants
     if matrix_bytes > target.l2_bytes // 4 and (rows > 1 or packed):
         # One row reads a matrix from end to end, as fast as it comes; panels are asked for ahead.

@@ -21,7 +21,7 @@ from xrelay.lowering.emit.evaluate import (
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.loops.reductions import MAXIMUM, SUM, Term, reduce_elements
+from xrelay.lowering.loops.reductions import ACCUMULATORS, MAXIMUM, SUM, Term, reduce_elements
 from xrelay.lowering.loops.row_peak import largest_element
 from xrelay.lowering.math.arithmetic import add, multiply, multiply_add, subtract
 from xrelay.lowering.math.convert import convert
@@ -131,73 +131,121 @@ def _softmax(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, norm.SoftmaxFamilyOp)
     shape, axis = shape_of(op.data), op.normalized_axis
     if axis == len(shape) - 1:
-        ctx.tasks(shape[:-1], _SoftmaxOfRow(ctx, op, sink))
+        _softmax_of_rows(ctx, op, sink)
         return
     columns = _softmax_of_columns(ctx, op, sink)
     lanes = ctx.target.lanes(wide(element_of(op.data)).bytes)
     ctx.vector_tasks([*shape[:axis], *shape[axis + 1 : -1]], shape[-1], lanes, columns)
 
 
-class _SoftmaxOfRow:
-    """The code for one row, given its coordinates."""
+SOFTMAX_ROWS = 4
+"""So many short rows go through each pass together: the passes of one wait for one another."""
+SHORT_ROW = 16
+"""The most vectors of one. Longer rows keep a processor busy, and its caches."""
 
-    def __init__(self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink):
+
+def _softmax_of_rows(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -> None:
+    b, shape, kind = ctx.b, shape_of(op.data), wide(element_of(op.data))
+    if len(shape) == 1:
+        row = _SoftmaxOfRow(ctx, op, sink)
+        ctx.tasks((), lambda _: row.emit([()]))
+        return
+    *outer, rows, length = shape
+    short = length <= SHORT_ROW * ctx.target.lanes(kind.bytes)
+    together = SOFTMAX_ROWS if short and rows >= SOFTMAX_ROWS else 1
+    code = _SoftmaxOfRow(ctx, op, sink, together)
+    rest = rows % together
+    for start, count, size in ((0, rows // together, together), (rows - rest, rest, 1)):
+
+        def group(task: tuple[Index, ...], start: int = start, size: int = size) -> None:
+            *before, number = task
+            first = b.add(b.mul(number, size), start)
+            code.emit([(*before, b.add(first, i)) for i in range(size)])
+
+        ctx.tasks((*outer, count), group)
+
+
+class _SoftmaxOfRow:
+    """The code for some rows, given their coordinates."""
+
+    def __init__(self, ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink, together: int = 1):
         self.ctx, self.b, self.ev, self.sink = ctx, ctx.b, ctx.ev, sink
         self.leaf, self.shape = (op.data, 0), shape_of(op.data)
         self.source = element_of(op.data)
         self.kind = wide(self.source)
         self.lanes = ctx.target.lanes(self.kind.bytes)
         self.logarithmic = isinstance(op, norm.LogSoftmaxOp)
-        self.row = ctx.private_scratch(self.kind, row_major(self.shape[-1:]))
         self.is_computed = self.leaf not in self.ev.buffers
+        plain = (self.kind, row_major(self.shape))
+        places = [each for each in ctx.places if (each.element, each.format) == plain]
+        # Rows that fill the nearest cache are kept where the result goes: one less in the next.
+        is_long = 2 * self.shape[-1] * self.kind.bytes > ctx.target.l1_bytes
+        self.place = places[0] if places and is_long else None
+        if self.place is None:
+            format = row_major((together, self.shape[-1]))
+            self.rows = ctx.private_scratch(self.kind, format).pointer
 
-    def __call__(self, outer: tuple[Index, ...]) -> None:
+    def emit(self, coords: Sequence[tuple[Index, ...]]) -> None:
         """Emits the passes."""
-        b, kind = self.b, self.kind
-        peak = self._peak(outer)
+        rows = [(outer, self._kept(i, outer)) for i, outer in enumerate(coords)]
+        peaks = [self._peak(*row) for row in rows]
+        factors = [self._factor(*row, peak) for row, peak in zip(rows, peaks, strict=True)]
+        for row, factor in zip(rows, factors, strict=True):
+            self._finish(*row, factor)
 
-        def term_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
-            difference = subtract(
-                b, self._element(outer, offset, width), b.splat(peak, width), kind
-            )
-            raised = decay_to_zero(b, difference)
-            self._keep(offset, difference if self.logarithmic else raised)
-            return raised
+    def _kept(self, number: int, outer: tuple[Index, ...]) -> SSAValue:
+        """Where a row is kept between the passes."""
+        b, length = self.b, self.shape[-1]
+        if self.place is None:
+            return b.address(self.rows, number * length, self.kind.storage)
+        start = b.mul(b.flatten(outer, self.shape[:-1]), length)
+        return b.address(self.place.pointer, start, self.kind.storage)
 
-        (total,) = reduce_elements(self.ctx, [], self.shape[-1], [Term(SUM, kind)], term_at)
-        factor = natural_log(b, total) if self.logarithmic else reciprocal(b, total)
-
-        def finish(offset: Index, width: int) -> None:
-            value, own = self._kept(offset, width), b.splat(factor, width)
-            code = subtract if self.logarithmic else multiply
-            result = convert(b, code(b, value, own, kind), kind, self.source)
-            self.sink(at(self.shape, [*outer, offset], width), result)
-
-        self.ctx.vectors(self.shape[-1], self.lanes, finish)
-
-    def _peak(self, outer: tuple[Index, ...]) -> SSAValue:
+    def _peak(self, outer: tuple[Index, ...], kept: SSAValue) -> SSAValue:
         """The largest element."""
 
         def element_at(offset: Index, width: int) -> SSAValue:
-            position = at(self.shape, [*outer, offset], width)
-            value = convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
+            value = self._operand(outer, offset, width)
             if self.is_computed:
-                self._keep(offset, value)
+                self.b.store(kept, offset, self.kind, value)
             return value
 
         return largest_element(self.ctx, self.shape[-1], self.kind, element_at)
 
-    def _element(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
-        if self.is_computed:
-            return self._kept(offset, width)
-        position = at(self.shape, [*outer, offset], width)
-        return convert(self.b, self.ev.get(self.leaf, position), self.source, self.kind)
+    def _factor(self, outer: tuple[Index, ...], kept: SSAValue, peak: SSAValue) -> SSAValue:
+        """Raises the elements, and gives what they are then multiplied with, or lowered by."""
+        b, kind = self.b, self.kind
 
-    def _keep(self, offset: Index, value: SSAValue) -> None:
-        self.b.store(self.row.pointer, offset, self.kind, value)
+        def term_at(_: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+            if self.is_computed:
+                element = b.load(kept, offset, kind, width)
+            else:
+                element = self._operand(outer, offset, width)
+            difference = subtract(b, element, b.splat(peak, width), kind)
+            raised = decay_to_zero(b, difference)
+            b.store(kept, offset, kind, difference if self.logarithmic else raised)
+            return raised
 
-    def _kept(self, offset: Index, width: int) -> SSAValue:
-        return self.b.load(self.row.pointer, offset, self.kind, width)
+        (total,) = reduce_elements(self.ctx, [], self.shape[-1], [Term(SUM, kind)], term_at)
+        return natural_log(b, total) if self.logarithmic else reciprocal(b, total)
+
+    def _finish(self, outer: tuple[Index, ...], kept: SSAValue, factor: SSAValue) -> None:
+        b, kind, lanes = self.b, self.kind, self.lanes
+        code = subtract if self.logarithmic else multiply
+
+        def vectors(start: Index, count: int) -> None:
+            for first in range(0, count, lanes):
+                offset, width = b.add(start, first), min(lanes, count - first)
+                value = b.load(kept, offset, kind, width)
+                result = convert(b, code(b, value, b.splat(factor, width), kind), kind, self.source)
+                self.sink(at(self.shape, [*outer, offset], width), result)
+
+        self.ctx.vectors(self.shape[-1], ACCUMULATORS * lanes, vectors)
+
+    def _operand(self, outer: tuple[Index, ...], offset: Index, width: int) -> SSAValue:
+        """Elements of the operand."""
+        value = self.ev.get(self.leaf, at(self.shape, [*outer, offset], width))
+        return convert(self.b, value, self.source, self.kind)
 
 
 def _softmax_of_columns(ctx: KernelContext, op: norm.SoftmaxFamilyOp, sink: Sink) -> VectorBody:

@@ -1,6 +1,6 @@
 """Kernel code of pooling: vectors run along the output row."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.dialects import arith
@@ -21,15 +21,18 @@ from xrelay.dialects.pool.pool import (
 from xrelay.dialects.tensor.layout import blocked_lanes
 from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import wide
+from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.position import at
-from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.loops.axis_order import AxisOrder, sink_in_order
 from xrelay.lowering.loops.reductions import MAXIMUM, SUM, Reducer, average, sum_kind
 from xrelay.lowering.loops.windows import COUNT, Window, fold_taps, prepare_image
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.pool.blocked import emit_blocked_pool
+from xrelay.lowering.operators.pool.rows import MOST_PHASES, RowPool
+
+Emit = Callable[[KernelContext, Operation, Sink], None]
 
 
 def _order(op: PoolOp) -> AxisOrder:
@@ -115,22 +118,59 @@ def _divisor(
     return b.insert(arith.MaxSIOp(count, b.constant(i64, 1, lanes))).result
 
 
-def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
+def _finished(
+    ctx: KernelContext, op: PoolOp, sink: Sink, kind: Element, *, mean: bool
+) -> Callable[[tuple[Index, ...], SSAValue], None]:
+    """What takes sums or maxima, in elements of type `kind`, from a place of the result on."""
+    b, window, order = ctx.b, _window(op), _order(op)
+    finish, source = sink_in_order(b, sink, shape_of(op.result), order), element_of(op.data)
+    shape, sizes = (order.canonical(shape_of(value)) for value in (op.result, op.data))
+
+    def take(place: tuple[Index, ...], value: SSAValue) -> None:
+        width = lanes_of(value)
+        if mean:
+            assert isinstance(op, AvgPoolOp)
+            divisor = _divisor(ctx, op, window, sizes[2:], place[2:], width)
+            value = average(b, value, convert(b, divisor, COUNT, kind), kind)
+        finish(at(shape, place, width), convert(b, value, kind, source))
+
+    return take
+
+
+def _rows(reducer: Reducer, *, mean: bool) -> Emit:
     def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         assert isinstance(op, PoolOp)
-        b, window, order = ctx.b, _window(op), _order(op)
-        source = element_of(op.data)
-        kind = sum_kind(source) if mean else wide(source)
+        order, kind = _order(op), _kind(op, mean=mean)
+        shape = order.canonical(shape_of(op.result))
+        if 0 in shape:
+            return
+        pool = RowPool(ctx, op.data, _window(op), reducer, kind, order)
+        take = _finished(ctx, op, sink, kind, mean=mean)
+
+        def row(place: tuple[Index, ...]) -> None:
+            pool.write_row(place)
+            ctx.vectors(
+                shape[-1], pool.lanes, lambda x, width: take((*place, x), pool.combined(x, width))
+            )
+
+        ctx.tasks(shape[:-1], row)
+
+    return emit
+
+
+def _windows(reducer: Reducer, *, mean: bool) -> Emit:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, PoolOp)
+        b, window, order, kind = ctx.b, _window(op), _order(op), _kind(op, mean=mean)
         if 0 in shape_of(op.result):
             return
         if isinstance(op, Pool2DOp) and blocked_lanes(op.data_layout) is not None:
             emit_blocked_pool(ctx, op, sink, window, reducer, kind, mean=mean)
             return
-        finish = sink_in_order(b, sink, shape_of(op.result), order)
         out_shape = order.canonical(shape_of(op.result))
-        sizes = order.canonical(shape_of(op.data))[2:]
         image = prepare_image(ctx, op.data, window, reducer.neutral(kind), kind, order)
         lanes = ctx.target.lanes(kind.bytes)
+        take = _finished(ctx, op, sink, kind, mean=mean)
 
         def row(indices: tuple[Index, ...]) -> None:
             n, c, *line = indices
@@ -148,21 +188,37 @@ def _emit(reducer: Reducer, *, mean: bool = False) -> Strategy:
 
                 neutral = b.constant(kind.compute, reducer.neutral(kind), loaded)
                 total = fold_taps(b, window.taps, [neutral], add_tap)[0]
-                value = b.first_lanes(total, width)
-                if mean:
-                    assert isinstance(op, AvgPoolOp)
-                    divisor = _divisor(ctx, op, window, sizes, (*line, x), width)
-                    value = average(b, value, convert(b, divisor, COUNT, kind), kind)
-                finish(at(out_shape, (*indices, x), width), convert(b, value, kind, source))
+                take((*indices, x), b.first_lanes(total, width))
 
             ctx.vectors(out_shape[-1], lanes, elements)
 
         ctx.tasks(out_shape[:-1], row)
 
-    return (Implementation("windows", emit),)
+    return emit
+
+
+def _kind(op: PoolOp, *, mean: bool) -> Element:
+    """What is computed in."""
+    source = element_of(op.data)
+    return sum_kind(source) if mean else wide(source)
+
+
+def _refuses_rows(site: Site) -> str | None:
+    op = site.op
+    assert isinstance(op, PoolOp)
+    return unless(_order(op).keeps_rows, "rows are not along the last axis") or unless(
+        _window(op).strides[-1] <= MOST_PHASES, f"steps of more than {MOST_PHASES} along rows"
+    )
+
+
+def _strategy(reducer: Reducer, *, mean: bool) -> Strategy:
+    return (
+        Implementation("rows first", _rows(reducer, mean=mean), plevel=11, refusal=_refuses_rows),
+        Implementation("windows", _windows(reducer, mean=mean)),
+    )
 
 
 STRATEGIES: dict[type[Operation], Strategy] = {
-    **dict.fromkeys((MaxPool1DOp, MaxPool2DOp, MaxPool3DOp), _emit(MAXIMUM)),
-    **dict.fromkeys((AvgPool1DOp, AvgPool2DOp, AvgPool3DOp), _emit(SUM, mean=True)),
+    **dict.fromkeys((MaxPool1DOp, MaxPool2DOp, MaxPool3DOp), _strategy(MAXIMUM, mean=False)),
+    **dict.fromkeys((AvgPool1DOp, AvgPool2DOp, AvgPool3DOp), _strategy(SUM, mean=True)),
 }

@@ -3,19 +3,35 @@
 from collections.abc import Callable, Generator
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i8, i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.qnn import arithmetic as qnn
-from xrelay.dialects.qnn.parameters import fixed_point
-from xrelay.lowering.emit.builder import KernelBuilder
-from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of
+from xrelay.dialects.qnn.parameters import fixed_point, ui8
+from xrelay.lowering.emit.builder import KernelBuilder, lanes_of
+from xrelay.lowering.emit.elements import element
+from xrelay.lowering.emit.evaluate import (
+    Demand,
+    Evaluator,
+    Rule,
+    RuleFunction,
+    element_of,
+    shape_of,
+)
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math.lanes import Lanes
-from xrelay.lowering.operators.qnn.parameters import REAL, SCALE, ZERO_POINT, Arithmetic, parameter
+from xrelay.lowering.operators.qnn.parameters import (
+    REAL,
+    SCALE,
+    WIDE,
+    ZERO_POINT,
+    Arithmetic,
+    parameter,
+)
 
 SCALAR = at((), ())
+BYTE = element(ui8)
 
 
 def _absolute(b: KernelBuilder, x: SSAValue) -> SSAValue:
@@ -120,10 +136,45 @@ def _leaky_relu(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
     return a.clamped(b.select(below, leaked, moved), kind)
 
 
+def _lookup(ev: Evaluator, op: Operation, _: int, position: Position) -> Rule:
+    assert isinstance(op, qnn.QnnLookupOp)
+    b, kind, shape = ev.b, element_of(op.data), shape_of(op.table)
+    q = yield Demand((op.data, 0), position)
+    if kind.signed:
+        flip = b.constant(i8, -128, position.lanes)
+        q = b.insert(arith.XOrIOp(q, flip)).result
+    if b.target.byte_permutes and element_of(op.table).bits == 8 and position.lanes > 1:
+        parts: list[SSAValue] = []
+        for start in range(0, 256, REGISTER):
+            parts.append((yield Demand((op.table, 0), at(shape, [start], REGISTER))))
+        return _picked(b, parts, q)
+    places = Arithmetic(b, position.lanes).convert(q, BYTE, WIDE)
+    places = [b.lane(places, i) for i in range(position.lanes)]
+    leaves = [at(shape, [place]) for place in places]
+    return (yield from ev.each_lane((op.table, 0), leaves))
+
+
+REGISTER = 64
+"""Bytes of a register that picks bytes of two."""
+
+
+def _picked(b: KernelBuilder, table: list[SSAValue], q: SSAValue) -> SSAValue:
+    """The bytes of four registers at the places `q`, at most as many as a register has."""
+    lanes = lanes_of(q)
+    places = b.shuffle(q, [min(i, lanes - 1) for i in range(REGISTER)])
+    halves = [
+        b.instruction("llvm.x86.avx512.vpermi2var.qi.512", [first, places, second], places.type)
+        for first, second in (table[:2], table[2:])
+    ]
+    upper = b.compare_integers(places, "slt", b.constant(i8, 0, REGISTER))
+    return b.first_lanes(b.select(upper, halves[1], halves[0]), lanes)
+
+
 RULES: dict[type[Operation], RuleFunction] = {
     **dict.fromkeys(qnn.QNN_UNARY_OPS, _unary),
     qnn.QnnAddOp: _sum,
     qnn.QnnSubtractOp: _sum,
     qnn.QnnMulOp: _product,
     qnn.QnnLeakyReluOp: _leaky_relu,
+    qnn.QnnLookupOp: _lookup,
 }

@@ -110,6 +110,10 @@ def _requantize(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
 
         centered = a.subtract_real(a.convert(raw, kind, real), number(zero_point))
         moved = a.multiply_real(centered, a.convert(ratio, REAL, real))
+        if op.rounds_to_even:
+            whole = ev.b.insert(math.RoundEvenOp(moved)).result
+            # The conversion clamps.
+            return a.convert(a.add_real(whole, number(new_zero_point)), real, element_of(op.result))
         exact = a.add_real(moved, number(new_zero_point))
         if op.rounds_up:
             half_up = a.add_real(exact, a.number(0.5, real))

@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
@@ -28,16 +28,17 @@ def key_element(kind: Element) -> Element:
 
 def order_key(b: KernelBuilder, value: SSAValue, kind: Element) -> SSAValue:
     """
-    An integer with the order of the elements, NaN above all numbers and zeros of both signs equal.
+    An integer with the order of the elements, NaN above all numbers and zeros of both signs equal,
+    lane by lane.
     """
     key = key_element(kind)
     if not kind.is_float:
         return convert(b, value, kind, key) if kind.is_bool else value
-    value = convert(b, value, kind, wide(kind))
-    zero = b.constant(wide(kind).compute, 0)
-    bits = b.bitcast(add(b, value, zero, wide(kind)), key.compute)
-    largest = b.constant(key.compute, 2 ** (key.bits - 1) - 1)
-    negative = b.compare_integers(bits, "slt", b.constant(key.compute, 0))
+    value, lanes = convert(b, value, kind, wide(kind)), lanes_of(value)
+    zero = b.constant(wide(kind).compute, 0, lanes)
+    bits = b.bitcast(add(b, value, zero, wide(kind)), with_lanes(key.compute, lanes))
+    largest = b.constant(key.compute, 2 ** (key.bits - 1) - 1, lanes)
+    negative = b.compare_integers(bits, "slt", b.constant(key.compute, 0, lanes))
     flipped = b.insert(arith.XOrIOp(bits, largest)).result
     return b.select(b.is_nan(value), largest, b.select(negative, flipped, bits))
 

@@ -1,6 +1,7 @@
 """Kernel code of sorting, searching and accumulating."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import TupleType, i1, i32
@@ -10,11 +11,12 @@ from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import sort
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import INDEX, element, wide
-from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.elements import INDEX, Element, element, wide
+from xrelay.lowering.emit.evaluate import Buffer, element_of, leaf_shape, shape_of
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.position import Coords, at, linear
-from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
+from xrelay.lowering.emit.target import Target
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.argsort import (
@@ -24,28 +26,62 @@ from xrelay.lowering.operators.tensor.argsort import (
     order_key,
     precedes,
 )
+from xrelay.lowering.operators.tensor.selection import (
+    LONGEST,
+    KeyAt,
+    Selector,
+    merge_cycles,
+    most_wanted,
+    selection_cycles,
+)
 
 I32 = element(i32)
 BOOL = element(i1)
 
 
-def _sorted_rows(
+Arrange = Callable[[KeyAt], Callable[[Index], SSAValue]]
+"""Emits what brings a row with some keys in order; the result gives the number of the element that
+comes to a place."""
+
+
+def _merging(ctx: KernelContext, op: sort.SortFamilyOp | sort.TopkOp) -> Arrange:
+    length = shape_of(op.data)[op.normalized_axis]
+    sorter = Sorter(ctx, length, element_of(op.data))
+
+    def arrange(key_at: KeyAt) -> Callable[[Index], SSAValue]:
+        sorter.sort(length, lambda i: key_at(i, 1))
+        return sorter.number
+
+    return arrange
+
+
+def _selecting(ctx: KernelContext, op: sort.TopkOp) -> Arrange:
+    shape, axis = shape_of(op.data), op.normalized_axis
+    key, is_last = key_element(element_of(op.data)), axis == len(shape) - 1
+    selector = Selector(ctx, shape[axis], _wanted(op), key, in_vectors=is_last)
+
+    def arrange(key_at: KeyAt) -> Callable[[Index], SSAValue]:
+        selector.select(key_at)
+        return selector.number
+
+    return arrange
+
+
+def _ordered_rows(
     ctx: KernelContext,
-    data: SSAValue,
-    axis: int,
+    op: sort.SortFamilyOp | sort.TopkOp,
     count: int,
     use: Callable[[Coords, SSAValue, SSAValue], None],
-    *,
-    ascending: bool,
+    arrange: Arrange,
 ) -> None:
     """
-    Sorts the rows along an axis. `use(coords, number, value)` gets the first `count` elements in
-    order: their coordinates in the result, their number along the axis, and themselves.
+    Brings the rows along an axis in order. `use(coords, number, value)` gets the first `count`
+    elements: their coordinates in the result, their number along the axis, and themselves.
     """
+    data, axis, kind = op.data, op.normalized_axis, element_of(op.data)
     shape = shape_of(data)
     outer = [dim for d, dim in enumerate(shape) if d != axis]
-    kind, key = element_of(data), order_key if ascending else descending_key
-    sorter = Sorter(ctx, shape[axis], kind)
+    key = order_key if op.is_ascend.value.data else descending_key
 
     def row(task: Coords) -> None:
         coords = task if outer else ()
@@ -53,16 +89,15 @@ def _sorted_rows(
         def full(i: Index) -> Coords:
             return (*coords[:axis], i, *coords[axis:])
 
-        def value_at(i: Index) -> SSAValue:
-            return ctx.ev.get((data, 0), at(shape, full(i)))
+        def value_at(i: Index, lanes: int = 1) -> SSAValue:
+            return ctx.ev.get((data, 0), at(shape, full(i), lanes))
 
-        sorter.sort(shape[axis], lambda i: key(ctx.b, value_at(i), kind))
+        number_at = arrange(lambda i, lanes: key(ctx.b, value_at(i, lanes), kind))
         with ctx.b.loop(0, count) as i:
-            number = sorter.number(i)
+            number = number_at(i)
             use(full(i), number, value_at(number))
 
-    if count:
-        ctx.tasks(outer or (1,), row)
+    ctx.tasks(outer or (1,), row)
 
 
 def _sort(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -74,32 +109,72 @@ def _sort(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         indices = isinstance(op, sort.ArgsortOp)
         sink(at(shape, coords), convert(b, number, INDEX, kind) if indices else value)
 
-    ascending = bool(op.is_ascend.value.data)
-    _sorted_rows(ctx, op.data, axis, shape[axis], use, ascending=ascending)
+    if shape[axis]:
+        _ordered_rows(ctx, op, shape[axis], use, _merging(ctx, op))
 
 
-def _topk(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+def _wanted(op: sort.TopkOp) -> int:
+    """How many elements of each row the result has."""
+    field = (op.result, 0)
+    return leaf_shape(field)[op.normalized_axis]
+
+
+def _topk(
+    arrangement: Callable[[KernelContext, sort.TopkOp], Arrange],
+) -> Callable[[KernelContext, Operation, Sink], None]:
+    def emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+        assert isinstance(op, sort.TopkOp)
+        if not isinstance(op.result.type, TupleType):
+            shape, kind = shape_of(op.result), element_of(op.result)
+            values_only = op.ret_type.data == "values"
+
+            def use(coords: Coords, number: SSAValue, value: SSAValue) -> None:
+                index = convert(ctx.b, number, INDEX, kind)
+                sink(at(shape, coords), value if values_only else index)
+
+        else:
+            values, indices = (ctx.ev.buffers[op.result, i] for i in range(2))
+            shape = values.shape
+
+            def use(coords: Coords, number: SSAValue, value: SSAValue) -> None:
+                ctx.store(values, at(shape, coords), value)
+                index = convert(ctx.b, number, INDEX, indices.element)
+                ctx.store(indices, at(shape, coords), index)
+
+        if _wanted(op):
+            _ordered_rows(ctx, op, _wanted(op), use, arrangement(ctx, op))
+
+    return emit
+
+
+def _refuses_selection(site: Site) -> str | None:
+    op = site.op
     assert isinstance(op, sort.TopkOp)
-    axis, both = op.normalized_axis, isinstance(op.result.type, TupleType)
-    if not both:
-        shape, kind = shape_of(op.result), element_of(op.result)
-        values_only = op.ret_type.data == "values"
+    most = most_wanted(site.target, key_element(element_of(op.data)))
+    length = shape_of(op.data)[op.normalized_axis]
+    return unless(_wanted(op) <= most, f"more than {most} elements of a row") or unless(
+        length <= LONGEST, f"rows of more than {LONGEST} elements"
+    )
 
-        def use(coords: Coords, number: SSAValue, value: SSAValue) -> None:
-            index = convert(ctx.b, number, INDEX, kind)
-            sink(at(shape, coords), value if values_only else index)
 
-    else:
-        values, indices = (ctx.ev.buffers[op.result, i] for i in range(2))
-        shape = values.shape
+def _topk_seconds(row_cycles: Callable[[Target, Element, int, int], float], site: Site) -> float:
+    op = site.op
+    assert isinstance(op, sort.TopkOp)
+    shape, length = shape_of(op.data), shape_of(op.data)[op.normalized_axis]
+    rows = prod(shape) // max(length, 1)
+    cycles = row_cycles(site.target, key_element(element_of(op.data)), length, _wanted(op))
+    return rows * cycles * site.target.cycle_seconds
 
-        def use(coords: Coords, number: SSAValue, value: SSAValue) -> None:
-            ctx.store(values, at(shape, coords), value)
-            index = convert(ctx.b, number, INDEX, indices.element)
-            ctx.store(indices, at(shape, coords), index)
 
-    ascending = bool(op.is_ascend.value.data)
-    _sorted_rows(ctx, op.data, axis, shape[axis], use, ascending=ascending)
+TOPK: Strategy = (
+    Implementation(
+        "selection",
+        _topk(_selecting),
+        refusal=_refuses_selection,
+        cost=partial(_topk_seconds, selection_cycles),
+    ),
+    Implementation("merge sort", _topk(_merging), cost=partial(_topk_seconds, merge_cycles)),
+)
 
 
 def _searchsorted(ctx: KernelContext, op: Operation, sink: Sink) -> None:
@@ -239,7 +314,7 @@ def _scan(combine: Callable[..., SSAValue], start: int) -> Strategy:
 STRATEGIES: dict[type[Operation], Strategy] = {
     sort.SortOp: (Implementation("merge sort", _sort),),
     sort.ArgsortOp: (Implementation("merge sort", _sort),),
-    sort.TopkOp: (Implementation("merge sort", _topk),),
+    sort.TopkOp: TOPK,
     sort.SearchsortedOp: (Implementation("binary search", _searchsorted),),
     sort.UniqueOp: (Implementation("merge sort", _unique),),
     sort.CumsumOp: _scan(add, 0),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from math import isfinite, isnan, trunc
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.tensor import unary
@@ -65,8 +66,8 @@ def _relu(b: KernelBuilder, x: SSAValue, kind: Element) -> SSAValue:
 
 def nearest(number: float, kind: Element) -> float:
     """The nearest number that an element type has. NaN is 0 as an integer."""
-    if kind.is_float:
-        return nearest_float(number, kind.bytes)
+    if not isinstance(kind.compute, IntegerType):
+        return nearest_float(number, kind.compute)
     low, high = lowest(kind), highest(kind)
     if isnan(number):
         return 0

@@ -81,7 +81,21 @@ func.func @requantize_another_rounding(%a: tensor<2x3xi32>, %b: tensor<f32>, %c:
   %0 = "relay.qnn.requantize"(%a, %b, %c, %d, %e) {rounding = "UP"} : (tensor<2x3xi32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<2x3xi32>
   func.return
 }
-// CHECK: 'rounding' is "UP", accepted is "None" or "UPWARD" or "TONEAREST"
+// CHECK: 'rounding' is "UP", accepted is "None" or "UPWARD" or "TONEAREST" or "TONEAREST_EVEN"
+
+// -----
+func.func @requantize_even_of_fixed_point(%a: tensor<2x3xi32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<f32>, %e: tensor<i32>) {
+  %0 = "relay.qnn.requantize"(%a, %b, %c, %d, %e) {rounding = "TONEAREST_EVEN"} : (tensor<2x3xi32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<2x3xi32>
+  func.return
+}
+// CHECK: 'rounding' is "TONEAREST_EVEN", 'compute_dtype' "None": expected "float32" or "float64"
+
+// -----
+func.func @lookup_table(%a: tensor<2x3xi8>, %b: tensor<255xf32>) {
+  %0 = "relay.qnn.lookup"(%a, %b) : (tensor<2x3xi8>, tensor<255xf32>) -> tensor<2x3xf32>
+  func.return
+}
+// CHECK: 'table' is tensor<255xf32>, expected a vector of 256 elements
 
 // -----
 func.func @requantize_another_type(%a: tensor<2x3xi32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<f32>, %e: tensor<i32>) {

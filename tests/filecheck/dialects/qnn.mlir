@@ -76,3 +76,10 @@ func.func @products(%x: tensor<?x4x8x8xui8>, %w: tensor<6x4x3x3xi8>, %d: tensor<
   %4 = relay.qnn.batch_matmul %a, %b, %z, %z, %s, %s {transpose_b = true} : (tensor<2x3x4xi8>, tensor<1x5x4xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<2x3x5xi32>
   func.return
 }
+
+// CHECK-LABEL: func.func @lookup(%q: tensor<2x3xi8>, %table: tensor<256xf32>) -> tensor<2x3xf32> {
+func.func @lookup(%q: tensor<2x3xi8>, %table: tensor<256xf32>) -> tensor<2x3xf32> {
+  // CHECK-NEXT: %0 = relay.qnn.lookup %q, %table : (tensor<2x3xi8>, tensor<256xf32>) -> tensor<2x3xf32>
+  %0 = relay.qnn.lookup %q, %table : (tensor<2x3xi8>, tensor<256xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

@@ -9,12 +9,12 @@ func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-func.func @main(%x: tensor<2xbf16>) -> tensor<2xbf16> {
-  %0 = relay.nn.relu %x : (tensor<2xbf16>) -> tensor<2xbf16>
-  func.return %0 : tensor<2xbf16>
+func.func @main(%x: tensor<2xi4>) -> tensor<2xi4> {
+  %0 = relay.nn.relu %x : (tensor<2xi4>) -> tensor<2xi4>
+  func.return %0 : tensor<2xi4>
 }
 
-// CHECK: element type bf16 has no kernels; supported are f16, f32, f64, i1, i8 to i64 and ui8 to ui64
+// CHECK: element type i4 has no kernels; supported are i1, i8, i16, i32, i64, ui8, ui16, ui32, ui64, f16, bf16, f32, f64
 
 // -----
 

@@ -5,7 +5,7 @@
 // RUN: xrelay-opt -p 'annotate-memory-scope{default-device=4 limit=30}' %s | filecheck %s --check-prefix LIMIT
 // RUN: not xrelay-opt -p 'annotate-memory-scope{limit=0}' %s 2>&1 | filecheck %s --check-prefix ZERO
 
-// ZERO: annotate-memory-scope: 'limit' is 0, expected a positive number
+// ZERO: pass 'annotate-memory-scope': 'limit' is 0, expected at least 1
 // CPU-NOT: on_device
 // CPU-NOT: device_copy
 

@@ -5,10 +5,10 @@
 // RUN: not xrelay-opt -p 'annotate-used-memory{functions="none"}' %s 2>&1 | filecheck %s --check-prefix NONE
 // RUN: not xrelay-opt -p 'annotate-used-memory{functions="blocks"}' %s 2>&1 | filecheck %s --check-prefix BLOCKS
 
-// UNKNOWN: annotate-used-memory: @unknown has type tensor<?xf32>, expected known dimensions
-// BRANCH: annotate-used-memory: @branch calls a primitive function within another operation, expected calls one after the other
-// NONE: annotate-used-memory: the module has no function @none with a body, it has @main, @unknown, @branch, @blocks
-// BLOCKS: annotate-used-memory: @blocks has 2 blocks, expected one
+// UNKNOWN: pass 'annotate-used-memory': @unknown has type tensor<?xf32>, expected known dimensions
+// BRANCH: pass 'annotate-used-memory': @branch calls a primitive function within another operation, expected calls one after the other
+// NONE: pass 'annotate-used-memory': the module has no function @none with a body, it has @main, @unknown, @branch, @blocks
+// BLOCKS: pass 'annotate-used-memory': @blocks has 2 blocks, expected one
 
 // 16 bytes of %x and of each result; the second call is the last that needs %x, and %0 lives on.
 // CHECK-LABEL: func.func @main

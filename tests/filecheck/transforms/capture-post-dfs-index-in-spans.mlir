@@ -101,3 +101,20 @@ func.func @compiler(%x: tensor<f32>) -> tensor<f32> attributes {Compiler = "c"} 
   %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// The original has no loops: one is an expression, and what is in it none.
+// CHECK-LABEL: func.func @loop
+// CHECK: scf.for
+// CHECK-NEXT: relay.exp %a :
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: } {relay.span = array<i64: 7, 8>}
+func.func @loop(%n: index, %x: tensor<f32>) -> tensor<f32> {
+  %from = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %r = scf.for %i = %from to %n step %step iter_args(%a = %x) -> (tensor<f32>) {
+    %e = relay.exp %a : (tensor<f32>) -> tensor<f32>
+    scf.yield %e : tensor<f32>
+  }
+  %t = relay.tanh %r : (tensor<f32>) -> tensor<f32>
+  return %t : tensor<f32>
+}

@@ -15,8 +15,8 @@
 // IMAGES: 'desired-layouts' has 'nn.conv2d:default:OIHW', where 'layout' is "default", expected axes in upper case
 // WEIGHTS: 'desired-layouts' has 'nn.conv2d:NHCW:default', 'default' is known for images in NCHW, NHWC, HWNC; state the layout of weights
 // REGIONS: 'desired-layouts' has 'vision.roi_pool:NHWC:NC', expected 'default' in the place of 'NC'
-// SKIP: 'skip' is [-1], expected no negative number
-// SPLIT: convert-layout: relay.nn.max_pool2d cannot become relay.nn.max_pool2d with 'layout' is "NCHW2h", which splits H; only C may be split
+// SKIP: 'skip' is -1, expected at least 0
+// SPLIT: pass 'convert-layout': relay.nn.max_pool2d cannot become relay.nn.max_pool2d with 'layout' is "NCHW2h", which splits H; only C may be split
 // TARGET: 'target' is 'cuda', known are cpu, llvm
 // LANES: 'lanes' is 0, expected at least 1
 func.func @main(%x: tensor<1x4x6x6xf32>) -> tensor<1x4x5x5xf32> {

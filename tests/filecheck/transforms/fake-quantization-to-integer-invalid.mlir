@@ -1,8 +1,8 @@
 // RUN: not xrelay-opt -p 'fake-quantization-to-integer{hard-fail=true}' %s 2>&1 | filecheck %s
 // RUN: not xrelay-opt -p 'fake-quantization-to-integer{optional-qnn-ops="nn.softmax"}' %s 2>&1 | filecheck %s --check-prefix NAME
 
-// CHECK: fake-quantization-to-integer: relay.qnn.quantize %end stays: there is no rule for relay.cos
-// NAME: fake-quantization-to-integer: 'optional-qnn-ops' has 'nn.softmax', expected some of
+// CHECK: pass 'fake-quantization-to-integer': relay.qnn.quantize %end stays: there is no rule for relay.cos
+// NAME: pass 'fake-quantization-to-integer': 'optional-qnn-ops' has 'nn.softmax', expected some of
 func.func @main(%x: tensor<2xi8>, %y: tensor<2xf32>) -> (tensor<2xi8>, tensor<2xi8>) {
   %half = relay.constant dense<0.5> : tensor<f32>
   %zero = relay.constant dense<0> : tensor<i32>

@@ -34,12 +34,13 @@ func.func @branch(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = scf.if %p -> (tensor<2xf32>) {
     scf.yield %x : tensor<2xf32>
   } else {
-    %1 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
+    %r = relay.ref_create %x : (tensor<2xf32>) -> !relay.ref<tensor<2xf32>>
+    %1 = relay.ref_read %r : (!relay.ref<tensor<2xf32>>) -> tensor<2xf32>
     scf.yield %1 : tensor<2xf32>
   }
   return %0 : tensor<2xf32>
 }
-// CHECK: scf.if has no gradient
+// CHECK: scf.if has no gradient: something in a branch has effects
 
 // -----
 
@@ -91,11 +92,11 @@ func.func @unknown(%x: tensor<?x2xf32>, %i: tensor<3xi32>) -> tensor<3x2xf32> {
 
 // -----
 
-func.func @batches(%x: tensor<2x2xf32>, %i: tensor<2xi32>) -> tensor<2xf32> {
-  %0 = relay.take %x, %i {axis = 1 : i64, batch_dims = 1 : i64} : (tensor<2x2xf32>, tensor<2xi32>) -> tensor<2xf32>
-  return %0 : tensor<2xf32>
+func.func @batches(%x: tensor<2x2xf32>, %i: tensor<2x?xi32>) -> tensor<2x?xf32> {
+  %0 = relay.take %x, %i {axis = 1 : i64, batch_dims = 1 : i64} : (tensor<2x2xf32>, tensor<2x?xi32>) -> tensor<2x?xf32>
+  return %0 : tensor<2x?xf32>
 }
-// CHECK: relay.take: it has no gradient where 'batch_dims' is not 0
+// CHECK: relay.take: its gradient needs the dimensions of tensor<1x2x?xi64>
 
 // -----
 

@@ -6,10 +6,10 @@
 // RUN: not xrelay-opt -p 'layout-rewrite{weights="nn.conv2d:OIHW4w"}' %s 2>&1 | filecheck %s --check-prefix SPLIT
 // RUN: not xrelay-opt -p 'layout-rewrite{weights="nn.relu:NC"}' %s 2>&1 | filecheck %s --check-prefix NAME
 
-// EMPTY: layout-rewrite: 'weights' has 'nn.dense', where 'layout' is "", expected axes in upper case
-// ORDER: layout-rewrite: 'weights' has 'nn.dense:N4nC', expected a layout like NC16n
-// SPLIT: layout-rewrite: 'weights' has 'nn.conv2d:OIHW4w', where 'layout' is "OIHW4w", which splits W; only OI may be split
-// NAME: layout-rewrite: 'weights' has 'nn.relu:NC', expected one of nn.batch_matmul, nn.conv2d, nn.conv3d, nn.dense, nn.matmul and a layout
+// EMPTY: pass 'layout-rewrite': 'weights' has 'nn.dense', where 'layout' is "", expected axes in upper case
+// ORDER: pass 'layout-rewrite': 'weights' has 'nn.dense:N4nC', expected a layout like NC16n
+// SPLIT: pass 'layout-rewrite': 'weights' has 'nn.conv2d:OIHW4w', where 'layout' is "OIHW4w", which splits W; only OI may be split
+// NAME: pass 'layout-rewrite': 'weights' has 'nn.relu:NC', expected one of nn.batch_matmul, nn.conv2d, nn.conv3d, nn.dense, nn.matmul and a layout
 
 // CHECK-LABEL: func.func @dense
 // CHECK: relay.fused %x, [[W:%.*]] : (tensor<2x3xf32>, tensor<8x3xf32>) -> tensor<2x8xf32> {

@@ -216,7 +216,7 @@ func.func @foreign(%x: tensor<2xf32>) -> tensor<2xf32> attributes {Compiler = "a
 
 // -----
 
-// CHECK: manifest-lifetimes: func.return uses the result of relay.exp, expected a name for it (to-a-normal-form)
+// CHECK: func.return uses the result of relay.exp, expected a name for it (to-a-normal-form)
 func.func @unnamed(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = relay.exp %x : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>

@@ -3,7 +3,7 @@
 // RUN: xrelay-opt -p qnn-legalize %s | filecheck %s --check-prefix KEEP
 // RUN: not xrelay-opt -p 'qnn-legalize{target="z80"}' %s 2>&1 | filecheck %s --check-prefix UNKNOWN
 
-// UNKNOWN: qnn-legalize: there is no target 'z80', expected one of arm, arm-dotprod, cuda, generic, x86, x86-vnni
+// UNKNOWN: pass 'qnn-legalize': 'target' is 'z80', expected one of arm, arm-dotprod, cuda, generic, x86, x86-vnni
 
 // VNNI-LABEL: func.func @signed
 // VNNI: [[A:%.*]] = relay.cast %x {dtype = i32}

@@ -28,7 +28,7 @@
 // KEEP-NEXT: relay.tuple %a, %b, %c, %a, %b :
 // KEEP-NEXT: relay.concatenate
 // KEEP-NEXT: func.return
-// FEW: split-args: max-function-args is 2, expected at least 3 or none
+// FEW: pass 'split-args': 'max-function-args' is 2, expected at least 3
 func.func @levels(%a: tensor<2x1xf32>, %b: tensor<2x2xf32>, %c: tensor<2x2xf32>) -> tensor<2x8xf32> {
   %0 = relay.tuple %a, %b, %c, %a, %b : (tensor<2x1xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>, tensor<2x2xf32>) -> tuple<tensor<2x1xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>, tensor<2x2xf32>>
   %1 = relay.concatenate %0 {axis = -1 : i64} : (tuple<tensor<2x1xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>, tensor<2x2xf32>>) -> tensor<2x8xf32>

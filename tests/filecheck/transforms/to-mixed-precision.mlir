@@ -4,11 +4,13 @@
 // RUN: xrelay-opt -p 'to-mixed-precision{keep-orig-output-dtype=true missing-op-mode=2}' %s | filecheck %s --check-prefix SAME
 // RUN: xrelay-opt -p 'to-mixed-precision{mixed-precision-type="bfloat16" accumulation-type="float32" missing-op-mode=2}' %s | filecheck %s --check-prefix SUMS
 // RUN: xrelay-opt -p 'to-mixed-precision{never="nn.conv2d" always="nn.softmax" missing-op-mode=2}' %s | filecheck %s --check-prefix LISTS
+// RUN: not xrelay-opt -p 'to-mixed-precision{rules="cpus"}' %s 2>&1 | filecheck %s --check-prefix RULES
 // RUN: not xrelay-opt -p 'to-mixed-precision{missing-op-mode=0}' %s 2>&1 | filecheck %s --check-prefix MISSING
 
+// RULES: to-mixed-precision: 'rules' is 'cpus', expected one of relay, cpu; did you mean 'cpu'?
 // WARNS: to-mixed-precision: no list says how many bits these operators need: cos (1)
 // WARNS: builtin.module
-// MISSING: to-mixed-precision: no list says how many bits these operators need: cos (1)
+// MISSING: pass 'to-mixed-precision': no list says how many bits these operators need: cos (1)
 
 // CHECK-LABEL: func.func @convolution
 // CHECK-SAME: -> tensor<1x5x2x2xf16>

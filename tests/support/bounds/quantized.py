@@ -127,6 +127,12 @@ QUANTIZATION: tuple[Subject, ...] = (
         input_scale=SCALE,
         input_zero_point=ZERO_POINT,
     ),
+    subject(
+        "qnn.lookup",
+        "4xi8 256xf32",
+        data=typed("4x", ("i8", "ui8"), ("i16", "f32")),
+        table=Bound(("256xi8", "256xi64"), ("255xi8", "257xi8", "1x256xi8", "i8")),
+    ),
     *(
         subject(
             f"qnn.{name}",

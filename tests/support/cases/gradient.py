@@ -250,8 +250,18 @@ CASES: dict[str, Case] = {
     # Elements at indices.
     "gather_nd": indexed(GatherNDOp, (3, 4, 2), [[0, 2, 0], [1, -5, 1]]),
     "gather_nd of one axis": indexed(GatherNDOp, (3, 4), [[2, 2, 9]], dtype="int32"),
+    "gather_nd of batches": indexed(
+        GatherNDOp, (2, 3, 4, 2), [[[2, 0, 2], [1, -4, 7]]], batch_dims=1
+    ),
+    "gather_nd of matched elements": indexed(
+        GatherNDOp, (2, 3, 4), [[[2, 0, 2], [1, 3, 3]]], batch_dims=2
+    ),
     "take": indexed(TakeOp, (3, 4, 2), [[0, 3], [3, 9]], axis=1),
     "take of all": indexed(TakeOp, (3, 4), [0, 11, 5, 5]),
+    "take of batches": indexed(TakeOp, (2, 3, 4, 2), [[0, 3, 3], [3, 9, 1]], axis=2, batch_dims=1),
+    "take of batches around": indexed(
+        TakeOp, (2, 3, 4), [[[0], [3], [3]], [[3], [9], [-1]]], axis=2, batch_dims=2, mode="wrap"
+    ),
     "take with a number": indexed(TakeOp, (3, 4), -2, axis=-1),
     "take with bytes": indexed(TakeOp, (300, 1), [255, 0, 255], dtype="uint8", axis=0),
     "take around": indexed(TakeOp, (3, 4), [-1, 3, 4], axis=0, mode="wrap"),

@@ -41,7 +41,10 @@ def resize(g: Graph, method: str) -> None:
         g.show(image.Resize3DOp(volume, (2, 5, 3), roi=roi, **options))
 
 
-@TABLE.each((image.Resize2DOp,), ("float16", "float64", "int8", "uint16", "int32", "int64", "bool"))
+@TABLE.each(
+    (image.Resize2DOp,),
+    ("bfloat16", "float16", "float64", "int8", "uint16", "int32", "int64", "bool"),
+)
 def resize_dtypes(g: Graph, dtype: str) -> None:
     for method in METHODS:
         x = g.input(g.numbers(dtype, 2, 2, 4, 5))

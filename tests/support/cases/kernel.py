@@ -15,16 +15,21 @@ from xdsl.ir import Operation
 
 Case: TypeAlias = Callable[[Graph], None]
 
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("bfloat16", "float16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 SHAPES = ((), (0,), (1,), (7,), (17,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
-LIKE = {"int16": ("int8", "int32"), "uint16": ("uint8",), "uint32": ("int32", "uint64")}
-"""Integers whose kernels differ from those of others by nothing but the name of the type: the code
-generator asks for signs, and for widths below 32 bits, of 32 and of 64."""
-ABOUT_WIDTHS = re.compile("cast|layout|reinterpret|reverse|transpos")
+LIKE = {
+    "bfloat16": ("float16",),
+    "int16": ("int8", "int32"),
+    "uint16": ("uint8",),
+    "uint32": ("int32", "uint64"),
+}
+"""Types whose kernels differ from those of others by nothing but the name of the type and its conversion:
+of integers the code generator asks for signs, and for widths below 32 bits, of 32 and of 64."""
+ABOUT_WIDTHS = re.compile("cast|clip|layout|reinterpret|reverse|transpos")
 """Cases of what depends on the width all the same: conversions, and lanes that change places."""
 
 

@@ -25,7 +25,7 @@ from xrelay.dialects.tensor import transform, unary
 
 Case: TypeAlias = Callable[[Graph], None]
 
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("bfloat16", "float16", "float32", "float64")
 DTYPES = (*FLOATS, "int8", "int32", "int64", "uint8", "uint16", "uint64", "bool")
 
 CASES: dict[str, Case] = {}
@@ -61,7 +61,7 @@ VOLUMES: tuple[tuple[Any, ...], ...] = (
     ((1, 1, 1), (3, 3, 3), (1, 1, 1), [1], (1, 1, 1)),
 )
 CHANNELS = ((3, 5, 1), (1, 1, 1), (6, 4, 2), (5, 5, 5), (9, 9, 3), (8, 17, 1))
-CONVOLVED = ("float16", "float32", "float64", "int8", "int32", "uint16", "bool")
+CONVOLVED = ("bfloat16", "float16", "float32", "float64", "int8", "int32", "uint16", "bool")
 VOLUME_LAYOUTS = (
     ("NCDHW", "OIDHW", ""),
     ("NDHWC", "DHWIO", ""),
@@ -192,7 +192,7 @@ def transposed_convolutions_of_all_ranks(g: Graph, dtype: str) -> None:
             g.show(shown)
 
 
-POOLED = ("float16", "float32", "float64", "int8", "int32", "uint8", "uint64", "bool")
+POOLED = ("bfloat16", "float16", "float32", "float64", "int8", "int32", "uint8", "uint64", "bool")
 
 
 @cases((pool.MaxPool1DOp, pool.AvgPool1DOp, pool.MaxPool3DOp, pool.AvgPool3DOp), POOLED)
@@ -261,7 +261,7 @@ IMAGES = (
 
 @cases(
     (pool_gradient.AvgPool2DGradOp, pool_gradient.MaxPool2DGradOp),
-    ("float16", "float32", "float64", "int8", "int64", "uint16"),
+    ("bfloat16", "float16", "float32", "float64", "int8", "int64", "uint16"),
 )
 def gradients_of_pools(g: Graph, dtype: str) -> None:
     for i, (image, window, strides, padding, dilation) in enumerate(IMAGES):
@@ -387,7 +387,7 @@ def fast_softmax(g: Graph, dtype: str) -> None:
         g.show(norm.FastSoftmaxOp(x, axis=axis), 8)
 
 
-MOVED = ("float16", "float32", "float64", "int8", "uint64", "bool")
+MOVED = ("bfloat16", "float16", "float32", "float64", "int8", "uint64", "bool")
 
 
 @cases((space.MirrorPadOp,), MOVED)
@@ -454,7 +454,9 @@ def queues(g: Graph, dtype: str) -> None:
         g.show(space.FifoBufferOp(data, buffer, axis=axis), BITS)
 
 
-@cases((upsampling.Upsampling3DOp,), ("float16", "float32", "float64", "int8", "uint16"))
+@cases(
+    (upsampling.Upsampling3DOp,), ("bfloat16", "float16", "float32", "float64", "int8", "uint16")
+)
 def upsampled_volumes(g: Graph, dtype: str) -> None:
     scales = ((2, 2, 2), (1, 3, 1.5), (0.5, 0.4, 2.3), (1, 1, 0.01))
     for i, mode in enumerate(("half_pixel", "align_corners", "asymmetric")):
@@ -508,7 +510,7 @@ def likelihoods(g: Graph, dtype: str) -> None:
     g.show(loss.NllLossOp(*nothing, g.input(g.small(dtype, 3)), reduction="mean"))
 
 
-@cases((dense.ContribDensePackOp,), ("float16", "float32", "float64", "int8", "int64"))
+@cases((dense.ContribDensePackOp,), ("bfloat16", "float16", "float32", "float64", "int8", "int64"))
 def packed_dense(g: Graph, dtype: str) -> None:
     for rows, depth, blocks, lanes in ((3, 17, 2, 8), (1, 5, 3, 4), (2, 0, 1, 3), (0, 4, 2, 2)):
         data, weight = g.small(dtype, rows, depth), g.small(dtype, blocks, depth, lanes)
@@ -640,7 +642,7 @@ def _sparse(
         sparse.SparseConv2DOp,
         sparse.SparseAddOp,
     ),
-    ("float16", "float32", "float64", "int8", "int64"),
+    ("bfloat16", "float16", "float32", "float64", "int8", "int64"),
 )
 def sparse_matrices(g: Graph, dtype: str) -> None:
     for i, (rows, columns, count, block) in enumerate(
@@ -666,7 +668,7 @@ def sparse_matrices(g: Graph, dtype: str) -> None:
     g.show(sparse.SparseDenseOp(g.input(g.small(dtype, 3, 0)), *nothing))
 
 
-@cases((sparse.SparseTransposeOp,), ("float16", "float32", "float64", "int8", "bool"))
+@cases((sparse.SparseTransposeOp,), ("bfloat16", "float16", "float32", "float64", "int8", "bool"))
 def transposed_sparse_matrices(g: Graph, dtype: str) -> None:
     for i, (size, count) in enumerate(((5, 11), (1, 0), (3, 2), (0, 0))):
         index = ("int32", "int64", "uint8", "int32")[i]

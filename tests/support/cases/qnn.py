@@ -12,7 +12,7 @@ from cases.table import CaseTable
 from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.qnn import products as qnn_products
-from xrelay.dialects.qnn.parameters import QUANTIZED
+from xrelay.dialects.qnn.parameters import QUANTIZED, ui8
 from xrelay.interpreters.arrays import dtype_of
 
 TABLE = CaseTable()
@@ -84,7 +84,8 @@ def requantize(g: Graph, dtype: str) -> None:
 
 
 @TABLE.each(
-    (qnn.QnnSimulatedQuantizeOp, qnn.QnnSimulatedDequantizeOp), ("float16", "float32", "float64")
+    (qnn.QnnSimulatedQuantizeOp, qnn.QnnSimulatedDequantizeOp),
+    ("bfloat16", "float16", "float32", "float64"),
 )
 def simulated(g: Graph, dtype: str) -> None:
     for code in range(5):
@@ -146,6 +147,28 @@ def quantised_leaky_relu(g: Graph, dtype: str) -> None:
             parameters = scale(g, step), zero_point(g, zero)
             new = scale(g, new_step), zero_point(g, new_zero)
             g.show(qnn_arithmetic.QnnLeakyReluOp(every, *parameters, *new, alpha))
+
+
+@TABLE.each((qnn_arithmetic.QnnLookupOp,), ("int8", "uint8"))
+def lookups(g: Graph, dtype: str) -> None:
+    info = np.iinfo(dtype)
+    every = g.input(np.arange(info.min, info.max + 1).astype(dtype))
+    some = g.input(g.numbers(dtype, 3, 21))
+    for of in ("int8", "uint8", "float32"):
+        table = g.constant(np.random.default_rng(3).permutation(256).astype(np.uint8).astype(of))
+        for data in (every, some):
+            g.show(qnn_arithmetic.QnnLookupOp(data, table))
+
+
+@TABLE.case(qnn.QnnRequantizeOp)
+def halves_to_even(g: Graph) -> None:
+    data = g.input(np.arange(-600, 600, dtype=np.int32))
+    for compute in ("float32", "float64"):
+        for ratio, zero, out in ((0.5, 3, i8), (0.25, 129, ui8), (0.1, 0, i8), (1e-9, 7, ui8)):
+            old = g.constant(np.float32(ratio)), g.constant(np.int32(1))
+            new = g.constant(np.float32(1)), g.constant(np.int32(zero))
+            options: dict[str, Any] = {"rounding": "TONEAREST_EVEN", "compute_dtype": compute}
+            g.show(qnn.QnnRequantizeOp(data, *old, *new, out_dtype=out, **options))
 
 
 @TABLE.case(qnn.QnnRequantizeOp)

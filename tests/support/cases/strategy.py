@@ -20,17 +20,29 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from graphs import Graph
 from numpy.random import Generator
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from cases.attention import HEAD_SIZES, LAYOUTS, LENGTHS, LONG, MASKS, SCALES, Attention
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.pool.pool import AvgPool2DOp, MaxPool2DOp
+from xrelay.dialects.pool.pool import (
+    AvgPool1DOp,
+    AvgPool2DOp,
+    AvgPool3DOp,
+    AvgPoolOp,
+    MaxPool1DOp,
+    MaxPool2DOp,
+    MaxPool3DOp,
+    PoolOp,
+)
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp, blocked_image
 from xrelay.dialects.tensor.reshape import ReshapeOp
+from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.tensor.unary import ErfOp, NegativeOp, ReluOp, SigmoidOp
 from xrelay.interpreters.arrays import Array
@@ -45,8 +57,13 @@ EPILOGUES = ("nothing", "bias", "bias+relu", "residual", "bias+silu", "residual+
 SOURCES = ("transformed", "parameter", "computed")
 
 POOLS = (MaxPool2DOp, AvgPool2DOp)
+POOLS_IN_ROWS = (*(MaxPool1DOp, AvgPool2DOp, MaxPool3DOp, AvgPool1DOp, MaxPool2DOp, AvgPool3DOp),)
+"""Of every number of axes: what pools images that are not in blocks is the same code."""
+RESIZES = (Resize1DOp, Resize2DOp, Resize3DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
-COVERED: tuple[type[Operation], ...] = (*(Conv2DOp, *PRODUCTS, *POOLS, CompositeOp, TransposeOp),)
+COVERED: tuple[type[Operation], ...] = (
+    *(Conv2DOp, *PRODUCTS, *POOLS_IN_ROWS, CompositeOp, TransposeOp, TopkOp, *RESIZES),
+)
 """The operators that there are cases of."""
 
 ROUNDING = 2.0**-23
@@ -106,10 +123,14 @@ def normal(g: Graph, dtype: str, *shape: int) -> Array:
 
 
 def in_blocks(array: Array, lanes: int) -> Array:
-    """Images [N, C, H, W] as [N, C / lanes, H, W, lanes], NaN in the lanes after channel C."""
+    """
+    Images [N, C, H, W] as [N, C / lanes, H, W, lanes], NaN in the lanes after channel C, or the largest
+    integer.
+    """
     n, channels, height, width = array.shape
     count = -(-channels // lanes)
-    padded = np.full((n, count * lanes, height, width), np.nan, array.dtype)
+    other = np.iinfo(array.dtype).max if array.dtype.kind in "iu" else np.nan
+    padded = np.full((n, count * lanes, height, width), other, array.dtype)
     padded[:, :channels] = array
     split = padded.reshape(n, count, lanes, height, width)
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
@@ -444,8 +465,9 @@ def product_case(implementation: str, number: int, rng: Generator) -> Case:
 class Pool:
     """What is drawn for a pooling operator."""
 
-    op: type[MaxPool2DOp | AvgPool2DOp]
+    op: type[PoolOp]
     window: Window
+    """Of the last two axes, or of the last one."""
     images: int
     channels: int
     lanes: int | None
@@ -455,13 +477,23 @@ class Pool:
 
     def build(self, g: Graph) -> SSAValue:
         """Adds it to a graph."""
-        data = normal(g, "float32", self.images, self.channels, *self.window.size)
+        window, axes = self.window, self.op.IMAGE_LAYOUT[2:]
+        numbers = [window.size, window.taps, window.strides, window.dilation]
+        numbers += [window.pads[:2], window.pads[2:]]
+        # Volumes have a short axis before the others.
+        both = zip(numbers, (4, 2, 1, 2, 1, 1), strict=True)
+        numbers = [(first, *rest)[-len(axes) :] for rest, first in both]
+        size, taps, strides, dilation, before, after = numbers
+        data = normal(g, "float32", self.images, self.channels, *size)
+        make: Any = self.op
         value = g.op(
-            self.op(
+            make(
                 image(g, data, self.lanes, self.source),
-                self.window.taps,
-                layout=layout(self.lanes),
-                **self.window.options,
+                taps,
+                layout=self.op.IMAGE_LAYOUT if self.lanes is None else layout(self.lanes),
+                strides=strides,
+                dilation=dilation,
+                padding=(*before, *after),
                 **dict(self.options),
             )
         )
@@ -470,23 +502,24 @@ class Pool:
         return unblocked(g, value, self.channels, self.lanes)
 
 
-def pool_case(number: int, rng: Generator, lanes: int) -> Case:
-    """A case of pooling, of images in blocks two times in three."""
-    op: type[MaxPool2DOp | AvgPool2DOp] = turn(number, POOLS)
-    flags = ["ceil_mode"] + ["count_include_pad"] * (op is AvgPool2DOp)
+def pool_case(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
+    """A case of pooling, of images in blocks two times in three if they may be."""
+    in_rows = implementation != "windows"
+    op: type[PoolOp] = turn(number, POOLS_IN_ROWS if in_rows else POOLS)
+    mean = issubclass(op, AvgPoolOp)
+    flags = ["ceil_mode"] + ["count_include_pad"] * mean
     pool = Pool(
         op,
         draw_window(rng),
         pick(rng, (1, 2)),
         pick(rng, CHANNELS),
-        turn(number // 2, (lanes, None, lanes)),
+        None if in_rows else turn(number // 2, (lanes, None, lanes)),
         pick(rng, SOURCES),
         tuple((flag, bool(rng.random() < 0.5)) for flag in flags),
         pick(rng, ("nothing", "relu")),
     )
-    taps = pool.window.taps
-    bound = direct_bound(taps[0] * taps[1]) if op is AvgPool2DOp else 0.0
-    return Case("windows", str(pool), bound, pool.build)
+    bound = direct_bound(2 * prod(pool.window.taps)) if mean else 0.0
+    return Case(implementation, str(pool), bound, pool.build)
 
 
 # -- attention -------------------------------------------------------------------------------------
@@ -597,6 +630,110 @@ def transposition_case(implementation: str, number: int, rng: Generator) -> Case
     return Case(implementation, str(drawn), 2e-6, drawn.build)
 
 
+# -- first elements --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class First:
+    """What is drawn for the first elements of rows."""
+
+    shape: tuple[int, ...]
+    axis: int
+    count: int
+    ascending: bool
+    result: str
+    order: str
+    """Of the elements: any, with many equal ones, or already one way or the other."""
+    dtype: str
+
+    def build(self, g: Graph) -> SSAValue:
+        """Adds it to a graph."""
+        data = g.numbers(self.dtype, *self.shape)
+        if self.order == "equal":
+            data = np.asarray(g.rng.choice(g.numbers(self.dtype, 5), self.shape))
+        elif self.order != "any":
+            data = np.sort(data, self.axis)
+            data = np.flip(data, self.axis) if self.order == "down" else data
+        op = TopkOp(
+            g.input(np.ascontiguousarray(data)),
+            self.count,
+            axis=self.axis,
+            is_ascend=self.ascending,
+            ret_type=self.result,
+            dtype=i64,
+        )
+        return g.op(op)
+
+
+def first_case(implementation: str, number: int, rng: Generator) -> Case:
+    """
+    A case of the first elements, indices and values in turn: of rows that fill the list of
+    candidates never, once, and often.
+    """
+    length, count = turn(number, ((10, 3), (1500, 150), (33, 33), (3000, 40), (515, 1)))
+    rows, is_last = pick(rng, (1, 3)), bool(rng.random() < 0.7)
+    first = First(
+        (rows, length) if is_last else (length, rows),
+        1 if is_last else 0,
+        count,
+        bool(rng.random() < 0.5),
+        turn(number, ("indices", "values", "indices")),
+        pick(rng, ("any", "equal", "up", "down")),
+        turn(number // 2, ("float32", "int64", "float16", "uint8", "float64", "int32")),
+    )
+    return Case(implementation, str(first), 0.0, first.build)
+
+
+# -- images in other sizes -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Resize:
+    """What is drawn for an image in another size."""
+
+    op: type[Resize1DOp | Resize2DOp | Resize3DOp]
+    layout: str
+    shape: tuple[int, ...]
+    size: tuple[int, ...]
+    method: str
+    mode: str
+    dtype: str
+    epilogue: str
+
+    def build(self, g: Graph) -> SSAValue:
+        """Adds it to a graph."""
+        value = g.op(
+            self.op(
+                g.input(g.small(self.dtype, *self.shape)),
+                self.size,
+                layout=self.layout,
+                method=self.method,
+                coordinate_transformation_mode=self.mode,
+            )
+        )
+        return g.op(ReluOp(value)) if self.epilogue == "relu" else value
+
+
+def resize_case(implementation: str, number: int, rng: Generator) -> Case:
+    """Any image, larger, smaller, and of one element along axes, with each method in turn."""
+    op: type[Resize1DOp | Resize2DOp | Resize3DOp] = turn(number, RESIZES)
+    axes = "DHW"[2 - number % 3 :]
+    layout = pick(rng, (f"NC{axes}", f"N{axes[:-1]}C{axes[-1]}"))
+    length = {"N": pick(rng, (1, 2)), "C": pick(rng, (1, 3))}
+    lengths = {axis: length.get(axis) or pick(rng, (1, 2, 5, 9, 20)) for axis in layout}
+    resize = Resize(
+        op,
+        layout,
+        tuple(lengths[axis] for axis in layout),
+        tuple(pick(rng, (1, 3, 8, 17, 33)) for _ in axes),
+        turn(number // 2, ("linear", "cubic", "nearest_neighbor")),
+        pick(rng, [mode for mode in MODES if mode != CROPPING]),
+        pick(rng, ("float32", "float32", "float16", "float64", "uint8", "int32")),
+        pick(rng, ("nothing", "relu")),
+    )
+    return Case(implementation, str(resize), 0.0, resize.build)
+
+
 # -- cases -----------------------------------------------------------------------------------------
 
 
@@ -615,8 +752,12 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
         return attention_case(number, rng)
     if implementation in names(TransposeOp):
         return transposition_case(implementation, number, rng)
+    if implementation in names(TopkOp):
+        return first_case(implementation, number, rng)
+    if implementation in names(Resize2DOp):
+        return resize_case(implementation, number, rng)
     assert implementation in names(MaxPool2DOp), f"no cases of '{implementation}'"
-    return pool_case(number, rng, lanes)
+    return pool_case(implementation, number, rng, lanes)
 
 
 def draws(implementation: str, seed: int, lanes: int) -> Iterator[Case]:

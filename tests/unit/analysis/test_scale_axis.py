@@ -3,7 +3,12 @@
 import pytest
 from xdsl.parser import Parser
 
-from xrelay.analysis.facts.scale_axis import plans
+from xrelay.analysis.facts.scale_axis import (
+    computed_of_constants,
+    is_never_zero,
+    known_factors,
+    plans,
+)
 from xrelay.compiler import context
 
 PROGRAM = """
@@ -65,3 +70,63 @@ def test_operands_of_other_types(data: str, weight: str, reason: str):
     """
     (plan,) = plans(Parser(context(), text).parse_module(), "forward")
     assert str(plan) == f"relay.multiply %m forward: stays, relay.nn.dense {reason}"
+
+
+FACTORS = "relay.constant dense<[[{}, 2.0]]> : tensor<1x2xf32>"
+MOVES = {
+    "transpose": "relay.transpose %c {axes = array<i64: 1, 0>} : (tensor<1x2xf32>) -> tensor<2x1xf32>",
+    "reshape": "relay.reshape %c {newshape = array<i64: 2>} : (tensor<1x2xf32>) -> tensor<2xf32>",
+    "reverse_reshape": "relay.contrib_reverse_reshape %c {newshape = array<i64: 2>} : (tensor<1x2xf32>) -> tensor<2xf32>",
+    "expand_dims": "relay.expand_dims %c {axis = 0 : i64} : (tensor<1x2xf32>) -> tensor<1x1x2xf32>",
+    "squeeze": "relay.squeeze %c : (tensor<1x2xf32>) -> tensor<2xf32>",
+    "batch_flatten": "relay.nn.batch_flatten %c : (tensor<1x2xf32>) -> tensor<1x2xf32>",
+}
+"""What only moves the elements of a constant."""
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_factors_that_are_moved(name: str):
+    text = f"%c = {FACTORS.format('0.0')}\n%m = {MOVES[name]}"
+    constant, moved = Parser(context(), text).parse_module().ops
+    factors = known_factors(moved.results[0])
+    assert factors is not None and factors.ravel().tolist() == [0.0, 2.0]
+    assert not is_never_zero(moved.results[0])
+    # Where elements change places, the weight would be multiplied when the program runs.
+    found = computed_of_constants([constant, moved])
+    assert (moved.results[0] in found) == (name != "transpose")
+    assert moved.results[0] not in computed_of_constants([moved])
+
+
+@pytest.mark.parametrize(
+    ("factor", "operator", "expected"),
+    [
+        ("1.0", "", True),
+        ("-1.0", "", True),
+        ("0.0", "", False),
+        ("-0.0", "", False),
+        # The reciprocal is infinite.
+        ("1.0e-39", "", False),
+        ("0.0", "relay.rsqrt %c : (tensor<1x2xf32>) -> tensor<1x2xf32>", True),
+        ("1.0", "relay.exp %c : (tensor<1x2xf32>) -> tensor<1x2xf32>", False),
+        (
+            "1.0",
+            "relay.divide %c, %x : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>",
+            True,
+        ),
+        (
+            "0.0",
+            "relay.divide %c, %x : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>",
+            False,
+        ),
+        (
+            "1.0",
+            "relay.divide %x, %c : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>",
+            False,
+        ),
+    ],
+)
+def test_quotients_that_are_numbers(factor: str, operator: str, expected: bool):
+    given = '%x = "test.op"() : () -> tensor<1x2xf32>'
+    text = f"{given}\n%c = {FACTORS.format(factor)}\n{operator and f'%m = {operator}'}"
+    *_, last = Parser(context(), text).parse_module().ops
+    assert is_never_zero(last.results[0]) == expected

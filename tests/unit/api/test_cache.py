@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto
+from onnx import StringStringEntryProto, TensorProto
 from onnx.external_data_helper import convert_model_to_external_data
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay import cached
 from xrelay.compiler import read_model
+from xrelay.frontends.onnx.messages import external_locations
 from xrelay.options import CompileOptions
 from xrelay.runtime.cache import object_cache
 
@@ -226,6 +227,18 @@ def test_damaged_entries_are_made_again(
     assert messages().startswith("loaded from")
 
 
+def field(number: int, content: bytes) -> bytes:
+    """A field of a message in protobuf's wire format."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def unused_tensor(location: str, entry: bytes | None = None) -> bytes:
+    """What adds an initializer to a model whose bytes it follows; `entry` says its location otherwise."""
+    tensor = TensorProto(name="unused", data_type=1, dims=[1], data_location=TensorProto.EXTERNAL)
+    pair = StringStringEntryProto(key="location", value=location).SerializeToString()
+    return field(7, field(5, tensor.SerializeToString() + field(13, entry or pair)))
+
+
 @pytest.mark.parametrize(
     "location",
     ["/dev/zero", "../secret", "pipe", "link", "conv.onnx.weights.npz", "weights"],
@@ -233,7 +246,7 @@ def test_damaged_entries_are_made_again(
 def test_what_a_model_names_is_read_only_where_the_importer_would(
     folder: Path, location: str
 ) -> None:
-    """A metadata property looks like the place of external data."""
+    """A metadata property only looks like the place of external data."""
     models = folder / "models"
     models.mkdir()
     (folder / "secret").write_bytes(b"secret")
@@ -242,8 +255,8 @@ def test_what_a_model_names_is_read_only_where_the_importer_would(
         (models / name).symlink_to(folder / "secret")
     os.mkfifo(models / "pipe")
     model = onnx.load(folder / "conv.onnx")
-    onnx.helper.set_model_props(model, {"location": location})
-    onnx.save(model, models / "conv.onnx")
+    onnx.helper.set_model_props(model, {"location": "/dev/zero"})
+    (models / "conv.onnx").write_bytes(model.SerializeToString() + unused_tensor(location))
     xrelay.compile(models / "conv.onnx")
     place = cached.cache_place(models / "conv.onnx", None, CompileOptions())
     assert place is not None
@@ -252,7 +265,9 @@ def test_what_a_model_names_is_read_only_where_the_importer_would(
     assert place.load() is not None
 
 
-@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "link to a device", "folder"])
+@pytest.mark.parametrize(
+    "kind", ["pipe", "link to a pipe", "link to a device", "link to itself", "folder"]
+)
 def test_entries_that_are_no_files(
     folder: Path, entry: Path, kind: str, messages: Messages
 ) -> None:
@@ -265,6 +280,8 @@ def test_entries_that_are_no_files(
             entry.symlink_to(folder / "pipe")
         case "link to a device":
             entry.symlink_to("/dev/zero")
+        case "link to itself":
+            entry.symlink_to(entry)
         case _:
             entry.mkdir()
     messages()
@@ -274,8 +291,18 @@ def test_entries_that_are_no_files(
     assert ("cannot write" if kind == "folder" else "stored as") in text
     cache = object_cache()
     assert cache is not None
-    (found,) = cache.entries()
-    assert (cache.describe(found) is None) == (kind == "folder")
+    found = cache.entries()
+    assert [cache.describe(each) is None for each in found] == ([] if kind == "folder" else [False])
+
+
+def test_what_is_no_entry_does_not_keep_the_others_from_being_removed(
+    cmd: Command, entry: Path
+) -> None:
+    entry.with_stem("0").symlink_to(entry.with_stem("0"))
+    entry.with_stem("1").mkdir()
+    assert "2 entries" in cmd("cache").out
+    assert "removed" in cmd("cache", "--clear").out
+    assert entries(entry.parent) == [entry.with_stem("1")]
 
 
 @pytest.mark.parametrize("content", [b"", b"x", bytes(100_000)])
@@ -410,16 +437,42 @@ def test_command_without_a_cache(cmd: Command, monkeypatch: pytest.MonkeyPatch) 
     cmd("cache").refused("XRELAY_CACHE_SIZE is 'some'")
 
 
-def test_places_of_external_data_are_those_of_onnx(tmp_path: Path) -> None:
-    """They are found by the wire format of TensorProto, where lengths from 128 on have two bytes."""
-    names = [letter * length for letter, length in (("a", 1), ("b", 127), ("c", 128), ("d", 300))]
-    tensor = TensorProto()
-    for name in names:
-        entry = tensor.external_data.add()
-        entry.key, entry.value = "location", name
-    path = tmp_path / "some.onnx"
-    path.write_bytes(tensor.SerializeToString())
-    assert list(cached._side_files(path)) == names
+@pytest.mark.parametrize(
+    "entry",
+    [
+        b"\x0a\x08location\x12\x07weights",
+        b"\x12\x07weights\x0a\x08location",
+        b"\x0a\x08location\x12\x87\x00weights",
+        b"\x0a\x08location\x92\x00\x07weights",
+        b"\x0a\x08location\x18\x01\x12\x07weights",
+        b"\x0a\x08location\x12\x05other\x12\x07weights",
+    ],
+    ids=["usual", "value first", "long length", "long tag", "unknown field", "two values"],
+)
+def test_external_data_is_found_however_protobuf_writes_it(folder: Path, entry: bytes) -> None:
+    path = folder / "conv.onnx"
+    path.write_bytes(path.read_bytes() + unused_tensor("", entry))
+    (folder / "weights").write_bytes(b"weights")
+    place = cached.cache_place(path, None, CompileOptions())
+    assert place is not None
+    assert place.dependencies() == {"weights": hashlib.sha256(b"weights").hexdigest()}
+
+
+def test_external_data_is_found_wherever_tensors_are() -> None:
+    def external(location: str) -> TensorProto:
+        tensor = TensorProto(name="w", data_location=TensorProto.EXTERNAL)
+        tensor.external_data.add(key="location", value=location)
+        return tensor
+
+    inside = onnx.helper.make_graph([], "inside", [], [], [external("of a graph")])
+    model = onnx.ModelProto()
+    model.graph.initializer.append(external("of the model"))
+    model.graph.node.append(onnx.helper.make_node("If", ["c"], ["y"], then_branch=inside))
+    model.graph.sparse_initializer.add().values.CopyFrom(external("sparse"))
+    constant = onnx.helper.make_node("Constant", [], ["y"], value=external("of a function"))
+    model.functions.add().node.append(constant)
+    found = {"of the model", "of a graph", "sparse", "of a function"}
+    assert external_locations(model) == found
 
 
 def test_folder_that_others_write_to_is_not_used(
@@ -439,6 +492,16 @@ def test_home_in_the_name_of_the_folder(tmp_path: Path, monkeypatch: pytest.Monk
     cache = object_cache()
     assert cache is not None
     assert cache.folder == tmp_path / "kept"
+
+
+def test_command_says_why_there_is_no_cache(
+    cmd: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("XRELAY_CACHE_DIR", str(tmp_path))
+    assert f"others may write to '{tmp_path}'" in cmd("cache").out
+    monkeypatch.setenv("XRELAY_CACHE_DIR", "~nobody-has-this-name/cache")
+    cmd("cache").refused("XRELAY_CACHE_DIR is '~nobody-has-this-name/cache'")
 
 
 def test_entries_that_others_may_write_are_not_used(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,11 @@ from xrelay.backends.base import (
     Support,
     Yes,
 )
+from xrelay.backends.contract_cases import SAMPLES
 from xrelay.backends.discovery import backend_entries, find_backend
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.onnxruntime import OnnxRuntimeBackend
+from xrelay.backends.region_builder import RegionBuilder
 from xrelay.backends.simulated import chain
 from xrelay.compiler import context
 from xrelay.contract import TOLERANCES, ContractBroken, check, contract_cases, difference
@@ -146,6 +149,17 @@ def test_contract_of_what_comes_with_xrelay(name: str, step: int) -> None:
     for number, case in enumerate(cases):
         if number % step == 0 or "(" in case.name:
             check(case, backend)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_contract_shows_axes_in_each_others_place(name: str) -> None:
+    """Each sample is a region, and neighbouring axes of its operands have different lengths."""
+    region = RegionBuilder(bind_constants=False)
+    assert SAMPLES[name]("float32", region)
+    for shape in (each.shape for each in region.inputs):
+        if shape[-2:] == (3, 3):
+            shape = shape[:-2]  # A window.
+        assert all(one != two for one, two in pairwise(shape)), shape
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from llvmlite import binding
-from onnx import ModelProto, helper
+from onnx import ModelProto, helper, numpy_helper
 
 from benchmarks import __main__ as command
 from benchmarks.engines import ENGINES, REFERENCE, XRELAY, Job, listed
@@ -17,7 +17,7 @@ from benchmarks.machine import Cache, MachineDescription, Peak, cache_sizes, hig
 from benchmarks.measure import difference, interleave
 from benchmarks.report import report_json, report_markdown
 from benchmarks.results import Case, EngineResult, Loading, Report, Timing, geometric_mean
-from benchmarks.suite import MODELS, NETWORKS, BenchmarkModel, Input, export
+from benchmarks.suite import MODELS, NETWORKS, BenchmarkModel, Input, Network, Quantized, export
 from benchmarks.worker import WorkerFailed, Workers, failure
 from xrelay.frontends.onnx import import_model
 from xrelay.interpreters.relay import interpret
@@ -36,6 +36,8 @@ def test_suite_holds_what_reports_promise():
         *("mlp_b1", "mlp_b64"),
     ]
     assert sum(name.startswith("light_") for name in MODELS) == 9
+    assert sum(name.endswith("_int8") for name in MODELS) == 5
+    assert sum(name.endswith("_dynamic") for name in MODELS) == 3
 
 
 def test_inputs_are_the_same_each_time():
@@ -93,6 +95,35 @@ def test_a_model_that_cannot_be_made_leaves_nothing(tmp_path: Path):
     with pytest.raises(OSError, match="no space"):
         Written("broken").onnx_file(tmp_path, silent)
     assert not list(tmp_path.iterdir())
+
+
+@dataclass(frozen=True)
+class Tiny(Network):
+    """A product with a random matrix."""
+
+    def write(self, path: Path) -> None:
+        weight = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+        node = helper.make_node("MatMul", ["x", "w"], ["y"])
+        infos = [helper.make_tensor_value_info(n, 1, [2, s]) for n, s in (("x", 4), ("y", 3))]
+        graph = helper.make_graph(
+            [node], "g", infos[:1], infos[1:], [numpy_helper.from_array(weight, "w")]
+        )
+        opsets = [helper.make_opsetid("", 17)]
+        path.write_bytes(
+            helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
+        )
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_quantized_models_have_integers(dynamic: bool, tmp_path: Path):
+    network = Tiny("tiny", "vision", "resnet50", (Input("x", (2, 4)),))
+    model = Quantized("tiny_int8", network, dynamic)
+    path = model.onnx_file(tmp_path, silent)
+    assert sorted(each.suffix for each in tmp_path.iterdir()) == [".onnx", ".sha256"]
+    graph = ModelProto.FromString(path.read_bytes()).graph
+    found = {node.op_type for node in graph.node}
+    assert ("MatMulInteger" if dynamic else "DequantizeLinear") in found
+    assert all(each.data_type != 1 or len(each.dims) < 2 for each in graph.initializer)
 
 
 TRANSFORMERS = {

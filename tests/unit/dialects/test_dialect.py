@@ -75,7 +75,10 @@ EXPRESSIONS = {
 }
 """Operations that are expressions in Relay, not registered operators."""
 
-EXTENSIONS = {"nn.rms_norm": "ONNX's RMSNormalization"}
+EXTENSIONS = {
+    "nn.rms_norm": "ONNX's RMSNormalization",
+    "qnn.lookup": "what qnn.Legalize makes of functions of bytes, as an elementwise operator",
+}
 """Operators that Relay lacks, and where they come from."""
 
 REQUIRED, OPTIONAL = "required", "optional"

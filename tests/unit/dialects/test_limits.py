@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.utils.exceptions import PassFailedException
 
 import xrelay
 from xrelay.analysis.facts.program_size import expanded_size, program_size
 from xrelay.compiler import context, parse_program, read_model, relay_passes, run_passes
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.limits import Limits
+from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.options import CompileError, CompileOptions
+from xrelay.interpreters.constants import constant_array
+from xrelay.options import CompileOptions
 from xrelay.tools.errors import FAILED
 
 Command = Callable[..., Any]
@@ -73,6 +77,45 @@ def test_functions_that_double_each_other(tmp_path: Path) -> None:
     path.write_text(doubling_program())
     with pytest.raises(CompileError, match=r"has \d{13,} operations, the limit \(max_nodes\) is"):
         xrelay.compile(path)
+
+
+@pytest.mark.parametrize("number", ["1.0", '"0x0000803F"'], ids=["decimal", "bytes"])
+def test_a_number_in_text_that_stands_for_many(tmp_path: Path, number: str) -> None:
+    """Refused before they are in memory: 2^37 of them are not."""
+    path = tmp_path / "many.mlir"
+    path.write_text(f"%c = relay.constant\n dense<{number}> : tensor<524288x262144xf32>")
+    message = r"many.mlir:2:\d+\n(.*\n)*.* has 549755813888 bytes, the limit \(max_bytes\) is 1000"
+    with pytest.raises(CompileError, match=message):
+        read_model(path, limits=Limits(max_bytes=1000))
+
+
+@pytest.mark.parametrize(
+    ("number", "type_", "expected"),
+    [
+        ("1.5", "tensor<2x3xf32>", np.full((2, 3), 1.5, "f4")),
+        ("0x7FC00000", "tensor<3xf32>", np.full(3, np.nan, "f4")),
+        ("true", "tensor<3xi1>", np.full(3, True)),
+        ("-7", "tensor<4xi8>", np.full(4, -7, "i1")),
+        ("7", "tensor<0xi8>", np.zeros(0, "i1")),
+        ("7", "tensor<i64>", np.array(7)),
+        ("1.0", "tensor<3000x3000xf64>", np.ones((3000, 3000))),
+    ],
+)
+def test_numbers_in_text_that_stand_for_several(
+    number: str, type_: str, expected: np.ndarray
+) -> None:
+    text = f"%c = relay.constant dense<{number}> : {type_}"
+    (op,) = parse_program(text.encode(), "text", context()).ops
+    assert isinstance(op, ConstantOp)
+    np.testing.assert_array_equal(constant_array(op), expected)
+
+
+def test_a_number_that_stands_for_several_outside_of_constants() -> None:
+    text = '"test.op"() {value = dense<3> : vector<4xi8>} : () -> ()'
+    (op,) = parse_program(text.encode(), "text", context()).ops
+    value = op.attributes["value"]
+    assert isinstance(value, DenseIntOrFPElementsAttr)
+    assert value.get_values() == (3, 3, 3, 3)
 
 
 def test_totals_of_a_module() -> None:

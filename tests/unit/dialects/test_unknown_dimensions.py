@@ -28,6 +28,7 @@ from xrelay.dialects.base import RelayOp, tuple_type
 from xrelay.dialects.core.values import RefType
 from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.shapes import compatible, is_tensor_type, with_shape
+from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
 
 TABLES = (
@@ -45,7 +46,7 @@ CASES = {
     name: case
     for cases in (*(table.cases for table in TABLES), nn_cases.CASES)
     for name, case in cases.items()
-    if not name.endswith(("-float16", "-float64", "-bool", "int16", "int32", "int64", "-uint8"))
+    if not name.endswith(("float16", "-float64", "-bool", "int16", "int32", "int64", "-uint8"))
 }
 OF_EACH = 3
 """How many uses of an operator a case is asked about."""
@@ -124,6 +125,8 @@ def test_types_and_values_stay(name: str):
         (known_type, expected), (type_, found) = again(op, stated, args), again(op, types, args)
         assert compatible(type_, known_type), op
         for array, other in zip(leaves(found), leaves(expected), strict=True):
+            if is_float(array.dtype):  # NumPy does not know that NaN of bf16 are equal.
+                array, other = array.astype(np.float64), other.astype(np.float64)
             np.testing.assert_array_equal(array, other, str(op))
 
 

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from xdsl.dialects import func
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    ModuleOp,
+    TensorType,
+)
 from xdsl.ir import Attribute, Block, Region
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError
@@ -322,3 +328,9 @@ def test_initializers_in_fields_and_bytes_are_the_same() -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     one, other = values_in(import_model(model))
     assert one == other == constant_op(np.full(MANY, 1.5, np.float32)).value
+
+
+def test_elements_that_tvm_has_no_arrays_of() -> None:
+    value = constant_op(np.arange(2)).value
+    with pytest.raises(ValueError, match="TVM has no arrays with elements of type index"):
+        array_bytes(value, TensorType(IndexType(), [2]))

@@ -23,6 +23,7 @@ from cases import random as random_cases
 from cases import vision as vision_cases
 from graphs import LEGALIZATION
 from llvmlite import binding
+from vector_functions import REGISTER_FILES
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -38,7 +39,6 @@ from xrelay.dialects.dyn.base import DynamicOp
 from xrelay.dialects.relay import Relay
 from xrelay.interpreters.constants import constant_op
 from xrelay.lowering.emit.evaluate import shape_of
-from xrelay.lowering.emit.target import TARGETS
 from xrelay.lowering.program.program import lower_function
 from xrelay.lowering.program.registry import INTERPRETER_ONLY
 from xrelay.options import CompileOptions
@@ -250,7 +250,7 @@ def test_every_operator_has_an_example() -> None:
 @pytest.mark.parametrize("name", sorted({op.name for op in examples()}))
 def test_kernels_of_an_operator(name: str) -> None:
     """The targets take turns: tests/execution runs code for all of them."""
-    targets = list(TARGETS.items())
+    targets = list(REGISTER_FILES.items())
     own = [op for op in examples() if op.name == name]
     for number, op in enumerate(own, crc32(name.encode())):
         module = alone(op)
@@ -270,11 +270,11 @@ def test_kernels_of_an_operator(name: str) -> None:
 
 def test_kernels_of_references() -> None:
     """They make no sense alone."""
-    for target in TARGETS:
+    for target in REGISTER_FILES:
         accept(llvm_ir(parse(REFERENCES), target))
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", REGISTER_FILES)
 @pytest.mark.parametrize("name", GROUPS)
 def test_kernels_of_fused_groups(name: str, target: str) -> None:
     module = parse(GROUPS[name])

@@ -230,9 +230,12 @@ def test_operators_of_unknown_shape_and_the_rest(cmd: Command, folder: Path) -> 
 @pytest.mark.parametrize(
     "arguments, reason",
     [
-        (["--json", "out.json"], "--json goes with --strategies, --memory or --operators"),
+        (["--json", "out.json"], "--json goes with --strategies, --memory, --operators or --types"),
         (["--strategies", "--chart", "out.svg"], "--chart goes with --memory"),
-        (["--operators", "--what-if", "exp=opaque"], "go without --strategies, --memory and"),
+        (
+            ["--operators", "--what-if", "exp=opaque"],
+            "go without --strategies, --memory, --operators",
+        ),
         (["--memory", "--chart", "out.pdf"], "--chart is 'out.pdf', expected a name that ends"),
         (["--strategies", "--target", "z80"], "unknown target 'z80'"),
         (["--strategies", "--threads", "0"], "threads is 0"),
@@ -253,3 +256,31 @@ def test_files_that_cannot_be_written(cmd: Command, inside: Path) -> None:
     result = cmd("explain", "add.mlir", "--memory", "--json", "none/out.json")
     assert result.code == 2
     assert "none/out.json" in result.err
+
+
+# -- types --------------------------------------------------------------------------------------------
+
+
+def test_types_and_the_lists_that_say_so(cmd: Command, folder: Path) -> None:
+    def rows(*options: str) -> list[tuple[object, ...]]:
+        path = folder / "types.json"
+        words = ("explain", folder / "conv.onnx", "--target", "x86-64", "--types", "--json", path)
+        assert cmd(*words, *options).code == 0
+        return [
+            (row["operator"], row["types"], row["reason"].partition(":")[0], tuple(row["nodes"]))
+            for row in json.loads(path.read_text())["types"]
+            if row["operator"] in ("nn.conv2d", "nn.relu")
+        ]
+
+    whole, node = "f32 × f32 → f32", ("conv_1",)
+    relu = ("nn.relu", "f32 → f32", "never", ("relu_1",))
+    stated = "as the model states it"
+    assert rows() == [
+        ("nn.conv2d", whole, stated, node),
+        ("nn.relu", "f32 → f32", stated, ("relu_1",)),
+    ]
+    weights = ("nn.conv2d", "f32 × bf16 → f32", "always", node)
+    assert rows("--precision", "bf16") == [weights, relu]
+    (folder / "rules.json").write_text('{"never": ["nn.conv2d"]}')
+    rules = ("--precision", "f16", "--precision-rules", str(folder / "rules.json"))
+    assert rows(*rules) == [("nn.conv2d", whole, "never", node), relu]

@@ -22,6 +22,7 @@ from xrelay.compiler import read_mlir
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.interpreters.constants import constant_array, constant_op
+from xrelay.runtime.files import write_files
 from xrelay.tools.errors import BAD_INPUT, FAILED
 from xrelay.tools.opt import XRelayOptMain
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
@@ -69,6 +70,14 @@ def test_opt_writes_whole_files(opt_cmd: Command, inside: Path, files: Snapshot)
     assert opt_cmd("bad.mlir", "-o", "new.mlir").code == BAD_INPUT
     (inside / "bad.mlir").unlink()
     assert files(inside) == before
+
+
+def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    """A device that is always full stands for a disk."""
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device: '.*/full'"):
+        write_files({tmp_path / "other": b"x", tmp_path / "full": b"x"})
+    assert not (tmp_path / "other").exists()
 
 
 def test_opt_reads_standard_input(

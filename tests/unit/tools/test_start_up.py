@@ -169,6 +169,21 @@ def test_interrupted_while_modules_load(program: str, module: str, folder: Path)
     assert not (folder / "new.mlir").exists()
 
 
+def test_little_is_loaded_before_interrupts_are_minded() -> None:
+    """Until then Python shows a traceback."""
+    script = """\
+import sys
+before = set(sys.modules)
+import xrelay.tools.start
+print(*{name.partition(".")[0] for name in set(sys.modules) - before if not name.startswith("_")})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
+    few = {"xrelay", "collections", "enum", "functools", "importlib", "keyword", "operator"}
+    assert set(done.stdout.split()) <= few | {"reprlib", "signal", "types", "warnings"}
+
+
 def test_an_interrupt_that_becomes_another_error() -> None:
     """As in NumPy, which reports why its own modules cannot be loaded."""
     script = """\

@@ -136,6 +136,52 @@ def test_dimensions_that_are_not_known():
     np.testing.assert_array_equal(of_y, rows.mean(axis=0, keepdims=True))
 
 
+BRANCHES = """
+    func.func @main(%x: tensor<3xf64>, %y: tensor<3xf64>, %c: tensor<i1>, %d: tensor<i1>) -> tensor<3xf64> {
+      %a = relay.exp %x : (tensor<3xf64>) -> tensor<3xf64>
+      %p = tensor.extract %c[] : tensor<i1>
+      %q = tensor.extract %d[] : tensor<i1>
+      %r, %s = scf.if %p -> (tensor<3xf64>, tuple<tensor<3xf64>, tensor<3xf64>>) {
+        %f = relay.fused %a, %y : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64> {
+        ^bb0(%u: tensor<3xf64>, %v: tensor<3xf64>):
+          %w = relay.multiply %u, %v : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+          relay.yield %w : tensor<3xf64>
+        }
+        %t = relay.tuple %f, %x : (tensor<3xf64>, tensor<3xf64>) -> tuple<tensor<3xf64>, tensor<3xf64>>
+        %i = scf.if %q -> (tensor<3xf64>) {
+          %z = relay.multiply %f, %f : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+          scf.yield %z : tensor<3xf64>
+        } else {
+          scf.yield %x : tensor<3xf64>
+        }
+        scf.yield %i, %t : tensor<3xf64>, tuple<tensor<3xf64>, tensor<3xf64>>
+      } else {
+        %k = relay.constant dense<2.0> : tensor<3xf64>
+        %t = relay.tuple %k, %a : (tensor<3xf64>, tensor<3xf64>) -> tuple<tensor<3xf64>, tensor<3xf64>>
+        scf.yield %k, %t : tensor<3xf64>, tuple<tensor<3xf64>, tensor<3xf64>>
+      }
+      %g = relay.tuple_get_item %s[1] : (tuple<tensor<3xf64>, tensor<3xf64>>) -> tensor<3xf64>
+      %h = relay.multiply %r, %g : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+      return %h : tensor<3xf64>
+    }"""
+
+
+def test_the_branch_that_is_taken_has_gradients():
+    """By hand: (e^x y)^2 x, x x, and 2 e^x, which are the results of the ways through."""
+    module = differentiated(program(BRANCHES)(GuardGraph()))
+    x, y = np.array([0.5, -1.0, 2.0]), np.array([1.5, -0.5, 0.25])
+    a, none = np.exp(x), np.zeros(3)
+    ways = {
+        (True, True): ((1 + 2 * x) * (a * y) ** 2, 2 * a**2 * x * y),
+        (True, False): (2 * x, none),
+        (False, True): (2 * a, none),
+    }
+    for taken, expected in ways.items():
+        ((_, (of_x, of_y, *_)),) = interpret(module, [x, y, *map(np.array, taken)])
+        np.testing.assert_allclose(of_x, expected[0], rtol=1e-12)
+        np.testing.assert_allclose(of_y, expected[1], rtol=1e-12)
+
+
 def test_long_chains():
     g = GuardGraph()
     x = g.input(np.array([0.5]))

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.scopes import Within, keeps_body
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
@@ -56,6 +57,9 @@ class Combiner(ABC):
     """One kind of operator whose parallel uses are combined."""
 
     min_num_branches: int
+
+    def __post_init__(self) -> None:
+        require_at_least(1, min_num_branches=self.min_num_branches)
 
     @abstractmethod
     def accepts(self, op: Operation) -> bool:

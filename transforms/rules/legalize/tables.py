@@ -1,7 +1,7 @@
 """
 Legalization by tables: what a target has in place of operators that it does not, or not well, compute.
 
-    TARGETS = TargetTables("legalize", {"cpu": {L2NormalizeOp: l2_normalize, …}})
+    TARGETS = TargetTables({"cpu": {L2NormalizeOp: l2_normalize, …}})
     TARGETS.register("mine", {Conv2DOp: conv2d})
 
 A rule gives the value that replaces an operator, or None to keep it. The value has the type of the operator's result
@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
+from xrelay.analysis.facts.suggestions import unknown_choice
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.functional import LetOp
@@ -38,8 +39,7 @@ NO_CALLS = (ConstantOp, LetOp, TupleGetItemOp, TupleOp)
 class TargetTables:
     """The tables of a pass, by the names of targets."""
 
-    def __init__(self, pass_name: str, tables: Mapping[str, LegalTable]):
-        self.pass_name = pass_name
+    def __init__(self, tables: Mapping[str, LegalTable]):
         self.tables = dict(tables)
 
     def register(self, target: str, table: LegalTable) -> None:
@@ -59,19 +59,15 @@ class TargetTables:
     def rewrite(self, op: ModuleOp, target: str) -> None:
         """Replaces the operators of a module. Raises PassFailedException for a target without a table."""
         if target not in self.tables:
-            known = ", ".join(sorted(self.tables))
-            raise PassFailedException(
-                f"{self.pass_name}: there is no target {target!r}, expected one of {known}"
-            )
-        pattern = Outside(belongs_to_backend, Legalize(self.pass_name, self.tables[target]))
+            raise PassFailedException(unknown_choice("target", target, sorted(self.tables)))
+        pattern = Outside(belongs_to_backend, Legalize(self.tables[target]))
         PatternWalker(pattern, apply_recursively=False).rewrite_module(op)
 
 
 class Legalize(RewritePattern):
     """Replaces an operator that has a rule."""
 
-    def __init__(self, pass_name: str, table: LegalTable):
-        self.pass_name = pass_name
+    def __init__(self, table: LegalTable):
         self.table = table
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -89,9 +85,7 @@ class Legalize(RewritePattern):
         elif not isinstance(value, OpResult) or not is_call(value.op):
             problem = "that is no result of an operator"
         if problem is not None:
-            raise PassFailedException(
-                f"{self.pass_name}: the rule for {operation_text(op)} gives a value {problem}"
-            )
+            raise PassFailedException(f"the rule for {operation_text(op)} gives a value {problem}")
         return value
 
 

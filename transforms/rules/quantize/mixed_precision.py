@@ -145,11 +145,13 @@ FILLED = frozenset(("full", "ones", "zeros"))
 """The operators whose `dtype` says what they give."""
 
 
-def category_table(changes: Mapping[Category, Sequence[str]]) -> dict[str, Category]:
+def category_table(
+    changes: Mapping[Category, Sequence[str]], lists: Mapping[Category, Sequence[str]] = LISTS
+) -> dict[str, Category]:
     """The category of each operator that has one, with `changes` in place of the lists'."""
     return {
         name: category
-        for lists in (LISTS, changes)
+        for lists in (lists, changes)
         for category, names in lists.items()
         for name in names
     }

@@ -54,6 +54,16 @@ class Affine:
             and _agree(self.zero_point, other.zero_point, 0)
         )
 
+    def equals(self, other: "Affine") -> bool:
+        """Whether integers of this kind are those of another kind that has the same axis, if any."""
+        same_axis = self.is_whole or other.is_whole or self.axis == other.axis
+        return (
+            same_axis
+            and self.dtype == other.dtype
+            and _agree(self.scale, other.scale, 0)
+            and _agree(self.zero_point, other.zero_point, 0)
+        )
+
     @property
     def is_centred(self) -> bool:
         """Whether the zero point is known to be 0."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.dtypes import ElementType
@@ -43,7 +43,7 @@ def quantize(node: Node) -> SSAValue:
         dtype = node.element_type(node.input(2))
     if dtype not in QUANTIZED:
         raise UnsupportedNode(f"its result has elements of type {dtype}")
-    data, scale = cast(node, node.input(0), f32), cast(node, node.input(1), f32)
+    data, scale = cast(node, node.input(0), f32), cast(node, positive_scale(node, 1), f32)
     zero_point = _zero_point(node, 2, scale)
     axis = _parameter_axis(node, data, scale, axis)
     if len(node.shape_of(scale)) <= 1:
@@ -68,7 +68,9 @@ def dynamically_quantize(node: Node) -> list[SSAValue]:
     low = node.emit(MinimumOp(node.emit(MinOp(data)), zero))
     high = node.emit(MaximumOp(node.emit(MaxOp(data)), zero))
     extent = node.emit(SubtractOp(high, low))
-    scale = node.emit(DivideOp(extent, node.scalar(255, data)))
+    # In f64 it rounds to the same number, whether it is divided or multiplied by the reciprocal.
+    wide = cast(node, extent, f64)
+    scale = cast(node, node.emit(DivideOp(wide, node.scalar(255, wide))), f32)
     empty = node.emit(EqualOp(extent, zero))
     scale = node.emit(WhereOp(empty, node.scalar(1, data), scale))
     place = node.emit(SubtractOp(zero, node.emit(DivideOp(low, scale))))
@@ -81,7 +83,7 @@ def dynamically_quantize(node: Node) -> list[SSAValue]:
 def dequantize(node: Node) -> SSAValue:
     """DequantizeLinear: (x - zero point) * scale, in the type of the scale."""
     axis, block = node.integer("axis", 1), node.integer("block_size", 0)
-    data, scale = node.input(0), node.input(1)
+    data, scale = node.input(0), positive_scale(node, 1)
     dtype = node.element_type(scale)
     if node.has_attribute("output_dtype") and node.integer("output_dtype"):
         dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
@@ -96,6 +98,18 @@ def dequantize(node: Node) -> SSAValue:
     )
     moved = node.emit(SubtractOp(cast(node, data, i32), zero_point))
     return cast(node, node.emit(MultiplyOp(cast(node, moved, f32), scale)), dtype)
+
+
+def positive_scale(node: Node, index: int) -> SSAValue:
+    """An input that is a scale. Raises OnnxImportError for one that is known and not positive and finite."""
+    scale = node.input(index)
+    known = node.known_value(scale)
+    if known is not None and not np.all((known > 0) & np.isfinite(known)):
+        wrong = known.reshape(-1)[np.argmin((known > 0) & np.isfinite(known))]
+        raise OnnxImportError(
+            f"input {index} (a scale) has the element {wrong}, expected positive numbers"
+        )
+    return scale
 
 
 def _zero_point(node: Node, index: int, scale: SSAValue) -> SSAValue:

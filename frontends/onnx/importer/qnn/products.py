@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.nn.norm import BiasAddOp
-from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
+from xrelay.dialects.qnn.conversion import QnnQuantizeOp, QnnRequantizeOp
 from xrelay.dialects.qnn.parameters import BYTES
 from xrelay.dialects.qnn.products import QnnBatchMatmulOp, QnnConv2DOp
 from xrelay.dialects.tensor.binary import MultiplyOp, SubtractOp
@@ -15,36 +15,40 @@ from xrelay.frontends.onnx.importer.conv.conv import spatial
 from xrelay.frontends.onnx.importer.conv.windows import Window
 from xrelay.frontends.onnx.importer.emitting import cast, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
-from xrelay.frontends.onnx.importer.qnn.conversion import one_or_vector
+from xrelay.frontends.onnx.importer.qnn.conversion import one_or_vector, positive_scale
 
 
 def integer_matmul(node: Node) -> SSAValue:
     """MatMulInteger: the product of integers without their zero points, as i32."""
     zero_points = (node.optional(index) for index in (2, 3))
-    return _product(node, node.input(0), node.input(1), *zero_points)
+    return product_of_integers(node, node.input(0), node.input(1), *zero_points)
 
 
 def quantized_matmul(node: Node) -> SSAValue:
     """QLinearMatMul: the product of two quantised tensors, quantised itself."""
     a, b = node.input(0), node.input(3)
-    total = _product(node, a, b, node.input(2), node.input(5))
-    scales = [cast(node, node.input(index), f32) for index in (1, 4, 6)]
+    total = product_of_integers(node, a, b, node.input(2), node.input(5))
+    scales = [cast(node, positive_scale(node, index), f32) for index in (1, 4)]
+    if node.shape_of(scales[0]) in ((), (1,)) and len(node.shape_of(scales[1])) <= 1:
+        scale = node.emit(MultiplyOp(*(one_or_vector(node, each) for each in scales)))
+        return requantized(node, total, scale, positive_scale(node, 6), node.input(7), axis=-1)
     # The scales of rows and columns are axes of the result.
     rows, columns = (
         _aligned(node, scale, len(node.shape_of(value)), last=last)
         for scale, value, last in ((scales[0], a, False), (scales[1], b, True))
     )
     numbers = node.emit(MultiplyOp(cast(node, total, f32), node.emit(MultiplyOp(rows, columns))))
-    return _quantized(node, numbers, scales[2], node.input(7))
+    return _quantized(node, numbers, cast(node, positive_scale(node, 6), f32), node.input(7))
 
 
-def _product(
+def product_of_integers(
     node: Node, a: SSAValue, b: SSAValue, zero_a: SSAValue | None, zero_b: SSAValue | None
 ) -> SSAValue:
     """The matrix product of two tensors of 8-bit integers; zero points of `a` are those of rows."""
     for value in (a, b):
         if node.element_type(value) not in BYTES:
             raise UnsupportedNode(f"it multiplies elements of type {node.element_type(value)}")
+    zero_a, zero_b = (_one_number(node, zero) for zero in (zero_a, zero_b))
     single = all(zero is None or node.shape_of(zero) in ((), (1,)) for zero in (zero_a, zero_b))
     one = node.constant(np.array(1, np.float32))
     if single:
@@ -71,6 +75,14 @@ def _product(
     return matrix_product(node, left, right)
 
 
+def _one_number(node: Node, zero: SSAValue | None) -> SSAValue | None:
+    """A zero point; one number where all are known to be the same."""
+    known = None if zero is None else node.known_value(zero)
+    if known is None or known.size < 2 or np.any(known != known.flat[0]):
+        return zero
+    return node.constant(known.reshape(-1)[:1])
+
+
 def _aligned(node: Node, parameter: SSAValue, rank: int, *, last: bool) -> SSAValue:
     """A parameter of rows, or of columns if `last`, in a shape that broadcasts to the matrices."""
     shape = node.shape_of(parameter)
@@ -79,6 +91,37 @@ def _aligned(node: Node, parameter: SSAValue, rank: int, *, last: bool) -> SSAVa
     if len(shape) == 1 and rank > 1 and not last:
         return reshaped(node, parameter, (shape[0], 1))
     return parameter
+
+
+def requantized(
+    node: Node,
+    total: SSAValue,
+    scale: SSAValue,
+    new_scale: SSAValue,
+    new_zero_point: SSAValue,
+    *,
+    axis: int,
+) -> SSAValue:
+    """
+    Sums of integers of a scale, or of one for each index of `axis`, as integers of another: multiplied by the quotient
+    of the scales, rounded with halves to even, moved by the zero point, and clamped.
+    """
+    scale, new_scale = (one_or_vector(node, cast(node, each, f32)) for each in (scale, new_scale))
+    zero_point = node.constant(np.zeros(node.shape_of(scale), np.int32))
+    dtype = node.element_type(new_zero_point)
+    new_zero_point = one_or_vector(node, cast(node, new_zero_point, i32))
+    if node.shape_of(new_scale) or node.shape_of(new_zero_point):
+        raise UnsupportedNode("its result has a scale or a zero point for each channel")
+    return node.emit(
+        QnnRequantizeOp(
+            total,
+            *(scale, zero_point, new_scale, new_zero_point),
+            axis=axis,
+            rounding="TONEAREST_EVEN",
+            compute_dtype="float32",
+            out_dtype=dtype,
+        )
+    )
 
 
 def _quantized(
@@ -100,13 +143,9 @@ def quantized_convolution(node: Node) -> SSAValue:
     total = _convolution(node, node.input(0), node.input(3), node.input(2), node.input(5))
     if node.has_input(8):
         total = node.emit(BiasAddOp(total, node.input(8)))
-    scale, weight_scale = (
-        one_or_vector(node, cast(node, node.input(index), f32)) for index in (1, 4)
-    )
-    scales = node.emit(MultiplyOp(scale, weight_scale))
-    zero_point = node.constant(np.zeros(node.shape_of(scales), np.int32))
-    numbers = node.emit(QnnDequantizeOp(total, scales, zero_point, axis=1))
-    return _quantized(node, numbers, cast(node, node.input(6), f32), node.input(7))
+    scales = (one_or_vector(node, cast(node, positive_scale(node, i), f32)) for i in (1, 4))
+    scale = node.emit(MultiplyOp(*scales))
+    return requantized(node, total, scale, positive_scale(node, 6), node.input(7), axis=1)
 
 
 def _convolution(

@@ -44,7 +44,8 @@ SHARED = {
         *nn_cases.CASES.items(),
         *(pair for table in TABLES for pair in table.cases.items()),
     )
-    if not re.match(LEFT_OPEN, name) and name != "transcendental_functions-float64"
+    if not re.match(LEFT_OPEN, name)
+    and not re.search("-bfloat16|^transcendental_functions-float64", name)
 }
 SAMPLED = [name for name in SHARED if re.search("-float32$|-int8$|[a-z]$", name)]
 CASES = {**{name: SHARED[name] for name in SAMPLED}, **EXPORTED.cases}

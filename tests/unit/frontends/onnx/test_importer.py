@@ -507,6 +507,28 @@ def test_names_must_be_text(model_file: Path):
         import_model(model_file)
 
 
+@pytest.mark.parametrize("place", ["graph of a node", "function"])
+def test_names_in_bodies_must_be_text(model_file: Path, place: str):
+    model = ModelProto.FromString(model_file.read_bytes())
+    node = helper.make_node("Relu", ["x"], ["the_output"])
+    if place == "function":
+        model.functions.add().node.append(node)
+    else:
+        branch = helper.make_graph([node], "branch", [], [])
+        model.graph.node.append(helper.make_node("If", ["c"], ["z"], then_branch=branch))
+    content = model.SerializeToString()
+    model_file.write_bytes(content.replace(b"the_output", b"the_o\xff\xfeput"))
+    with pytest.raises(OnnxImportError, match="is not UTF-8 text"):
+        import_model(model_file)
+
+
+def test_sparse_initializers():
+    model = one_node("Relu", [floats(2)])
+    model.graph.sparse_initializer.add(dims=[2]).values.name = "the_weights"
+    with pytest.raises(OnnxImportError, match="its initializer 'the_weights' is a sparse tensor"):
+        import_model(model)
+
+
 def test_models_without_operator_set():
     model = one_node("Relu", [floats(2)])
     del model.opset_import[:]

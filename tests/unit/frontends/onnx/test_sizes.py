@@ -11,10 +11,11 @@ from xdsl.context import Context
 import xrelay
 from xrelay.compiler import lower
 from xrelay.dialects.limits import Limits
+from xrelay.errors import CompileError
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.node import MAX_TABLE_BYTES
-from xrelay.memory import require_memory
-from xrelay.options import CompileError, CompileOptions
+from xrelay.memory import largest_share, require_memory
+from xrelay.options import CompileOptions
 from xrelay.runtime.executor import aligned_bytes, allocated
 from xrelay.transforms.fold_constant import FoldConstantPass
 from xrelay.transforms.rules.evaluating import REPEATED_BYTES
@@ -91,6 +92,49 @@ def test_constants_that_importing_computes(large: ModelProto):
         import_model(large)
 
 
+EMPTY = [0, 2**40, 2**40]
+"""No elements, but strides that no number can say."""
+TOO_MANY = [*[1] * 64, 4]
+"""NumPy's arrays have up to 64 dimensions."""
+NO_ARRAYS = [
+    (one_node("Expand", [np.zeros((0, 1, 1), np.float32)], [longs(*EMPTY)]), "elements"),
+    (one_node("ConstantOfShape", [], [longs(*EMPTY)]), "elements"),
+    (one_node("Reshape", [np.zeros(4, np.float32)], [longs(*TOO_MANY)]), "65 dimensions"),
+    (one_node("Reshape", [], [np.zeros(4, np.float32), longs(*TOO_MANY)]), "65 dimensions"),
+    (model("Relu", [(NUMBER, EMPTY)], []), "elements"),
+    (model("Relu", [(NUMBER, TOO_MANY)], []), "65 dimensions"),
+]
+
+
+@pytest.mark.parametrize(("asking", "message"), NO_ARRAYS)
+def test_shapes_that_no_array_has(asking: ModelProto, message: str):
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(asking)
+
+
+@pytest.mark.parametrize("shape", [EMPTY, TOO_MANY])
+def test_initializers_of_shapes_that_no_array_has(shape: list[int]):
+    asking = one_node("Relu", [], [np.zeros(4, np.float32)])
+    (stored,) = asking.graph.initializer
+    stored.ClearField("raw_data")
+    stored.dims[:] = shape
+    stored.float_data[:] = [0] * int(np.prod(shape))
+    with pytest.raises(OnnxImportError, match=r"tensor 'c?\w+': tensor<.* (too large|65 dim)"):
+        import_model(asking)
+
+
+def test_sums_of_constants_with_too_many_repetitions_are_not_computed():
+    """2^38 additions would take minutes."""
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["zeros"]),
+        helper.make_node("ReduceSum", ["zeros"], ["y"], keepdims=0),
+    ]
+    shape = numpy_helper.from_array(longs(2**19, 2**19), "shape")
+    module = import_model(build(nodes, [], [untyped("y")], [shape]))
+    FoldConstantPass().apply(Context(), module)
+    assert "relay.sum" in [op.name for op in operations(module)]
+
+
 def test_ranges_may_be_long():
     stop = 100_000
     (result,) = by_import(one_node("Range", [], [number(0), number(stop), number(1)]), [])
@@ -140,3 +184,31 @@ def test_the_memory_of_a_program():
     require_memory(program, Limits(max_bytes=needed))
     with pytest.raises(CompileError, match=rf"take {needed} bytes, .* bytes, is made for relay\."):
         require_memory(program, Limits(max_bytes=needed - 1))
+
+
+PRODUCT = helper.make_node("MatMul", ["x", "w"], ["a"])
+WORKSPACES = {
+    "no buffers": ([helper.make_node("Add", ["x", "c"], ["y"])], [5, 3], ""),
+    "no elements": ([PRODUCT, helper.make_node("MatMul", ["a", "w"], ["y"])], [0, 3], ""),
+    "scratch of a step": (
+        [
+            PRODUCT,
+            helper.make_node("Softmax", ["a"], ["s"], "the_softmax"),
+            helper.make_node("MatMul", ["s", "w"], ["y"]),
+        ],
+        [5, 3],
+        '; the largest part of it, 64 bytes, is made for relay.fused %the_softmax at loc("the_softmax"(unknown))',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORKSPACES)
+def test_what_takes_most_of_the_workspace(name: str):
+    nodes, shape, expected = WORKSPACES[name]
+    stored = [
+        numpy_helper.from_array(np.eye(3, dtype=np.float32), "w"),
+        numpy_helper.from_array(np.ones(3, np.float32), "c"),
+    ]
+    given = helper.make_tensor_value_info("x", NUMBER, shape)
+    program = lower(import_model(build(nodes, [given], [untyped("y")], stored)), CompileOptions())
+    assert largest_share(program) == expected

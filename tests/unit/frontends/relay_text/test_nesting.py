@@ -14,8 +14,8 @@ from xrelay.analysis.facts.program_size import expanded_size
 from xrelay.compiler import context, parse_program
 from xrelay.deep import MOST_CALLS, with_deep_stack, with_room
 from xrelay.dialects.core.functional import LetOp
+from xrelay.errors import CompileError
 from xrelay.frontends.relay_text import RelayTextError, print_relay_text, read_relay_text
-from xrelay.options import CompileError
 from xrelay.tools import cli, opt
 
 DEPTH = 10_000

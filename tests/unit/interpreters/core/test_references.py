@@ -25,8 +25,8 @@ from xrelay.dialects.core.values import (
 )
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.unary import ReluOp
+from xrelay.errors import CompileError
 from xrelay.interpreters.relay import interpret
-from xrelay.options import CompileError
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.promote_references import promote_references, references
 

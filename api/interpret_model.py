@@ -1,0 +1,91 @@
+"""`xrelay.interpret`: a model in the NumPy interpreter, which also runs what has no machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+from xdsl.utils.exceptions import InterpretationError
+
+from xrelay.analysis.facts.ports import entry_function, ports
+from xrelay.backends.regions import nested
+from xrelay.compiler import read_model, require_weights
+from xrelay.deep import with_room
+from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
+from xrelay.errors import CompileError
+from xrelay.interpreters.arrays import Array, arrays_in
+from xrelay.interpreters.relay import interpret
+from xrelay.options import Shapes
+from xrelay.runtime.dynamic import DynamicSignature
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.model import named_arrays
+from xrelay.runtime.signature import UnknownDimensions
+from xrelay.specialise import described
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def interpret_model(
+    model: str | Path | ModelProto | ModuleOp,
+    inputs: Mapping[str, npt.ArrayLike],
+    *,
+    shapes: Shapes | None = None,
+    max_nodes: int = DEFAULT_LIMITS.max_nodes,
+    max_bytes: int = DEFAULT_LIMITS.max_bytes,
+) -> dict[str, Array]:
+    """
+    Runs a model in NumPy, operator by operator: slowly, but also what `xrelay.compile` refuses, such as control
+    flow, recursion, functions as values, data types and dimensions that depend on data.
+
+    `model`, `shapes`, `max_nodes` and `max_bytes` are those of `xrelay.compile`, `inputs` and the result those of
+    `Model.run`. Unknown dimensions of inputs have the lengths of the arrays.
+
+    Raises DiagnosticException for models that cannot be read, ModelError for inputs that differ in name, shape or
+    dtype, and CompileError for programs that cannot be interpreted.
+    """
+    limits = Limits(max_nodes, max_bytes)
+    try:
+        return interpreted(model, shapes, limits).run(inputs)
+    except UnknownDimensions as unknown:
+        arrays = named_arrays(unknown.inputs, inputs)
+        known = {spec.name: array.shape for spec, array in zip(unknown.inputs, arrays, strict=True)}
+        return interpreted(model, {**(shapes or {}), **known}, limits).run(inputs)
+
+
+def interpreted(
+    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None, limits: Limits
+) -> InterpretedModel:
+    """A model read for the interpreter. Raises UnknownDimensions for an ONNX model that leaves some open."""
+    module, name = with_room(lambda: read_model(model, shapes, limits))
+    require_weights(module)
+    return InterpretedModel(module, name)
+
+
+class InterpretedModel:
+    """A model in the interpreter."""
+
+    def __init__(self, module: ModuleOp, name: str):
+        self._module = module
+        self._function = entry_function(module)
+        inputs, outputs = (tuple(map(described, side)) for side in ports(self._function))
+        self.signature = DynamicSignature(name, inputs, outputs)
+
+    def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """As `Model.run`. Raises CompileError for a program that cannot be interpreted."""
+        specs, function = self.signature.inputs, self._function
+        arrays = named_arrays(specs, inputs)
+        for spec, array in zip(specs, arrays, strict=True):
+            if not spec.describes(array):
+                found = f"{array.dtype}{list(array.shape)}"
+                raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
+        arguments = nested(arrays, function.function_type.inputs.data)
+        try:
+            results = with_room(lambda: interpret(self._module, arguments, function.sym_name.data))
+        except InterpretationError as error:
+            raise CompileError(f"the program cannot be interpreted: {error}") from error
+        names = (spec.name for spec in self.signature.outputs)
+        return dict(zip(names, arrays_in(results), strict=True))

@@ -1,0 +1,144 @@
+"""Programs with unknown dimensions: what they leave open, and the program for given lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.rewriter import Rewriter
+
+from xrelay.analysis.facts.ports import Port, entry_function, ports
+from xrelay.dialects.shapes import is_tensor_type
+from xrelay.errors import CompileError
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.options import Shapes
+from xrelay.runtime.arguments import few, number_argument
+from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
+from xrelay.runtime.model import Model
+from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.signature import OpenTensor, UnknownDimensions
+from xrelay.transforms.infer_type import InferTypePass
+from xrelay.transforms.rules.copying import copied
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+
+def require_known_inputs(module: ModuleOp) -> None:
+    """
+    Raises UnknownDimensions, which describes inputs and outputs, for a program whose inputs have unknown
+    dimensions. Other values may have them: passes find out most, and code generation names what is left.
+    """
+    function = entry_function(module)
+    types = function.function_type.inputs.data
+    if len(function.body.blocks) != 1 or all(
+        is_tensor_type(t) and t.has_static_shape() for t in types
+    ):
+        return
+    if not all(map(is_tensor_type, types)):
+        return  # Passes may do without, or say why not.
+    inputs, outputs = ports(function)
+    unknown = [port for port in inputs if not port.type.has_static_shape()]
+    if unknown:
+        listed = few(f"'{port.name}' {port.type}" for port in unknown)
+        raise UnknownDimensions(
+            f"dimensions of inputs are unknown: {listed}; use shapes={{'{unknown[0].name}': […]}}, "
+            f"or --shape {unknown[0].name}=… on the command line",
+            tuple(map(described, inputs)),
+            tuple(map(described, outputs)),
+        )
+
+
+def described(port: Port) -> OpenTensor:
+    """An input or output, whose type may have unknown dimensions."""
+    dims = tuple(dim if dim >= 0 else "" for dim in port.type.get_shape())
+    return OpenTensor(port.name, dims, dtype_of(port.type.element_type))
+
+
+def dynamic_model(
+    model: str | Path | ModelProto | ModuleOp,
+    unknown: UnknownDimensions,
+    compiled: Callable[[str | Path | ModelProto | ModuleOp, Shapes], Model | PartitionedModel],
+) -> DynamicModel:
+    """
+    A model of which a program is compiled for each combination of lengths that comes. It keeps a copy of
+    a model in memory, and of a file only the place: `run` raises CompileError when that has changed.
+    """
+    if isinstance(model, str | Path):
+        source: str | Path | ModelProto | ModuleOp = model
+        name, before = Path(model).stem, _stamp(model)
+    elif isinstance(model, ModuleOp):
+        source, name, before = copied(model), "model", None
+    else:
+        source, name, before = deepcopy(model), model.graph.name or "model", None
+
+    def program(shapes: dict[str, tuple[int, ...]]) -> Model | PartitionedModel:
+        if _stamp(source) != before:
+            raise CompileError(f"'{source}' has changed since it was compiled: compile it again")
+        return compiled(source, shapes)
+
+    return DynamicModel(DynamicSignature(name, unknown.inputs, unknown.outputs), program)
+
+
+def _stamp(source: object) -> tuple[int, int] | None:
+    """What tells a file from another one that took its place; None for what is no file."""
+    if not isinstance(source, str | Path):
+        return None
+    try:
+        state = Path(source).stat()
+    except OSError as error:
+        raise CompileError(f"cannot read '{source}': {error.strerror}") from error
+    return state.st_mtime_ns, state.st_size
+
+
+def specialise(module: ModuleOp, shapes: Shapes) -> None:
+    """
+    Gives inputs of a program their shapes, and infers all types that follow.
+
+    Raises CompileError for names that are no inputs and for shapes that contradict the program, and what
+    type inference raises for shapes for which it makes no sense.
+    """
+    function = entry_function(module)
+    block = function.body.blocks[0]
+    inputs, _ = ports(function)
+    if len(inputs) != len(block.args):
+        raise CompileError(
+            "shapes apply to programs whose inputs are tensors; this one takes tuples"
+        )
+    by_name = {port.name: number for number, port in enumerate(inputs)}
+    for name, given in shapes.items():
+        if name not in by_name:
+            inputs_there = few(f"'{each}'" for each in by_name)
+            raise CompileError(
+                f"shapes= names '{name}', which is not an input; inputs: {inputs_there}"
+            )
+        arg = block.args[by_name[name]]
+        assert is_tensor_type(arg.type)
+        lengths = _lengths(name, given)
+        stated = arg.type.get_shape()
+        if len(stated) != len(lengths) or any(
+            0 <= dim != length for dim, length in zip(stated, lengths, strict=True)
+        ):
+            raise CompileError(
+                f"shapes= gives input '{name}' the shape {lengths}, the program states {arg.type}"
+            )
+        known = TensorType(arg.type.element_type, lengths)
+        Rewriter.replace_value_with_new_type(arg, known)
+    outputs = function.function_type.outputs
+    function.function_type = FunctionType.from_lists(block.arg_types, outputs.data)
+    InferTypePass().rewrite(module)
+
+
+def _lengths(name: str, given: object) -> list[int]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise CompileError(
+            f"shapes= gives input '{name}' {given!r}, expected a list of whole numbers"
+        )
+    what = f"a length of input '{name}' in shapes="
+    return [
+        number_argument(what, length, 0, None, CompileError)
+        for length in cast(Sequence[object], given)
+    ]

@@ -1,0 +1,219 @@
+"""
+Operators alone, xrelay beside onnxruntime: where networks spend little, and single ones much.
+
+    python -m benchmarks.operators [--cases A,B] [--threads 1,2] [--seconds S] [--rounds N]
+
+Prints a line for each case: the least milliseconds of each engine on each number of threads, and
+onnxruntime's divided by xrelay's. Every engine has a process of its own, as threads of others
+that still spin would slow it down; the engines take turns, `--rounds` times.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+from platformdirs import user_cache_path
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.__main__ import names_of, positive, thread_counts
+from benchmarks.engines import REFERENCE, XRELAY, Job
+from benchmarks.suite import Array, BenchmarkModel, Input
+from benchmarks.worker import WorkerFailed, Workers
+
+OPSET = 18
+"""The first ONNX operator set in which Resize keeps to the axes that it is given."""
+
+
+def _random(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+@dataclass(frozen=True)
+class Node:
+    """An ONNX operator on the results of the one before, and on constants."""
+
+    operator: str
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    constants: tuple[Array | None, ...] = ()
+    """The operands after the first; None is left out."""
+    outputs: int = 1
+
+
+@dataclass(frozen=True)
+class Chain(BenchmarkModel):
+    """One operator, or a few that follow each other."""
+
+    inputs: tuple[Input, ...]
+    nodes: tuple[Node, ...]
+
+    maker: ClassVar[str] = "onnx"
+
+    def input_list(self) -> tuple[Input, ...]:
+        """Those that were given."""
+        return self.inputs
+
+    def source(self) -> Path:
+        """This file."""
+        return Path(__file__)
+
+    def write(self, path: Path) -> None:
+        """Builds the graph; each node reads the inputs, or the node before."""
+        inputs = [
+            helper.make_tensor_value_info(
+                each.name, TensorProto.INT64 if each.integers else TensorProto.FLOAT, each.shape
+            )
+            for each in self.inputs
+        ]
+        names = [each.name for each in self.inputs]
+        constants, nodes = list[TensorProto](), list[NodeProto]()
+        for i, node in enumerate(self.nodes):
+            operands = list(names)
+            for j, value in enumerate(node.constants):
+                operands.append("" if value is None else f"c{i}_{j}")
+                if value is not None:
+                    constants.append(numpy_helper.from_array(value, operands[-1]))
+            if node.operator == "Gather" and node.constants:
+                operands.reverse()  # The table is the constant.
+            names = [f"y{i}_{j}" for j in range(node.outputs)]
+            nodes.append(helper.make_node(node.operator, operands, names, **node.attributes))
+        outputs = [helper.make_empty_tensor_value_info(name) for name in names]
+        graph = helper.make_graph(nodes, self.name, inputs, outputs, constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+        path.write_bytes(model.SerializeToString())
+
+
+def _topk(name: str, shape: tuple[int, ...], k: int) -> Chain:
+    node = Node("TopK", {"axis": -1}, (np.array([k], np.int64),), outputs=2)
+    return Chain(name, (Input("x", shape),), (node,))
+
+
+def _resize(name: str, shape: tuple[int, ...], height: int, width: int, coordinates: str) -> Chain:
+    sizes = np.array([*shape[:2], height, width], np.int64)
+    attributes = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    node = Node("Resize", attributes, (None, None, sizes))
+    return Chain(name, (Input("x", shape),), (node,))
+
+
+def _max_pool(name: str, shape: tuple[int, ...], window: int, pad: int) -> Chain:
+    attributes = {"kernel_shape": [window] * 2, "strides": [2, 2], "pads": [pad] * 4}
+    return Chain(name, (Input("x", shape),), (Node("MaxPool", attributes),))
+
+
+def _softmax(name: str, shape: tuple[int, ...]) -> Chain:
+    return Chain(name, (Input("x", shape),), (Node("Softmax", {"axis": -1}),))
+
+
+def _gather(name: str, table: tuple[int, int], count: int, axis: int) -> Chain:
+    indices = Input("indices", (count,), (0, table[axis]))
+    node = Node("Gather", {"axis": axis}, (_random(1, *table),))
+    return Chain(name, (indices,), (node,))
+
+
+def _mlp(name: str, rows: int, *widths: int) -> Chain:
+    nodes: list[Node] = []
+    for i, (before, after) in enumerate(pairwise(widths)):
+        weight = _random(i, before, after) / np.float32(before**0.5)
+        nodes += [Node("Gemm", {}, (weight, _random(i + 100, after))), Node("Relu")]
+    return Chain(name, (Input("x", (rows, widths[0])),), tuple(nodes[:-1]))
+
+
+HALF, CORNERS = "half_pixel", "align_corners"
+
+CASES: dict[str, Chain] = {
+    case.name: case
+    for case in (
+        _topk("topk_1000_5", (1, 1000), 5),
+        _topk("topk_64x50257_50", (64, 50257), 50),
+        _topk("topk_8400_300", (1, 8400), 300),
+        _resize("resize_32_64", (1, 256, 32, 32), 64, 64, HALF),
+        _resize("resize_32_64_corners", (1, 256, 32, 32), 64, 64, CORNERS),
+        _resize("resize_224_448", (1, 3, 224, 224), 448, 448, HALF),
+        _resize("resize_224_448_corners", (1, 3, 224, 224), 448, 448, CORNERS),
+        _max_pool("max_pool_3x3", (1, 64, 112, 112), 3, 1),
+        _max_pool("max_pool_2x2", (1, 64, 112, 112), 2, 0),
+        _softmax("softmax_1536x128", (1536, 128)),
+        _softmax("softmax_12x512x512", (12, 512, 512)),
+        _softmax("softmax_64x1000", (64, 1000)),
+        _softmax("softmax_1x50257", (1, 50257)),
+        _gather("gather_rows", (30522, 768), 128, 0),
+        _gather("gather_columns", (768, 3072), 128, 1),
+        _mlp("mlp_b1", 1, 784, 1024, 1024, 10),
+    )
+}
+"""By name, in the order of the table."""
+
+
+def measure_cases(args: argparse.Namespace, threads: int) -> dict[tuple[str, str], float]:
+    """
+    The least milliseconds by case and engine.
+
+    Raises WorkerFailed for an engine that cannot run a case.
+    """
+    least: dict[tuple[str, str], float] = {}
+    with tempfile.TemporaryDirectory(prefix="xrelay-bench-") as folder:
+        os.environ["XRELAY_CACHE_DIR"] = str(Path(folder, "compiled"))
+        workers = Workers(Path(folder))
+        for name in args.cases:
+            case = CASES[name]
+            path, values = case.onnx_file(args.cache, lambda _: None), case.input_values()
+            job = Job(name, path, threads, values)
+            for _ in range(args.rounds):
+                for engine in (XRELAY, REFERENCE):
+                    timing = workers.race([engine], job, args.seconds, None)[engine].timing
+                    assert timing is not None
+                    known = least.get((name, engine), timing.minimum)
+                    least[name, engine] = min(known, timing.minimum)
+    return least
+
+
+def table_of(cases: Sequence[str], found: Mapping[int, Mapping[tuple[str, str], float]]) -> Table:
+    """A line for each case, with columns for each number of threads."""
+    table = Table("operator", title="least milliseconds")
+    for threads in found:
+        for column in (XRELAY, REFERENCE, "ratio"):
+            table.add_column(f"{column}, {threads}", justify="right")
+    for name in cases:
+        cells = [name]
+        for least in found.values():
+            ours, theirs = least[name, XRELAY], least[name, REFERENCE]
+            cells += [f"{ours:.4f}", f"{theirs:.4f}", f"{theirs / ours:.2f}"]
+        table.add_row(*cells)
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command. Returns 1 when an engine cannot run a case."""
+    parser = argparse.ArgumentParser("python -m benchmarks.operators")
+    parser.add_argument("--cases", type=names_of(CASES), default=list(CASES), help="default all")
+    parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
+    parser.add_argument("--seconds", type=positive, default=1, help="of each turn, default 1")
+    parser.add_argument("--rounds", type=positive, default=3, help="turns, default 3")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FOLDER",
+        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
+        help="where the models are kept (default %(default)s)",
+    )
+    args = parser.parse_args(arguments)
+    try:
+        found = {threads: measure_cases(args, threads) for threads in args.threads}
+    except WorkerFailed as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    console = Console() if sys.stdout.isatty() else Console(width=120)
+    console.print(table_of(args.cases, found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

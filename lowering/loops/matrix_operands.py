@@ -1,0 +1,163 @@
+"""
+The operands of matrix products in panels: where the left one has rows of whole groups, and the right one
+panels of columns.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+
+from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.format import Format, row_major, with_row_gap
+from xrelay.lowering.emit.packing import MatrixPanels, blocks
+from xrelay.lowering.emit.position import Position, at
+from xrelay.lowering.loops.dots import FLIP
+from xrelay.lowering.loops.matrix_product import PAGE_BYTES, PanelPlan
+from xrelay.lowering.loops.micro_kernel import LINE_BYTES
+from xrelay.lowering.loops.panel_writer import PanelWriter
+from xrelay.lowering.math.arithmetic import subtract
+from xrelay.lowering.math.convert import convert
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The right operand: where each panel begins, and the way from one step to the next."""
+
+    pointer: SSAValue
+    member: int
+    """Elements from one member of the batch to the next."""
+    panel: int
+    """Elements from one panel to the next."""
+    step: int
+    before: int = 0
+    """Elements of what the sums begin with, in front of the weights of each panel."""
+
+    def start(self, b: KernelBuilder, member: Index, panel: Index) -> Index:
+        """Where a panel begins."""
+        return b.add(b.mul(member, self.member), b.mul(panel, self.panel))
+
+
+def right_operand(ctx: KernelContext, plan: PanelPlan, width: int) -> Panels:
+    """The right operand in panels of `width` columns, where it lies or packed."""
+    product, dot = plan.product, plan.dot
+    panels = blocks(product.columns, width)
+    member = 0 if product.right_batch == 1 else 1
+    step = width * dot.group
+    before = step if dot.shift else 0
+    size = plan.steps * step + before
+    if product.right in ctx.known:
+        packing = MatrixPanels(width, product.by_rows, dot.group, dot.shift)
+        pointer = ctx.packed(product.right, packing)
+        return Panels(pointer, member * panels * size, size, step, before)
+    if plan.lies_in_panels:
+        pointer = ctx.in_memory(product.right).pointer
+        return Panels(pointer, member * product.depth * product.columns, width, product.columns)
+    buffer = ctx.scratch(dot.weight, row_major((product.right_batch, panels, size)))
+    found = Panels(buffer.pointer, member * panels * size, size, step, before)
+    _pack(ctx, plan, found, width)
+    ctx.barrier()
+    return found
+
+
+def _pack(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: int) -> None:
+    """Writes the right operand panel by panel; the threads share the vectors of columns."""
+    b, product, dot = ctx.b, plan.product, plan.dot
+    right = shape_of(product.right)
+
+    def writer(member: Index) -> PanelWriter:
+        def read(row: Index, column: Index, count: int) -> SSAValue:
+            before = (member,) if len(right) > 2 else ()
+            return ctx.ev.get((product.right, 0), at(right, (*before, row, column), count))
+
+        size = blocks(product.columns, width) * panels.panel
+        start = b.add(b.mul(member, size), panels.before)
+        pointer = b.address(panels.pointer, start, dot.weight.storage)
+        columns, by_rows = product.columns, product.by_rows
+        return PanelWriter(
+            b, dot.weight, plan.lanes, pointer, product.depth, columns, width, by_rows, read,
+            dot.group, int(panels.before > 0),
+        )  # fmt: skip
+
+    whole, rest = divmod(product.columns, plan.lanes)
+    ctx.tasks((product.right_batch, whole), lambda i: writer(i[0]).write_vector(i[1]))
+    if rest:
+        steps = product.depth // dot.group
+        ctx.tasks((product.right_batch, steps), lambda i: writer(i[0]).write_rest(i[1]))
+        if product.depth % dot.group:
+            ctx.tasks((product.right_batch,), lambda i: writer(i[0]).end_rest())
+    if dot.shift:
+        ctx.barrier()
+        _write_starts(ctx, plan, panels, width)
+
+
+def _write_starts(ctx: KernelContext, plan: PanelPlan, panels: Panels, width: int) -> None:
+    """Writes what the sums of each panel begin with, in front of its weights."""
+    b, dot, lanes = ctx.b, plan.dot, plan.lanes
+    zero = b.constant(dot.total.compute, 0, lanes)
+    shift = b.constant(i32, FLIP, lanes)
+
+    def write(indices: tuple[Index, ...]) -> None:
+        member, vector = indices
+        panel, inside = b.div(vector, width // lanes), b.mod(vector, width // lanes)
+        start = b.address(panels.pointer, panels.start(b, member, panel), dot.weight.storage)
+        column = b.mul(inside, lanes)
+        weights = b.address(
+            start, b.add(b.mul(column, dot.group), panels.before), dot.weight.storage
+        )
+
+        def step(k: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            numbers = dot.weights(b, weights, b.mul(k, panels.step), lanes)
+            return [dot.step(b, numbers, shift, sums[0])]
+
+        (total,) = b.fold(0, plan.steps, 1, [zero], step)
+        b.store(start, column, dot.total, subtract(b, zero, total, dot.total))
+
+    ctx.tasks((plan.product.right_batch, plan.vectors), write)
+
+
+def left_operand(ctx: KernelContext, plan: PanelPlan) -> Buffer:
+    """The left operand, with rows the same distance apart of whole groups for the dot product."""
+    product, dot, b = plan.product, plan.dot, ctx.b
+    if plan.left_is_ready:
+        left = ctx.placed(product.left)
+        return left if _has_even_rows(left.format) else ctx.in_memory(product.left)
+    shape, kind = shape_of(product.left), element_of(product.left)
+    gap = plan.steps * dot.group - product.depth
+    if (product.depth + gap) * dot.image.bytes % PAGE_BYTES == 0:
+        gap += LINE_BYTES // dot.image.bytes
+    copy = ctx.scratch(dot.image, with_row_gap(shape, gap))
+    lanes = ctx.target.lanes(dot.image.bytes)
+
+    def row(outer: tuple[Index, ...]) -> None:
+        def vector(start: Index, count: int) -> None:
+            position = Position(shape, outer, start, count)
+            value = convert(b, ctx.ev.get((product.left, 0), position), kind, dot.image)
+            b.store(copy.pointer, copy.offset(b, position), dot.image, value)
+
+        ctx.vectors(product.depth, lanes, vector)
+        end = b.add(copy.origin(b, outer), product.depth)
+        ctx.vectors(
+            gap,
+            lanes,
+            lambda i, n: b.store(copy.pointer, i, dot.image, b.constant(dot.image.compute, 0, n)),
+            end,
+        )
+
+    ctx.tasks(shape[:-1], row)
+    ctx.barrier()
+    return copy
+
+
+def _has_even_rows(format: Format) -> bool:
+    """Whether all rows along the last axis are the same distance apart."""
+    rows = zip(format.shape[-2::-1], format.strides[-2::-1], strict=True)
+    expected = 0
+    for dim, stride in rows:
+        if expected and dim != 1 and stride != expected:
+            return False
+        expected = stride * dim
+    return True

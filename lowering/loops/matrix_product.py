@@ -1,0 +1,138 @@
+"""The sizes of matrix products, and how they become steps of a dot product."""
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.dialects.nn.dense import DenseOp, MatrixProductOp
+from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.target import Target
+from xrelay.lowering.loops.dots import Dot, dot_of
+from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
+from xrelay.lowering.loops.tiling import Tiling, choose_tiling, depth_parts, most_vectors
+
+PAGE_BYTES = 4096
+FEW_ROWS = 4
+
+
+@dataclass(frozen=True)
+class Product:
+    """[batch, rows, depth] times [batch or 1, depth, columns]."""
+
+    left: SSAValue
+    right: SSAValue
+    batch: int
+    rows: int
+    depth: int
+    columns: int
+    left_batch: int
+    right_batch: int
+    by_rows: bool
+    """Whether the right operand is stored as [depth, columns], not as [columns, depth]."""
+    transpose_left: bool
+    kind: Element
+    """Of the result."""
+
+    @staticmethod
+    def of(op: Operation) -> "Product":
+        """The sizes of an operator."""
+        kind = element_of(op.results[0])
+        if isinstance(op, DenseOp):
+            *outer, depth = shape_of(op.data)
+            columns = shape_of(op.weight)[0]
+            rows = prod(outer)
+            return Product(op.data, op.weight, 1, rows, depth, columns, 1, 1, False, False, kind)
+        assert isinstance(op, MatrixProductOp)
+        *outer, rows, columns = shape_of(op.result)
+        left, right = shape_of(op.tensor_a), shape_of(op.tensor_b)
+        transpose_left = bool(op.transpose_a.value.data)
+        return Product(
+            op.tensor_a,
+            op.tensor_b,
+            prod(outer),
+            rows,
+            left[-2 if transpose_left else -1],
+            columns,
+            prod(left[:-2]),
+            prod(right[:-2]),
+            not op.transpose_b.value.data,
+            transpose_left,
+            kind,
+        )
+
+    def dot(self, target: Target) -> Dot | None:
+        """How its products are summed; None where only general code does so."""
+        return dot_of(target, element_of(self.left), element_of(self.right), self.kind)
+
+    @property
+    def rows_collide(self) -> bool:
+        """Whether a column of the left operand falls into one set of the first-level cache."""
+        return self.depth * element_of(self.left).bytes % PAGE_BYTES == 0
+
+
+@dataclass(frozen=True)
+class PanelPlan:
+    """A product as steps of a dot product."""
+
+    product: Product
+    target: Target
+    dot: Dot
+
+    @staticmethod
+    def of(product: Product, target: Target) -> "PanelPlan":
+        """That of a product which is not refused."""
+        dot = product.dot(target)
+        assert dot is not None
+        return PanelPlan(product, target, dot)
+
+    @property
+    def lanes(self) -> int:
+        """Columns in a vector of sums."""
+        return self.target.lanes(self.dot.total.bytes)
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of columns."""
+        return blocks(self.product.columns, self.lanes)
+
+    @property
+    def steps(self) -> int:
+        """How many steps the depth takes."""
+        return self.dot.steps(self.product.depth)
+
+    @property
+    def depth_parts(self) -> int:
+        """Into how many parts the depth is cut."""
+        rounds, rest = divmod(self.steps, UNROLLED_STEPS)
+        # Few rows use the weights only once anyway.
+        whole = rest != 0 or self.product.rows <= FEW_ROWS
+        return 1 if whole else depth_parts(self.target, self.steps, rounds, self.dot)
+
+    @property
+    def lies_in_panels(self) -> bool:
+        """Whether the rows of the right operand are whole vectors."""
+        product = self.product
+        return product.by_rows and self.dot.group == 1 and product.columns % self.lanes == 0
+
+    @property
+    def left_is_ready(self) -> bool:
+        """Whether the rows of the left operand are whole groups of the elements that steps take."""
+        return (
+            element_of(self.product.left) == self.dot.image
+            and self.product.depth % self.dot.group == 0
+        )
+
+    @property
+    def tiling(self) -> Tiling:
+        """How the result is cut."""
+        target, rows = self.target, self.product.rows
+        # A set has as many ways as there are pages in the cache.
+        collide = self.left_is_ready and self.product.rows_collide
+        ways = target.l1_bytes // PAGE_BYTES if collide else None
+        steps = self.steps // self.depth_parts
+        weight_bytes = self.steps * self.vectors * self.dot.step_bytes(target)
+        widest = most_vectors(target, rows, weight_bytes)
+        return choose_tiling(target, 1, rows, self.vectors, steps, widest, ways, dot=self.dot)

@@ -1,0 +1,214 @@
+"""
+Models whose inputs have unknown dimensions: a static program for each combination of lengths that comes.
+
+Lengths are read off the inputs of a call. A combination that is new is compiled; its program is kept for the
+next call, within a number of programs and of bytes, beyond which those go that were used longest ago.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TypeAlias
+
+import numpy.typing as npt
+
+from xrelay.runtime.arguments import few
+from xrelay.runtime.errors import ModelError
+from xrelay.runtime.model import Array, Model, named_arrays
+from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.signature import OpenTensor
+
+MOST_PROGRAMS = 32
+"""How many static programs a model keeps."""
+MOST_BYTES = 4 << 30
+"""How many bytes their constants and workspaces may have together."""
+
+
+@dataclass(frozen=True)
+class DynamicSignature:
+    """The interface of a model with unknown dimensions."""
+
+    name: str
+    inputs: tuple[OpenTensor, ...]
+    outputs: tuple[OpenTensor, ...]
+    """As the model states them; what comes out has the lengths that follow from the inputs."""
+
+    def __str__(self) -> str:
+        inputs, outputs = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"'{self.name}': {inputs or 'none'} -> {outputs or 'none'}"
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """A static program of a dynamic model."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    """The shape of each input."""
+    model: Model | PartitionedModel
+
+    @property
+    def bytes(self) -> int:
+        """What its constants and its workspace take."""
+        signature = self.model.signature
+        return signature.constant_bytes + signature.workspace_bytes
+
+
+_Key: TypeAlias = tuple[tuple[int, ...], ...]
+Specialise: TypeAlias = Callable[[dict[str, tuple[int, ...]]], Model | PartitionedModel]
+"""Compiles the model for the shapes of all inputs."""
+
+
+class DynamicModel:
+    """
+    A model with unknown dimensions. `run` may be called from several threads at once: a combination of
+    lengths is compiled once, and other combinations do not wait for it.
+    """
+
+    def __init__(
+        self,
+        signature: DynamicSignature,
+        specialise: Specialise,
+        most_programs: int = MOST_PROGRAMS,
+        most_bytes: int = MOST_BYTES,
+    ):
+        self.signature = signature
+        self._specialise = specialise
+        self._most_programs = most_programs
+        self._most_bytes = most_bytes
+        self._lock = Lock()
+        self._programs: OrderedDict[_Key, Future[Specialisation]] = OrderedDict()
+        """Those that were used last at the end."""
+
+    def __repr__(self) -> str:
+        return f"<DynamicModel {self.signature}, {len(self.specialisations)} specialisations>"
+
+    def run(self, inputs: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+        """
+        Runs the model on named arrays and returns named arrays.
+
+        Raises ModelError that names the input, what was found and what is expected, and what
+        `xrelay.compile` raises for lengths for which the model makes no sense.
+        """
+        arrays = named_arrays(self.signature.inputs, inputs)
+        self._check(arrays)
+        return self._program([array.shape for array in arrays]).model.run(
+            {spec.name: array for spec, array in zip(self.signature.inputs, arrays, strict=True)}
+        )
+
+    def specialise(self, shapes: Mapping[str, Sequence[int]]) -> Model | PartitionedModel:
+        """
+        The static program for some shapes, compiled now if it is not there yet.
+
+        Raises ModelError for shapes that are not those of all inputs, and what `xrelay.compile` raises.
+        """
+        specs = self.signature.inputs
+        if set(shapes) != {spec.name for spec in specs}:
+            raise ModelError(f"shapes are given of {few(shapes)}; the model takes {few(specs)}")
+        key = [tuple(shapes[spec.name]) for spec in specs]
+        self._check_shapes(key)
+        return self._program(key).model
+
+    @property
+    def specialisations(self) -> tuple[Specialisation, ...]:
+        """The programs that are kept, those that were used last at the end."""
+        with self._lock:
+            return tuple(self._ready())
+
+    @property
+    def llvm_ir(self) -> str:
+        """Raises ModelError: each specialisation has its own."""
+        raise ModelError(f"{self._many_programs()} has LLVM IR of its own")
+
+    def save(self, path: str | Path) -> None:
+        """Raises ModelError: each specialisation is saved by itself."""
+        raise ModelError(f"{self._many_programs()} can be saved as '{path}'")
+
+    def _many_programs(self) -> str:
+        open_inputs = few(spec for spec in self.signature.inputs if spec.is_open)
+        return (
+            f"model '{self.signature.name}' has unknown dimensions ({open_inputs}) and a program for each "
+            "combination of lengths. Compile it with shapes=, or take one by `specialise`, which"
+        )
+
+    def _program(self, shapes: Sequence[tuple[int, ...]]) -> Specialisation:
+        key = tuple(shapes)
+        with self._lock:
+            future = self._programs.get(key)
+            mine = future is None
+            if future is None:
+                future = self._programs[key] = Future()
+            self._programs.move_to_end(key)
+        if not mine:
+            return future.result()
+        named = {
+            spec.name: shape for spec, shape in zip(self.signature.inputs, shapes, strict=True)
+        }
+        try:
+            found = Specialisation(named, self._specialise(named))
+        except BaseException as error:
+            with self._lock:
+                self._programs.pop(key, None)
+            future.set_exception(error)
+            raise
+        future.set_result(found)
+        with self._lock:
+            self._forget(key)
+        return found
+
+    def _ready(self) -> Iterator[Specialisation]:
+        for future in self._programs.values():
+            if future.done() and future.exception() is None:
+                yield future.result()
+
+    def _forget(self, newest: _Key) -> None:
+        """Drops the programs that were used longest ago, until those that are left are few and small enough."""
+        ready = [
+            (key, future.result().bytes)
+            for key, future in self._programs.items()
+            if future.done() and future.exception() is None
+        ]
+        count, size = len(ready), sum(size for _, size in ready)
+        for key, bytes_of_one in ready:
+            if count <= self._most_programs and size <= self._most_bytes:
+                return
+            if key != newest:
+                del self._programs[key]
+                count, size = count - 1, size - bytes_of_one
+
+    def _check(self, arrays: Sequence[Array]) -> None:
+        """Raises ModelError for arrays of other dtypes, ranks or lengths than the model states."""
+        for spec, array in zip(self.signature.inputs, arrays, strict=True):
+            if array.dtype != spec.dtype:
+                found = f"{array.dtype}{list(array.shape)}"
+                raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
+        self._check_shapes([array.shape for array in arrays])
+
+    def _check_shapes(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        lengths: dict[str, tuple[int, str]] = {}
+        """Of each name, with the input that has it first."""
+        for spec, shape in zip(self.signature.inputs, shapes, strict=True):
+            if spec.dims is None:
+                continue
+            if len(shape) != len(spec.dims):
+                raise ModelError(
+                    f"input '{spec.name}' has the shape {list(shape)} of rank {len(shape)}, expected {spec}"
+                )
+            for axis, (dim, length) in enumerate(zip(spec.dims, shape, strict=True)):
+                if isinstance(dim, int):
+                    if dim != length:
+                        raise ModelError(
+                            f"input '{spec.name}' has the shape {list(shape)}, expected {spec}: "
+                            f"dimension {axis} is {dim}"
+                        )
+                elif dim:
+                    known, first = lengths.setdefault(dim, (length, spec.name))
+                    if known != length:
+                        raise ModelError(
+                            f"'{dim}' is {known} in input '{first}' and {length} in input '{spec.name}', "
+                            "expected one length"
+                        )

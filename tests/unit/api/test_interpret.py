@@ -1,0 +1,90 @@
+"""`xrelay.interpret` and `xrelay run --interpret`: models in NumPy, also those without machine code."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import parser
+
+import xrelay
+from xrelay.tools.cli import main
+
+GROWING = """\
+#[version = "0.0.5"]
+def @loop(%i: int32, %x: Tensor[(?, 3), float32]) -> Tensor[(?, 3), float32] {
+  %0 = less(%i, 3);
+  if (%0) {
+    %1 = add(%i, 1);
+    %2 = concatenate((%x, %x));
+    @loop(%1, %2)
+  } else { %x }
+}
+def @main(%x: Tensor[(?, 3), float32]) -> Tensor[(?, 3), float32] { @loop(0, %x) }
+"""
+SUM = """
+<ir_version: 8, opset_import: ["" : 17]>
+sum (float[n, 3] x, float[3] y) => (float[n, 3] z) { z = Add(x, y) }
+"""
+WAY_OUT = "`xrelay run --interpret` and xrelay.interpret run in NumPy what has no code"
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Path:
+    path = tmp_path / "growing.relay"
+    path.write_text(GROWING)
+    return path
+
+
+def test_recursion_over_tensors_that_grow(growing: Path) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (result,) = xrelay.interpret(growing, {"x": x}).values()
+    assert (result == np.concatenate([x] * 8)).all()
+    with pytest.raises(xrelay.CompileError, match=WAY_OUT):
+        xrelay.compile(growing, shapes={"x": [2, 3]}, cache=False)
+
+
+def test_onnx_models_take_unknown_lengths_from_the_inputs() -> None:
+    x, y = np.ones((4, 3), np.float32), np.arange(3, dtype=np.float32)
+    assert (xrelay.interpret(parser.parse_model(SUM), {"x": x, "y": y})["z"] == x + y).all()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (
+            {"x": np.ones((2, 4), np.float32)},
+            r"input 'x' is float32\[2, 4\], expected 'x' float32\[\?, 3\]",
+        ),
+        ({"x": np.ones((2, 3))}, r"input 'x' is float64\[2, 3\], expected"),
+        ({"x": np.ones(3, np.float32)}, r"input 'x' is float32\[3\], expected"),
+        ({}, r"missing input 'x'; the model takes 'x' float32\[\?, 3\]"),
+    ],
+)
+def test_inputs_are_checked(growing: Path, inputs: Any, message: str) -> None:
+    with pytest.raises(xrelay.ModelError, match=message):
+        xrelay.interpret(growing, inputs)
+
+
+def test_the_command(growing: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.ones((1, 3), np.float32)
+    np.save(tmp_path / "x.npy", x)
+    given = ["--input", f"x={tmp_path / 'x.npy'}", "--output-dir", str(tmp_path / "out")]
+    assert main(["run", str(growing), "--interpret", *given]) == 0
+    assert "interpreted: " in capsys.readouterr().out
+    assert (np.load(tmp_path / "out" / "output0.npy") == np.ones((8, 3))).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--interpret"], "input 'x' float32[?, 3] has unknown dimensions: use --input or --shape"),
+        (["--interpret", "--verify"], "--verify is for machine code, not for --interpret"),
+        (["--shape", "x=2,3"], WAY_OUT),
+    ],
+)
+def test_what_the_command_refuses(
+    growing: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(growing), *options]) != 0
+    assert message in capsys.readouterr().err

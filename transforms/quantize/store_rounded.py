@@ -1,0 +1,208 @@
+"""
+`store-rounded`: values that are rounded for products are kept rounded, with half the bytes.
+
+    %1 = relay.add %0, %b               (f32)         %1 = relay.add %0, %b                    (f32)
+    %2 = relay.nn.max_pool2d %1         (f32)         %2 = relay.cast %1 to bf16
+    %3 = relay.cast %2 to bf16                 ──►    %3 = relay.nn.max_pool2d %2              (bf16)
+    %4 = relay.nn.conv2d %3, %w                       %4 = relay.nn.conv2d %3, %w
+    %5 = relay.add %2, %4                             %5 = relay.cast %3 to f32
+                                                      %6 = relay.add %5, %4
+
+A cast to `dtype` moves in front of operators that only move elements, or pick some (`MOVES` in
+`transforms/rules/quantize/cpu_precision.py`), and stands where the value is computed. What else takes an image takes the rounded
+one: it is stored once. The cast is then part of the kernel that computes the value, and the casts back are part of
+those that take it. Values of lower rank than `shared-rank` are kept in both types: sums that layers add to, in
+transformers, would lose bits in each of them, and are small.
+
+Left alone: results of functions, parameters and constants, which are there as they are, values of other blocks,
+bodies of `relay.fused` and `relay.composite`. Run it after `to-mixed-precision`. Results change, within the
+roundings of the type.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, ModuleOp, TupleType, f32
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.relay_pass import RelayPass
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core.values import ConstantOp, TupleOp
+from xrelay.dialects.dtypes import DTYPES
+from xrelay.dialects.shapes import is_tensor_type, with_dtype
+from xrelay.dialects.tensor.unary import CastOp
+from xrelay.transforms.rules.quantize.cpu_precision import MOVES
+
+ShortType = BFloat16Type | Float16Type
+SHORT_TYPES = {
+    dtype.name: dtype.type for dtype in DTYPES if isinstance(dtype.type, BFloat16Type | Float16Type)
+}
+
+
+@dataclass
+class _Casts:
+    """The casts of a module, and what becomes of them."""
+
+    short: ShortType
+    shared_rank: int
+    moves: frozenset[str]
+    pending: list[CastOp] = field(default_factory=list[CastOp])
+    computed: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
+    """Whether values are computed, not only moved from a parameter or a constant."""
+
+    def rounds(self, op: Operation) -> bool:
+        """Whether an operation is a cast from f32 to the type."""
+        return (
+            isinstance(op, CastOp)
+            and isinstance(op.data.type.element_type, Float32Type)
+            and op.dtype == self.short
+        )
+
+    def run(self) -> None:
+        """Handles the casts, and those that come up meanwhile."""
+        while self.pending:
+            cast = self.pending.pop()
+            if cast.parent is not None:
+                self.visit(cast)
+
+    def visit(self, cast: CastOp) -> None:
+        """Makes one cast of those of a value, moves it in front of what moves the value, or shares it."""
+        value, source = cast.data, cast.data.owner
+        if isinstance(source, CastOp) and source.data.type == cast.result.type:
+            _replace(cast, source.data)
+            if not any(source.result.uses):
+                Rewriter.erase_op(source)
+            return
+        for use in list(value.uses):
+            if use.operation is not cast and self.rounds(use.operation):
+                _replace(use.operation, cast.result)
+        if not isinstance(source, RelayOp) or source.parent is not cast.parent:
+            return
+        cast.detach()
+        Rewriter.insert_op(cast, InsertPoint.after(source))
+        if value.type.get_num_dims() >= self.shared_rank and self.is_computed(value):
+            self.share(cast)
+        if self.may_move(source) and value.has_one_use():
+            self.move(cast, source)
+
+    def is_computed(self, value: SSAValue) -> bool:
+        """Whether something computes a value, perhaps before others moved it."""
+        way: list[SSAValue] = []
+        while value not in self.computed:
+            way.append(value)
+            source = value.owner
+            if isinstance(source, RelayOp) and (
+                self.may_move(source) or isinstance(source, TupleOp)
+            ):
+                value = source.operands[0]
+            else:
+                self.computed[value] = isinstance(source, RelayOp) and not isinstance(
+                    source, ConstantOp
+                )
+        self.computed.update((each, self.computed[value]) for each in way)
+        return self.computed[value]
+
+    def may_move(self, op: RelayOp) -> bool:
+        """Whether an operator is one of those that a cast moves across, with operands that can be cast."""
+        return op.name.removeprefix("relay.") in self.moves and len(op.operands) == 1
+
+    def share(self, cast: CastOp) -> None:
+        """Gives the rounded value to what takes the value itself, except for results."""
+        for user in dict.fromkeys(use.operation for use in cast.data.uses):
+            if user is cast or isinstance(user, func.ReturnOp):
+                continue
+            wide = CastOp(cast.result, f32)
+            wide.location = user.location
+            Rewriter.insert_op(wide, InsertPoint.before(user))
+            user.operands = [
+                wide.result if operand is cast.data else operand for operand in user.operands
+            ]
+
+    def move(self, cast: CastOp, source: RelayOp) -> None:
+        """Puts a cast in front of the operator whose result it takes."""
+        (operand,) = source.operands
+        if isinstance(operand.type, TupleType):
+            owner = operand.owner
+            if not isinstance(owner, TupleOp) or not all(
+                is_tensor_type(each) and each.element_type == f32 for each in operand.type.types
+            ):
+                return
+            fields = [self.rounded(each, source) for each in owner.fields]
+            short: SSAValue = _insert(TupleOp(fields), source)
+        else:
+            short = self.rounded(operand, source)
+        new = source.clone()
+        new.operands = [short]
+        _insert(new, source)
+        result = new.results[0]
+        result.name_hint = source.results[0].name_hint
+        type_ = source.results[0].type
+        assert is_tensor_type(type_)
+        result = Rewriter.replace_value_with_new_type(result, with_dtype(type_, self.short))
+        _replace(cast, result)
+        Rewriter.erase_op(source)
+        if isinstance(owner := operand.owner, TupleOp) and not any(operand.uses):
+            Rewriter.erase_op(owner)
+
+    def rounded(self, value: SSAValue, before: RelayOp) -> SSAValue:
+        """A value with fewer bits, in front of an operator."""
+        cast = CastOp(value, self.short)
+        self.pending.append(cast)
+        return _insert(cast, before)
+
+
+def _insert(op: RelayOp, before: RelayOp) -> SSAValue:
+    op.location = before.location
+    Rewriter.insert_op(op, InsertPoint.before(before))
+    return op.results[0]
+
+
+def _replace(op: Operation, value: SSAValue) -> None:
+    op.results[0].replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+
+
+@dataclass(frozen=True)
+class StoreRoundedPass(RelayPass):
+    """Keeps values rounded that are rounded for products."""
+
+    name = "store-rounded"
+
+    dtype: str = "bfloat16"
+    """The type: "bfloat16" or "float16"."""
+
+    shared_rank: int = 4
+    """From which rank on a value is stored once."""
+
+    moves: tuple[str, ...] = MOVES
+    """The operators in front of which casts move."""
+
+    def rewrite(self, op: ModuleOp) -> None:
+        short = SHORT_TYPES.get(self.dtype)
+        if short is None:
+            raise PassFailedException(
+                f"{self.name}: 'dtype' is {self.dtype!r}, expected one of {', '.join(SHORT_TYPES)}"
+                f"{did_you_mean(self.dtype, SHORT_TYPES)}"
+            )
+        unknown = [name for name in self.moves if name not in MOVES]
+        if unknown:
+            raise PassFailedException(
+                f"{self.name}: 'moves' has {unknown[0]!r}, which computes: expected some of "
+                f"{', '.join(MOVES)}"
+            )
+        casts = _Casts(short, self.shared_rank, frozenset(self.moves))
+        is_kept = Within(keeps_body)
+        casts.pending.extend(self._rounding(casts, walk(op), is_kept))
+        casts.run()
+
+    @staticmethod
+    def _rounding(casts: _Casts, ops: Iterable[Operation], is_kept: Within) -> Iterable[CastOp]:
+        for each in ops:
+            if isinstance(each, CastOp) and casts.rounds(each) and not is_kept(each):
+                yield each

@@ -1,0 +1,48 @@
+"""
+Which operators compute with fewer bits when a model is compiled for a CPU, by Relay's names: the lists of
+`to-mixed-precision{rules=cpu}` and `store-rounded`.
+
+They are shorter than Relay's, which are for devices that compute in 16 bits. A CPU does so in products alone, and sums
+them in f32: all else is computed in f32, on the registers that hold the sums, and rounded once where it is stored.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from xrelay.transforms.rules.quantize.mixed_precision import Category
+
+CPU_LISTS: Mapping[Category, Sequence[str]] = {
+    Category.ALWAYS: (
+        "nn.batch_matmul",
+        "nn.conv1d",
+        "nn.conv2d",
+        "nn.conv3d",
+        "nn.dense",
+        "nn.matmul",
+    ),
+}
+"""All others compute in f32, unless they move elements."""
+
+MOVES = (
+    "broadcast_to",
+    "concatenate",
+    "copy",
+    "expand_dims",
+    "layout_transform",
+    "nn.batch_flatten",
+    "nn.batch_to_space_nd",
+    "nn.depth_to_space",
+    "nn.global_max_pool2d",
+    "nn.max_pool1d",
+    "nn.max_pool2d",
+    "nn.max_pool3d",
+    "nn.space_to_depth",
+    "repeat",
+    "reshape",
+    "reverse",
+    "squeeze",
+    "stack",
+    "strided_slice",
+    "tile",
+    "transpose",
+)
+"""They follow: they move elements, or pick some, so that it is the same to round before and to round after."""

@@ -1,0 +1,1 @@
+../../api/interpret_model.py
