@@ -20,42 +20,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.facts.ports import entry_function
-from xrelay.analysis.partition.compilers import REGISTRY, Compiler, Support, Yes
-from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions
+from xrelay.analysis.partition.compilers import REGISTRY, Compiler
+from xrelay.backends.base import Array, Backend
 from xrelay.backends.regions import RegionTensor
-from xrelay.compiler import compile_code, read_model, require_weights, run_passes
+from xrelay.compiler import read_model, require_weights, run_passes
+from xrelay.engines import Engines
 from xrelay.errors import CompileError
 from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.own_costs import own_costs
-from xrelay.partitioned import (
-    as_program,
-    check_references,
-    compile_partition,
-    find_backends,
-    preparation_passes,
-)
+from xrelay.partitioned import check_references, compile_partition, preparation_passes
 from xrelay.placement.apply_placement import apply_plan
 from xrelay.placement.confirmation import TURNS, Run, Verdict, confirm
 from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, Place
 from xrelay.placement.costs.cost import Estimator, FirstKnown
 from xrelay.placement.costs.database import Database
-from xrelay.placement.costs.job import ByName, numbers
-from xrelay.placement.costs.key import Machine, engine_version
-from xrelay.placement.costs.measured import Engine, MeasuredCosts, RecordedCosts
+from xrelay.placement.costs.job import numbers
+from xrelay.placement.costs.key import Machine
+from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
 from xrelay.placement.costs.model import ModelCosts, fitted_models
 from xrelay.placement.costs.workers import WorkerExecutor
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.placing import Placement, Request, place, restricted
-from xrelay.placement.plan_file import EngineFacts, plan_data, plan_of_data, read_plan
+from xrelay.placement.plan_file import plan_data, plan_of_data, read_plan
 from xrelay.placement.rules.candidate import HOST, OWN
-from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule, rule_of
-from xrelay.placement.rules.rule import Rule
+from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
 from xrelay.runtime.cache import object_cache
-from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.partition_graph import hand_over
 from xrelay.transforms.relay_to_tir import RelayToTirPass
@@ -72,69 +64,6 @@ TURN_SECONDS = 0.05
 """How long a whole network runs in one turn, at least."""
 CLOSE = 1e-3
 """How far outputs may be from own code's, of the largest element: whole networks add up roundings."""
-
-
-class OwnCode(Backend):
-    """This project's own code generator, as workers measure it."""
-
-    name = OWN
-
-    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
-        return Yes()
-
-    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
-        settings = CompileOptions(options.threads)
-        model = Model.from_code(compile_code(as_program(function), "region", settings))
-        return lambda inputs, outputs: model.run_into(inputs, outputs)
-
-
-def own_code() -> Backend:
-    """The engine that own code is, for workers."""
-    return OwnCode()
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Makes an engine that was given as an object, which has to pickle for workers."""
-
-    backend: Backend
-
-    def __call__(self) -> Backend:
-        return self.backend
-
-
-@dataclass
-class Engines:
-    """The engines of a placement, own code last."""
-
-    backends: Sequence[Backend]
-    """The checked ones."""
-    given: Sequence[str | Backend]
-
-    @classmethod
-    def of(cls, backends: Sequence[str | Backend]) -> Engines:
-        """The engines of backends, by name or as they are. Raises BackendError as `find_backends`."""
-        return cls(find_backends(backends), backends)
-
-    def described(self) -> dict[str, Engine]:
-        """What measurements need to know, by name."""
-        found: dict[str, Engine] = {}
-        for backend, text in zip(self.backends, self.given, strict=True):
-            maker = ByName(text) if isinstance(text, str) else Kept(text)
-            version = engine_version(backend)
-            found[backend.name] = Engine(backend.name, version, maker, backend.bind_constants)
-        return {**found, OWN: Engine(OWN, engine_version(OwnCode()), own_code)}
-
-    def facts(self) -> dict[str, EngineFacts]:
-        """What plans say of them."""
-        return {
-            name: EngineFacts(each.version, each.bind_constants)
-            for name, each in self.described().items()
-        }
-
-    def rules(self, own: Rule) -> dict[str, Rule]:
-        """The rule of each, by name; `own` is that of own code."""
-        return {**{each.name: rule_of(each) for each in self.backends}, OWN: own}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from benchmarks.suite import MODELS
 from xrelay.backends.base import Backend
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import read_model
+from xrelay.engines import Engines
 from xrelay.options import CompileOptions
 from xrelay.partitioned import compile_partition, compile_partitioned
 from xrelay.placement.confirmation import take_turns, upper_limit
@@ -34,7 +35,6 @@ from xrelay.placement.placing import Placement, Request, problem_of
 from xrelay.placement.plan_file import plan_data
 from xrelay.placement.search.exact import exact
 from xrelay.placing import (
-    Engines,
     Placed,
     Settings,
     apply_data,

@@ -146,11 +146,11 @@ def reason_not_taken(placement: Placement, candidate: Candidate, seconds: float)
     touched = [each for each in placement.regions() if each.part.flow & candidate.part.flow]
     spent = sum(placement.cost_of(each).seconds or 0.0 for each in touched)
     more = any(each.part.flow & ~candidate.part.flow for each in touched)
-    there = f"the {len(touched)} regions" if len(touched) > 1 else "the region"
+    count = f"{len(touched)} regions" if len(touched) > 1 else "1 region"
     if more:
-        return f"{there} in its place, {micro(spent)}, computes other operators as well"
+        return f"in its place: {count} of {micro(spent)}, with other operators as well"
     if seconds >= spent:
-        return f"{there} in its place costs {micro(spent)}, it {micro(seconds)}"
+        return f"in its place: {count} of {micro(spent)}; it costs {micro(seconds)}"
     return f"it costs {micro(seconds)} for {micro(spent)}, but its borders cost more than that"
 
 

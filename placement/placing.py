@@ -22,6 +22,7 @@ from xrelay.placement.methods import METHODS
 from xrelay.placement.pins import keeping_pins, pinned
 from xrelay.placement.rules.base import Host
 from xrelay.placement.rules.candidate import HOST, OWN, Candidate
+from xrelay.placement.rules.largest import pruned
 from xrelay.placement.rules.rule import Rule
 from xrelay.placement.search.exact import exact
 from xrelay.placement.search.integer_program import integer_program
@@ -46,6 +47,8 @@ class Request:
     plans: int = 4
     """How many of the best plans are wanted."""
     method: str = "exact"
+    is_pruned: bool = False
+    """Whether the largest candidates only are looked at, which is quick and may lose the best plan."""
 
     def __post_init__(self) -> None:
         """Raises PlacementError for what makes no sense."""
@@ -208,6 +211,9 @@ def place(
     borders = borders or NoBorders()
     progress("find candidates")
     candidates = all_candidates(graph, rules)
+    if request.is_pruned:
+        host = [each for each in candidates if each.engine == HOST]
+        candidates = host + pruned([each for each in candidates if each.engine != HOST])
     pins = pinned(graph, request.pins, list(rules))
     candidates = keeping_pins(graph, candidates, pins)
     first = estimator if usual is None else usual

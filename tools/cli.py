@@ -363,6 +363,14 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         "--workers", type=int, default=1, metavar="N", help="processes that measure (default 1)"
     )
     parser.add_argument(
+        "--prune",
+        action="store_true",
+        help="look at the largest candidates only: quick, and may lose the best plan",
+    )
+    parser.add_argument(
+        "--pareto", action="store_true", help="show what less memory costs, and less time takes"
+    )
+    parser.add_argument(
         "--no-confirm", action="store_true", help="leave out the whole runs that prove the plan"
     )
     parser.add_argument(

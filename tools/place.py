@@ -11,12 +11,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from xrelay.compiler import read_model, require_weights
+from xrelay.engines import Engines
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.explain import explanation, explanation_data, explanation_text
 from xrelay.placement.pins import parse_pins
 from xrelay.placement.placing import Request
 from xrelay.placement.rules.candidate import HOST, OWN
-from xrelay.placing import Engines, Placed, Settings, find_placement
+from xrelay.placement.search.exact import pareto
+from xrelay.placement.search.problem import Outcome
+from xrelay.placing import Placed, Settings, find_placement
 from xrelay.runtime.files import whole_file
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, failing_with
@@ -43,6 +46,8 @@ def place_model(args: argparse.Namespace) -> int:
         with failing_with(FAILED):
             placed = find_placement(module, engines, options, settings, progress)
     show(placed)
+    if args.pareto:
+        show_front(pareto(placed.placement.problem))
     with failing_with(BAD_INPUT):
         if args.output is not None:
             write_json(Path(args.output), placed.plan)
@@ -72,7 +77,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
         raise PlacementError(f"--program is '{args.program}', expected a .mlir file")
     pins = parse_pins(args.pin)
     return Settings(
-        Request(pins, args.memory, args.seconds, method=args.method),
+        Request(pins, args.memory, args.seconds, method=args.method, is_pruned=args.prune),
         None if args.database is None else Path(args.database),
         args.workers,
         args.measure_seconds,
@@ -99,6 +104,15 @@ def cells(engine: str, regions: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     listed = f"{len(names)}: {', '.join(names[:SHOWN_OPERATORS])}{more}"
     seconds = sum(region["seconds"] for region in regions)
     return engine, listed, f"{1e6 * seconds:.1f}", regions[0]["source"]
+
+
+def show_front(front: Outcome) -> None:
+    """Prints the plans of which none is better both in time and in memory."""
+    title = "Time and memory" if front.is_complete else "Time and memory, as far as it was searched"
+    table = Table("ms", "bytes", title=title)
+    for plan in front.plans:
+        table.add_row(f"{1e3 * plan.cost:.3f}", str(plan.memory))
+    table_console().print(table)
 
 
 def show(placed: Placed) -> None:

@@ -216,7 +216,8 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             if args.placement == "priority":
                 partition(module, backends, progress, options.limits)
             else:
-                from xrelay.placing import Engines, carry_out
+                from xrelay.engines import Engines
+                from xrelay.placing import carry_out
 
                 engines = Engines(backends, arguments.backends(args.backend))
                 carry_out(module, engines, options, args.placement, progress)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import first_inside, members
-from xrelay.placement.graph.sub_graph import ANY_RESULTS, SubGraph, union
+from xrelay.placement.graph.sub_graph import SubGraph, union
 from xrelay.placement.rules.candidate import Candidate
 from xrelay.placement.rules.rule import Rule, listed
 
@@ -41,25 +41,56 @@ class Largest(Rule):
         return listed("Largest", [self.rule])
 
 
+@dataclass
+class _Group:
+    """A region that grows."""
+
+    parts: list[SubGraph]
+    inside: int
+    outputs: int
+
+    def joined(self, other: "_Group", downstream: list[int]) -> "_Group | None":
+        """Both as one; None when that would need its own results."""
+        inside = self.inside | other.inside
+        outputs = (self.outputs | other.outputs) & ~inside
+        if any(downstream[index] & inside for index in members(outputs)):
+            return None
+        larger, smaller = sorted((self, other), key=lambda group: -len(group.parts))
+        larger.parts.extend(smaller.parts)
+        return _Group(larger.parts, inside, outputs)
+
+
 def merged(units: Sequence[SubGraph]) -> list[SubGraph]:
     """Disjoint sub-graphs, in the order of the graph, merged with those that they use where this is possible."""
-    groups: dict[int, SubGraph] = {}
+    groups: dict[int, _Group] = {}
+    into: dict[int, int] = {}
     home: dict[int, int] = {}
     taken = 0
     for number, unit in enumerate(units):
         if unit.flow & taken:
             continue
         taken |= unit.flow
-        group = unit
-        above = dict.fromkeys(home[i] for i in members(unit.inputs) if i in home)
+        home.update(dict.fromkeys(members(unit.flow), number))
+        group = _Group([unit], unit.flow, unit.outputs)
+        above = dict.fromkeys(root(into, home[i]) for i in members(unit.inputs) if i in home)
         for other in above:
-            joined = union([groups[other], group])
-            if joined.problem(ANY_RESULTS) is None:
+            joined = groups[other].joined(group, unit.graph.downstream)
+            if joined is not None:
                 group = joined
                 del groups[other]
+                into[other] = number
         groups[number] = group
-        home.update(dict.fromkeys(members(group.flow), number))
-    return list(groups.values())
+    return [union(group.parts) for group in groups.values()]
+
+
+def root(into: dict[int, int], number: int) -> int:
+    """The group that one has become part of."""
+    path: list[int] = []
+    while number in into:
+        path.append(number)
+        number = into[number]
+    into.update(dict.fromkeys(path, number))
+    return number
 
 
 def largest_of(candidates: Sequence[Candidate]) -> list[Candidate]:

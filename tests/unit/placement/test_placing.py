@@ -31,6 +31,7 @@ from xrelay.placement.rules.candidate import HOST, OWN, Candidate
 from xrelay.placement.rules.combinators import Combine, Composite, OnlyValid, Primitive
 from xrelay.placement.rules.defaults import ANYTHING, OWN_KERNELS
 from xrelay.placement.rules.rule import Rule
+from xrelay.placement.search.exact import pareto
 
 NET = """
     a = nn.dense x x
@@ -96,8 +97,6 @@ def test_the_cheapest_placement() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_agree_without_borders(method: str) -> None:
-    if method == "integer-program":
-        pytest.importorskip("highspy", reason="HiGHS is not installed")
     assert placed(Request(method=method)).outcome.plans[0].cost == pytest.approx(7.5)
 
 
@@ -230,6 +229,33 @@ def test_joined_regions_never_need_each_other() -> None:
 
 def _anything(op: Operation, types: Sequence[Attribute]) -> Support:
     return Yes()
+
+
+def test_pruning_is_an_option_and_may_cost() -> None:
+    """A on the first engine, B and C on the second: the largest candidates of each do not allow it."""
+    text = "a = nn.relu x\nb = exp a\nc = tanh b\nreturn c"
+    rules: dict[str, Rule] = {
+        "one": Primitive(OnlyValid(Combine(OpPredicate("one", _anything), (ANYTHING,)))),
+        "two": Primitive(OnlyValid(Combine(OpPredicate("two", _anything), (ANYTHING,)))),
+    }
+
+    class Costs(Estimator):
+        def estimate(self, candidate: Candidate) -> Cost:
+            table = {("one", "nn.relu"): 1.0, ("two", "exp+tanh"): 1.0}
+            return Cost(table.get((candidate.engine, candidate.part.label), 5.0), "table")
+
+    def least(request: Request) -> float:
+        return place(graph_of(program(text)), rules, Costs(), request).outcome.plans[0].cost
+
+    assert least(Request()) == 2.0
+    assert least(Request(is_pruned=True)) == 5.0
+
+
+def test_the_front_of_time_and_memory() -> None:
+    found = placed()
+    front = pareto(found.problem).plans
+    assert front[0].cost == found.outcome.plans[0].cost
+    assert [p.memory for p in front] == sorted({p.memory for p in front}, reverse=True)
 
 
 def test_single_engines() -> None:
@@ -387,7 +413,7 @@ def test_explanation() -> None:
     assert rows["a"].elsewhere_seconds == 5 + 1 + 3 + 2
     assert rows["c"].elsewhere_seconds is None and rows["c"].elsewhere == "no other engine runs it"
     reasons = {(each.engine, each.operators): each.reason for each in rows["b"].alternatives}
-    assert reasons["fast", "nn.relu"].endswith("computes other operators as well")
+    assert reasons["fast", "nn.relu"].endswith("with other operators as well")
     text = explanation_text(found, list(rows.values()))
     assert (
         "nn.dense a: fast, region" in text

@@ -347,13 +347,13 @@ def test_rules_that_backends_state() -> None:
     with pytest.raises(
         BackendError, match="partition_rule\\(\\) returns an int, expected None or a rule"
     ):
-        rule_of(CheckedBackend(Engine(FusionStyle.NONE, 7)))  # pyright: ignore
+        rule_of(CheckedBackend(Engine(FusionStyle.NONE, 7)))
     with pytest.raises(BackendError, match="returns a PartitionRule, expected a rule of"):
         rule_of(CheckedBackend(Engine(FusionStyle.NONE, PartitionRule())))
     with pytest.raises(
         BackendError, match="fusion_style is 'any', expected one of FusionStyle.NONE"
     ):
-        CheckedBackend(Engine("any"))  # pyright: ignore
+        CheckedBackend(Engine("any"))
 
 
 def test_own_rule_covers_all_calls() -> None:

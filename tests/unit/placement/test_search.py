@@ -62,7 +62,6 @@ def test_exact_methods_equal_brute_force(count: int) -> None:
     "count", [GRAPHS, pytest.param(MOST, marks=[pytest.mark.extensive, pytest.mark.slow])]
 )
 def test_integer_programs_equal_brute_force(count: int) -> None:
-    pytest.importorskip("highspy", reason="HiGHS is not installed")
     for problem, costs in graphs(count):
         least = costs[0] if costs else inf
         outcome = integer_program(problem)
@@ -208,7 +207,6 @@ def test_regions_that_need_each_other_are_never_a_plan() -> None:
         problem.plan([0, 1])
     found = exact(problem)
     assert found.best is not None and found.best.cost == 19.0
-    pytest.importorskip("highspy", reason="HiGHS is not installed")
     assert integer_program(problem).plans[0].cost == pytest.approx(19.0)
 
 

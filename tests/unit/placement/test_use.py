@@ -9,12 +9,13 @@ from placed import program
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
+from xrelay.engines import Engines
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError
 from xrelay.placement.costs.database import Database
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.placing import Request
-from xrelay.placing import Engines, Settings, farthest, find_placement
+from xrelay.placing import Settings, farthest, find_placement
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.tools.cli import main
 
