@@ -173,7 +173,7 @@ def named_arrays(specs: Sequence[Named], inputs: object) -> list[Array]:
     """
     if not isinstance(inputs, dict | Mapping):  # A dict is known at once.
         raise ModelError(f"the inputs are {kind_of(inputs)}, not a mapping of {listed(specs)}")
-    inputs = cast(Mapping[str, npt.ArrayLike], inputs)
+    inputs = cast("Mapping[str, npt.ArrayLike]", inputs)
     missing = [spec.name for spec in specs if spec.name not in inputs]
     if missing or len(inputs) != len(specs):
         known = {spec.name for spec in specs}

@@ -1,7 +1,9 @@
-"""What a wrong name was probably meant to be."""
+"""What a wrong name was probably meant to be, and what refusals of options say."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+from xdsl.utils.exceptions import PassFailedException
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
@@ -19,3 +21,11 @@ def unknown_choice(option: str, value: str, known: Iterable[str]) -> str:
     """The message about an option whose value is not one of the known ones."""
     accepted = tuple(known)
     return f"'{option}' is '{value}', expected one of {', '.join(accepted)}{did_you_mean(value, accepted)}"
+
+
+def require_at_least(least: int, **options: int) -> None:
+    """Raises PassFailedException for an option that is a smaller number; options are named like their fields."""
+    for field, number in options.items():
+        if number < least:
+            option = field.replace("_", "-")
+            raise PassFailedException(f"'{option}' is {number}, expected at least {least}")

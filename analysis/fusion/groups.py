@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 from xdsl.utils.exceptions import PassFailedException
 
-from xrelay.analysis.facts.options import require_at_least
-from xrelay.analysis.facts.suggestions import unknown_choice
+from xrelay.analysis.facts.suggestions import require_at_least, unknown_choice
 from xrelay.analysis.fusion.arguments import Arguments
 from xrelay.analysis.fusion.graph import (
     BROADCAST,

@@ -51,6 +51,11 @@ class Target:
         return self.cpu if self.name == NATIVE else self.name
 
     @property
+    def has_short_dots(self) -> bool:
+        """Whether products of two 16-bit integers in 32-bit lanes are summed by one instruction."""
+        return self.triple.startswith("x86_64-")
+
+    @property
     def cycle_seconds(self) -> float:
         """The time in which a core starts two multiply-adds on vectors of single precision."""
         return 4 * self.lanes(4) / self.flops

@@ -302,7 +302,7 @@ def dot_of(target: Target, image: Element, weight: Element, result: Element) -> 
         return None
     if image.bits == weight.bits == 8 and target.vnni:
         return ByteDot(image, weight, WHOLE)
-    if _fits_short(image) and _fits_short(weight):
+    if target.has_short_dots and _fits_short(image) and _fits_short(weight):
         return ShortDot(SHORT, weight, WHOLE)
     return MultiplyAdd(WHOLE, weight, WHOLE)
 
@@ -328,6 +328,6 @@ def channel_dot(target: Target, image: Element, weight: Element, result: Element
     dot = dot_of(target, image, weight, result)
     if dot is None:
         return None
-    short = not result.is_float and _fits_short(image) and _fits_short(weight)
+    short = isinstance(dot, ByteDot | ShortDot)
     kind = ShortChannelDot if short else ChannelDot
     return kind(image, weight, dot.total)

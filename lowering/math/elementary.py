@@ -72,8 +72,8 @@ def decay(b: KernelBuilder, x: SSAValue) -> SSAValue:
 
 def decay_to_zero(b: KernelBuilder, x: SSAValue) -> SSAValue:
     """
-    e**x for x <= 0, or 0 where that is hardly a normal number. Processors take a hundred times as
-    long for subnormal results, which a softmax over masked elements is full of.
+    e**x for x <= 0, or 0 where that is less than 0.7 of the smallest normal number. Processors take a
+    hundred times as long for subnormal results, which a softmax over masked elements is full of.
     """
     v = Lanes.of(b, x)
     table = TABLES[v.format]

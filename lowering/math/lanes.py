@@ -8,7 +8,7 @@ integer, have the order of the numbers, with infinity above all finite ones and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ldexp, log
+from math import ldexp
 
 from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, f32, f64
@@ -53,11 +53,6 @@ class Format:
         complement.
         """
         return ldexp(1.5, self.mantissa)
-
-    @property
-    def normal_log(self) -> float:
-        """The logarithm of twice the smallest normal number: rounding does not leave these."""
-        return (2 - self.bias) * log(2)
 
     def power_of_two(self, exponent: int) -> int:
         """The bits of 2**exponent."""

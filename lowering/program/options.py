@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from xrelay.analysis.facts.options import require_at_least
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.lowering.emit.target import Target, named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords
 from xrelay.lowering.operators.conv.winograd import WINOGRAD_NAMES

@@ -1,11 +1,15 @@
 """bf16 of kernels: conversions bit by bit as ml_dtypes makes them, in models that are run, saved and kept."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 from graphs import BITS, Graph
+from onnx.reference import ReferenceEvaluator
 from vector_functions import targets_here
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 
@@ -65,3 +69,81 @@ def test_models_take_give_and_keep_it(tmp_path: Path):
         np.testing.assert_array_equal(found.astype(np.float32), expected.astype(np.float32))
     with pytest.raises(xrelay.ModelError, match="is uint16"):
         model.run({"input0": graph.inputs[0].view(np.uint16)})
+
+
+def floats(*shape: int) -> Array:
+    """Numbers that f16 and bf16 hold."""
+    return np.random.default_rng([7, *shape]).integers(-64, 65, shape).astype(np.float32) / 32
+
+
+NODES: Sequence[tuple[str, Sequence[Array], dict[str, Any]]] = (
+    ("Add", (floats(3, 17), floats(17)), {}),
+    ("AveragePool", (floats(1, 3, 8, 8),), {"kernel_shape": [2, 2]}),
+    ("Concat", (floats(2, 3), floats(2, 4)), {"axis": 1}),
+    ("Conv", (floats(1, 4, 9, 9), floats(8, 4, 3, 3)), {"pads": [1] * 4}),
+    ("Conv", (floats(1, 16, 9, 9), floats(16, 1, 3, 3)), {"group": 16}),
+    ("Div", (floats(3, 17), np.abs(floats(3, 1)) + 1), {}),
+    ("Erf", (floats(33),), {}),
+    ("Exp", (floats(33),), {}),
+    ("Gather", (floats(5, 3), np.array([0, 4])), {}),
+    ("Gemm", (floats(5, 33), floats(7, 33), floats(7)), {"transB": 1}),
+    ("GlobalAveragePool", (floats(1, 3, 8, 8),), {}),
+    ("LayerNormalization", (floats(4, 19), floats(19), floats(19)), {}),
+    ("LeakyRelu", (floats(33),), {}),
+    ("Less", (floats(9), floats(9)[::-1]), {}),
+    ("MatMul", (floats(2, 5, 33), floats(2, 33, 7)), {}),
+    ("MaxPool", (floats(1, 3, 8, 8),), {"kernel_shape": [2, 2]}),
+    ("ReduceMax", (floats(4, 19),), {}),
+    ("ReduceMean", (floats(4, 19),), {}),
+    ("ReduceSum", (floats(4, 19),), {}),
+    ("Sigmoid", (floats(33),), {}),
+    ("Softmax", (floats(4, 19),), {}),
+    ("Tanh", (floats(33),), {}),
+    ("Transpose", (floats(4, 19),), {}),
+    ("Where", (floats(9) < 0, floats(9), floats(9)[::-1]), {}),
+)
+
+
+SEVERAL_ROUNDINGS = {"Gemm": 3}
+"""What rounds in between, and how many units of the last place that may cost."""
+
+
+def stored_in(dtype: np.dtype[Any]) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """A model of all nodes on numbers of a type, and the inputs."""
+    feeds: dict[str, Array] = {}
+    nodes: list[onnx.NodeProto] = []
+    for i, (name, operands, attributes) in enumerate(NODES):
+        own = {f"x{i}_{j}": array for j, array in enumerate(operands)}
+        feeds.update(
+            (key, array.astype(dtype) if array.dtype == np.float32 else array)
+            for key, array in own.items()
+        )
+        nodes.append(onnx.helper.make_node(name, list(own), [f"y{i}"], **attributes))
+    inputs = [
+        onnx.helper.make_tensor_value_info(
+            key, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+        )
+        for key, array in feeds.items()
+    ]
+    outputs = [onnx.ValueInfoProto(name=f"y{i}") for i in range(len(NODES))]
+    graph = onnx.helper.make_graph(nodes, "stored", inputs, outputs)
+    opsets = [onnx.helper.make_opsetid("", 20)]
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), feeds
+
+
+@pytest.mark.parametrize("dtype", [BFLOAT16, np.dtype(np.float16)], ids=str)
+def test_models_stored_in_it(dtype: np.dtype[Any]):
+    """onnx.reference computes the same model in f64; one rounding lies between, of what f32 gives."""
+    model, feeds = stored_in(dtype)
+    found = xrelay.compile(model, cache=False).run(feeds)
+    exact, wide = stored_in(np.dtype(np.float64))
+    expected = ReferenceEvaluator(exact).run(None, wide)
+    eps = float(ml_dtypes.finfo(dtype).eps)
+    for (name, *_), (key, array), other in zip(NODES, found.items(), expected, strict=True):
+        assert array.dtype == (bool if name == "Less" else dtype), name
+        np.testing.assert_allclose(
+            *(array.astype(np.float64), other),
+            rtol=SEVERAL_ROUNDINGS.get(name, 0.51) * eps,
+            atol=1e-5,
+            err_msg=f"{key} {name}",
+        )

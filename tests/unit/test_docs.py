@@ -83,7 +83,10 @@ def test_operators_are_listed():
     assert page == markdown(operator_rows()), "run `xrelay ops --markdown > docs/operators.md`"
 
 
-@pytest.mark.parametrize(("page", "count"), [("backends", 4), ("byoc", 5), ("gradients", 1), ("placement", 2)])
+@pytest.mark.parametrize(
+    ("page", "count"),
+    [("backends", 4), ("byoc", 5), ("gradients", 1), ("placement", 2), ("quantised", 2)],
+)
 def test_examples_run(page: str, count: int):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     names: dict[str, object] = {}

@@ -6,12 +6,13 @@ called.
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from xrelay.analysis.facts.operation_count import operator_uses
 from xrelay.analysis.fusion.plan import (
@@ -39,6 +40,8 @@ from xrelay.tools.explain.strategies import print_strategies, strategies_json
 from xrelay.tools.explain.types import print_types, type_uses, types_json
 from xrelay.tools.progress import stage_progress
 from xrelay.tools.tables import shown_names, table_console
+from xrelay.transforms.quantize.fake_quantization_to_integer import FakeQuantizationToIntegerPass
+from xrelay.transforms.rules.quantize.local import kept_in_floating_point
 
 
 def explain_model(args: argparse.Namespace) -> int:
@@ -62,6 +65,7 @@ def explain_model(args: argparse.Namespace) -> int:
             BAD_INPUT,
         )
     program: Program | None = None
+    notes: list[str] = []
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             options = arguments.fusion_options(args)
@@ -71,7 +75,13 @@ def explain_model(args: argparse.Namespace) -> int:
         with failing_with(FAILED):
             if not args.no_simplify:
                 passes = preparation(compile_options)
-                run_passes(module, passes, progress, compile_options.limits)
+                # What stays in floating point is told before algebra changes it.
+                kinds = [type(each) for each in passes]
+                middle = kinds.index(FakeQuantizationToIntegerPass) + 1
+                run_passes(module, passes[:middle], progress, compile_options.limits)
+                kept = kept_in_floating_point(module)
+                notes = [f"{described(op)} computes with f32: {reason}" for op, reason in kept]
+                run_passes(module, passes[middle:], progress, compile_options.limits)
             if lowers:
                 passes = generation(compile_options, options)
                 run_passes(module, passes, progress, compile_options.limits)
@@ -94,7 +104,24 @@ def explain_model(args: argparse.Namespace) -> int:
         console.print("nothing to fuse: no operators of the relay dialect outside of relay.fused")
     for plan in explained:
         print_plan(console, plan, args.limit)
+    print_notes(console, notes, args.limit)
     return 0
+
+
+def described(op: Operation) -> str:
+    """An operator and the node that it comes from."""
+    name = model_name(op)
+    return op.name.removeprefix("relay.") + (f" '{name}'" if name is not None else "")
+
+
+def print_notes(console: Console, notes: Sequence[str], limit: int | None) -> None:
+    """What else there is to say."""
+    if notes:
+        console.print()
+    for note in notes[:limit]:
+        console.print(Text(note))
+    if limit is not None and len(notes) > limit:
+        console.print(Text(f"… {len(notes) - limit} more"))
 
 
 def explain_program(program: Program, args: argparse.Namespace) -> None:

@@ -48,7 +48,7 @@ def type_uses(module: ModuleOp, options: CompileOptions) -> list[TypeUse]:
         operands = [_dtypes(type_) for type_ in op.operand_types]
         shown = " × ".join(each for each in operands if each) or "–"
         types = f"{shown} → {_dtypes(op.results[0].type)}"
-        key = name, types, _reason(name, operands, categories, options)
+        key = name, types, _reason(op, name, operands, categories, options)
         calls[key] = calls.get(key, 0) + 1
         node = model_name(op)
         nodes.setdefault(key, []).extend([] if node is None else [node])
@@ -81,6 +81,7 @@ def _dtypes(type_: Attribute) -> str:
 
 
 def _reason(
+    op: Operation,
     name: str,
     operands: Sequence[str],
     categories: dict[str, Category],
@@ -104,8 +105,15 @@ def _reason(
             whole = all(options.precision in each for each in operands)
             return "always: operands are rounded" if whole else "always: weights are rounded"
         case Category.ALWAYS:
-            other = [each for each in operands if each != FULL]
-            return f"always, but {'its operands are not f32' if other else 'it has no constant weights'}"
+            return f"always, but {_obstacle(op, operands)}"
+
+
+def _obstacle(op: Operation, operands: Sequence[str]) -> str:
+    """Why a product of the first list takes no operands with fewer bits."""
+    if any(each != FULL for each in operands):
+        return "its operands are not f32"
+    constant = any(isinstance(each.owner, ConstantOp) for each in op.operands)
+    return "its weights are too large for the type" if constant else "it has no constant weights"
 
 
 def print_types(console: Console, uses: Sequence[TypeUse], limit: int | None) -> None:

@@ -23,9 +23,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import keeps_body
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.annotation import StopFusionOp
 from xrelay.dialects.core.values import TupleOp

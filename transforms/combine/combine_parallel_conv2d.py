@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xrelay.analysis.facts.options import require_at_least
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv2DOp

@@ -21,7 +21,8 @@ types, functions, which cell a cell is. What is not known it writes down, each w
   or branch that runs.
 
 `dead-code-elimination` removes what nothing uses any more. Stay as they are: functions for other compilers,
-functions of several blocks, `relay.fused` and `relay.composite`, operations of other dialects with what they hold.
+functions of several blocks, operations of other dialects with what they hold, and `relay.fused` and `relay.composite`, on
+constants as well, which the original computes: here `defuse-ops{include-composite=true}` in front opens the groups.
 `max-operations` bounds how much larger programs become.
 
 Source: Relay's PartialEvaluate, which does not forget what cells hold when a function calls itself.
@@ -31,7 +32,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from xrelay.analysis.facts.options import require_at_least
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.infer_type import TypeInference
 from xrelay.transforms.rules.functional.partial_evaluation import PartialEvaluation

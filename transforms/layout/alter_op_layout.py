@@ -47,8 +47,8 @@ from xrelay.analysis.facts.blocking import (
     is_whole,
     plan_blocking,
 )
-from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.scopes import Within, keeps_body
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.analysis.fusion.plan import fusion_blocks
 from xrelay.analysis.layouts.alteration import TARGETS
 from xrelay.analysis.relay_pass import RelayPass

@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xrelay.analysis.facts.options import require_at_least
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.analysis.layouts.alteration import Altered
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp

@@ -31,8 +31,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.device_domains import Device
 from xrelay.analysis.facts.device_plan import DevicePlan
-from xrelay.analysis.facts.options import require_at_least
 from xrelay.analysis.facts.scopes import belongs_to_backend
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.conv.conv import Conv2DOp

@@ -36,7 +36,7 @@ from xdsl.traits import IsTerminator
 
 from xrelay.analysis.facts.device_domains import UNKNOWN, Device
 from xrelay.analysis.facts.device_plan import DEVICE, DevicePlan, keeps_devices, planned_operations
-from xrelay.analysis.facts.options import require_at_least
+from xrelay.analysis.facts.suggestions import require_at_least
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.adt import ConstructorOp
 from xrelay.dialects.core.device import CPU, DeviceCopyOp, OnDeviceOp

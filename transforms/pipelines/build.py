@@ -9,6 +9,10 @@ A pass that the original runs and that is missing here is a line of `STEPS` when
 where and under which name something is computed; and the rewrites of layouts by tuning records. Of `qnn.Legalize` the
 second half is here what it does to products.
 
+`simplify-expr` keeps the signs of zeros and the order of sums here, as everywhere unless one asks for more. The original's takes x + 0
+for x and joins constants that are added one after the other, which its records show: `simplify-expr{ignore-signed-zeros=true
+reassociate=true}` in front of the level does that.
+
 Source: GetPassPrefix and RelayBuildModule::OptimizeImpl of TVM 0.10, for one target and the graph executor.
 """
 

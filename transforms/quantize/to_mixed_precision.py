@@ -18,7 +18,8 @@ end in different types, references, data types. Results of functions change thei
 Sums of f16 and bf16 are those of f32 in this project, rounded once at the end, whatever `out_dtype` says; for
 engines where it decides, `accumulation-type` states it, and the sums are cast. With `original-type` operators on
 elements of other types stay as they are; with `constants-only` operators of the first list take their constants
-in the type, and all else as it is, which is for products that convert weights as they read them.
+in the type, unless it makes them infinite, and all else as it is, which is for products that convert weights as they
+read them.
 
 Left alone: bodies of `relay.fused` and `relay.composite`, and functions for other compilers, whose arguments keep their
 types. Results change, within the roundings of the type.
@@ -60,7 +61,7 @@ from xrelay.dialects.dtypes import DTYPES, dtype_name
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float, is_tensor_type, same_type, types_within
 from xrelay.dialects.tensor.unary import CastOp
-from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS
+from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, holds
 from xrelay.transforms.rules.quantize.dtypes import with_dtypes, with_floats
 from xrelay.transforms.rules.quantize.mixed_precision import (
     FILLED,
@@ -140,8 +141,10 @@ class Conversion:
 
     def concerns(self, op: RelayOp) -> bool:
         """Whether an operator has operands to convert, and none of types that are not."""
-        if self.constants_only and all(self.narrow(each) == each.type for each in op.operands):
-            return False
+        if self.constants_only:
+            short = [each for each in op.operands if self.narrow(each) != each.type]
+            if not short or not all(holds(self.mixed, each) for each in short):
+                return False
         if self.source is None:
             return True
         parts = (part for type_ in op.operand_types for part in types_within(type_))

@@ -41,7 +41,7 @@ ACCUMULATORS = 4
 """Vectors that are counted at once."""
 TOGETHER = 2
 """Keys that a round of a loop compares with a vector; every vector has as many lanes."""
-SMALLEST_LIST = 512
+SMALLEST_LIST = 256
 CANDIDATES = 4
 """The list has room for so many times the wanted elements: it fills up rarely, and stays near."""
 MOST_WANTED = 128

@@ -6,8 +6,8 @@
 
 // RUN: not xrelay-opt -p 'reduce-precision{never="nn.dense" always="nn.dense"}' %s 2>&1 | filecheck %s --check-prefix TWICE
 
-// NONE: to-mixed-precision: there is no operator 'nn.densee'; did you mean 'nn.dense'?
-// TWICE: to-mixed-precision: 'nn.dense' is named 2 times, expected once
+// NONE: there is no operator 'nn.densee'; did you mean 'nn.dense'?
+// TWICE: 'nn.dense' is named 2 times, expected once
 
 // Operands are rounded, sums and what follows them is f32, and functions keep their types.
 // CHECK-LABEL: func.func @products

@@ -148,7 +148,7 @@ def test_symbolic_dimension_without_a_shape(cmd: Command, inside: Path, files: S
         ("x=1,3,8", "the shape [1, 3, 8] of rank 3, the model states [batch, 3, side, side]"),
         ("x=1,4,8,8", "dimension 1 is 3"),
         ("x=1,3,8,9", "symbol 'side'"),
-        ("z=1,3,8,8", "'z', which is not an input"),
+        ("z=1,3,8,8", "'z', which is neither an input nor an unknown dimension"),
         ("x=1,3,9223372036854775807,9223372036854775807", "x"),
     ],
 )

@@ -61,6 +61,18 @@ def test_rounded_weights_and_operands_are_what_is_multiplied():
             assert np.abs(found - (x.astype(np.float64) @ weight.T + bias)).max() > 1e-4
 
 
+def test_weights_beyond_the_range_of_f16_stay():
+    for largest, expected in ((65504.0, "f16"), (65505.0, "f32"), (np.inf, "f16")):
+        g = Graph()
+        g.show(
+            DenseOp(g.input(g.small("float32", 2, 3)), g.constant(np.full((4, 3), largest, "f4")))
+        )
+        module = g.module()
+        ReducePrecisionPass("float16", products=False).apply(Context(), module)
+        (product,) = [op for op in module.walk() if op.name == "relay.nn.dense"]
+        assert str(product.operands[1].type) == f"tensor<4x3x{expected}>"
+
+
 def test_values_are_rounded_once_and_moved_exactly():
     """To round in front of what moves elements, or picks the largest, is to round behind it."""
     g = Graph(5)

@@ -76,7 +76,7 @@ def _without_zero_point(
     if shift.size > 1:
         assert axis is not None
         shift = shift.reshape([-1 if each == axis else 1 for each in range(known.ndim)])
-    moved = known.astype(np.int32) - shift.reshape(shift.shape if shift.size > 1 else ())
+    moved = known.astype(np.int64) - shift.reshape(shift.shape if shift.size > 1 else ())
     limits = np.iinfo(np.int8)
     if np.any((moved < limits.min) | (moved > limits.max)):
         return weight, zero

@@ -7,7 +7,15 @@ them in f32: all else is computed in f32, on the registers that hold the sums, a
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
+import ml_dtypes
+import numpy as np
+from xdsl.ir import Attribute, SSAValue
+
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.constants import attribute_array
 from xrelay.transforms.rules.quantize.mixed_precision import Category
 
 CPU_LISTS: Mapping[Category, Sequence[str]] = {
@@ -46,3 +54,18 @@ MOVES = (
     "transpose",
 )
 """They follow: they move elements, or pick some, so that it is the same to round before and to round after."""
+
+
+def holds(dtype: Attribute, value: SSAValue) -> bool:
+    """
+    Whether the finite numbers of a constant are finite in another type: those of f16 end at 65504. Nothing is known
+    of other values, and of constants whose bytes did not come with the text.
+    """
+    if not isinstance(value.owner, ConstantOp):
+        return True
+    array = attribute_array(value.owner.value, value.owner.result.type)
+    if array is None:
+        return True
+    largest = float(cast(Any, ml_dtypes).finfo(dtype_of(dtype)).max)  # partly untyped
+    finite = np.where(np.isfinite(array), np.abs(array), 0)
+    return bool((finite <= largest).all())

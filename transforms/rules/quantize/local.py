@@ -17,12 +17,14 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
+from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp, Conv2DTransposeOp
-from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.core.values import TupleGetItemOp, TupleOp
 from xrelay.dialects.image.resize import Resize2DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, DenseOp, MatmulOp
 from xrelay.dialects.nn.norm import BiasAddOp
@@ -42,6 +44,7 @@ from xrelay.dialects.tensor.reduce import MaxOp, MinOp
 from xrelay.dialects.tensor.sort import TopkOp
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, TransposeOp
 from xrelay.dialects.tensor.unary import ClipOp, ReluOp
+from xrelay.dialects.traits import OpPatternKind, pattern_kind
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import known_array
 from xrelay.interpreters.qnn.parameters import quantized
@@ -50,7 +53,7 @@ from xrelay.transforms.rules.quantize.moving import moved
 from xrelay.transforms.rules.quantize.operators import RELAY_RULES
 from xrelay.transforms.rules.quantize.products import PRODUCTS, product_of_integers
 from xrelay.transforms.rules.quantize.values import Affine, Kept, Quantized, Site, dequantized
-from xrelay.transforms.rules.rewriting import shape_of
+from xrelay.transforms.rules.rewriting import Emitter, is_floating, shape_of
 
 LocalRule: TypeAlias = Callable[[Any, Site], Quantized]
 """The result of an operator on numbers, on integers. Raises Kept, or VerifyException, where there is none."""
@@ -257,15 +260,42 @@ def _bounded(bound: ReluOp | ClipOp, value: SSAValue, out: Affine, site: Site) -
     return value
 
 
+def kept_in_floating_point(module: ModuleOp) -> list[tuple[Operation, str]]:
+    """
+    The operators of a quantised program that compute with numbers although they are products, or take integers and are
+    not elementwise, each with the reason; none of a program that has no `relay.qnn.quantize` or `relay.qnn.dequantize`.
+    """
+    kept: list[tuple[Operation, str]] = []
+    ops = list(walk(module))
+    if not any(isinstance(op, QnnDequantizeOp | QnnQuantizeOp) for op in ops):
+        return kept
+    for op in ops:
+        if not isinstance(op, RelayOp) or len(op.results) != 1 or not is_floating(op.results[0]):
+            continue
+        takes_integers = any(isinstance(each.owner, QnnDequantizeOp) for each in op.operands)
+        moves = pattern_kind(op) > OpPatternKind.BROADCAST
+        if isinstance(op, LOCAL_PRODUCTS) or (takes_integers and moves):
+            kept.append((op, _why_kept(op)))
+    return kept
+
+
+def _why_kept(op: Operation) -> str:
+    """Why an operator is not computed with integers."""
+    rule = CPU_RULES.get(type(op))
+    if rule is None:
+        return f"{op.name} has no form with integers"
+    emit = Emitter()
+    try:
+        rule(op, Site(emit, None))
+    except (Kept, VerifyException) as error:
+        return str(error)
+    finally:
+        for each in reversed(emit.ops):
+            each.drop_all_references()
+    return "its result would have another type"
+
+
 def field_of_tuple(op: TupleGetItemOp) -> SSAValue | None:
     """The field of a tuple that is made here."""
     source = op.tuple_value.owner
     return source.fields[op.index.value.data] if isinstance(source, TupleOp) else None
-
-
-def is_constant(value: SSAValue) -> bool:
-    """Whether a value is computed from nothing but constants: a weight."""
-    op = value.owner
-    if isinstance(op, QnnDequantizeOp):
-        return isinstance(op.data.owner, ConstantOp)
-    return isinstance(op, ConstantOp)

@@ -176,6 +176,22 @@ def requantized(
     return graph.node("Add", moved, graph.reshape(graph.tensor(new[1]), ()))
 
 
+def _rounded(
+    graph: OutputGraph, op: qnn.QnnRequantizeOp, scaled: Tensor, new_zero: Tensor
+) -> Tensor:
+    """Whole numbers, moved by a zero point before or after they are rounded."""
+    if op.rounds_to_even:
+        return graph.node("Add", graph.node("Round", scaled), new_zero)
+    exact, half = graph.node("Add", scaled, new_zero), graph.scalar(0.5, scaled.dtype)
+    if op.rounds_up:
+        return graph.node("Floor", graph.node("Add", exact, half))
+    inner = truncated(graph, exact)
+    rest = graph.node("Abs", graph.node("Sub", exact, inner))
+    zero = graph.scalar(0, scaled.dtype)
+    away = graph.node("Where", graph.node("Less", rest, half), zero, graph.node("Sign", exact))
+    return graph.node("Add", inner, away)
+
+
 def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
     """Integer arithmetic, or that of floating point, as `compute_dtype` asks."""
     rank, axis = len(graph.shape(op.data)), op.channel_axis
@@ -191,20 +207,7 @@ def requantize(graph: OutputGraph, op: qnn.QnnRequantizeOp) -> Tensor:
     compute = FLOAT32 if op.compute_dtype.data == "float32" else FLOAT64
     centred = graph.node("Sub", graph.cast(data, compute), graph.cast(zero, compute))
     scaled = graph.node("Mul", centred, graph.constant(ratio.astype(compute)))
-    exact = graph.node("Add", scaled, graph.cast(new_zero, compute))
-    half = graph.scalar(0.5, compute)
-    if op.rounds_up:
-        whole = graph.node("Floor", graph.node("Add", exact, half))
-    else:
-        inner = truncated(graph, exact)
-        rest = graph.node("Abs", graph.node("Sub", exact, inner))
-        away = graph.node(
-            "Where",
-            graph.node("Less", rest, half),
-            graph.scalar(0, compute),
-            graph.node("Sign", exact),
-        )
-        whole = graph.node("Add", inner, away)
+    whole = _rounded(graph, op, scaled, graph.cast(new_zero, compute))
     if dtype == INT32:
         raise NotExpressible(
             "'out_dtype' is i32: ONNX leaves open what Cast makes of large numbers"

@@ -1,0 +1,119 @@
+"""Which dot product computes what, and how weights are packed for it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import (
+    IntegerType,
+    Signedness,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+
+from xrelay.lowering.emit.elements import element
+from xrelay.lowering.emit.packing import ConvolutionPanels, MatrixPanels
+from xrelay.lowering.emit.target import TARGETS
+from xrelay.lowering.loops.dots import channel_dot, dot_of
+
+u8 = IntegerType(8, Signedness.UNSIGNED)
+u16 = IntegerType(16, Signedness.UNSIGNED)
+TARGETS_ELSEWHERE = {**TARGETS, "arm": replace(TARGETS["x86-64"], triple="aarch64-linux-gnu")}
+CASES = (
+    # target, elements of image, weights and result, the dot product
+    ("x86-64-v4", f32, f32, f32, "MultiplyAdd"),
+    ("x86-64-v4", f64, f64, f64, "MultiplyAdd"),
+    ("x86-64-v4", f16, f16, f16, "MultiplyAdd"),
+    ("x86-64-v4", bf16, bf16, bf16, "MultiplyAdd"),
+    ("x86-64-v4-bf16", bf16, bf16, bf16, "BfloatDot"),
+    ("x86-64-v4-bf16", bf16, bf16, f32, "BfloatDot"),
+    ("x86-64-v4-bf16", f32, bf16, f32, "MultiplyAdd"),
+    ("x86-64-v4-bf16", u8, i8, i32, "ByteDot"),
+    ("x86-64-v4-vnni", i8, i8, i32, "ByteDot"),
+    ("x86-64-v3-vnni", u8, u8, i16, "ByteDot"),
+    ("x86-64-v3-vnni", i16, i8, i32, "ShortDot"),
+    ("x86-64-v3", u8, i8, i32, "ShortDot"),
+    ("x86-64", i16, i16, i32, "ShortDot"),
+    ("x86-64", u16, i8, i32, "MultiplyAdd"),
+    ("arm", u8, i8, i32, "MultiplyAdd"),
+    # Operands would have to be rounded first, and sums have 32 bits.
+    ("x86-64-v4", f32, f32, f16, None),
+    ("x86-64-v4", f16, bf16, f16, None),
+    ("x86-64-v4", i8, i8, i64, None),
+    ("x86-64-v4", i8, i8, f32, None),
+    ("x86-64-v4", i1, i8, i32, None),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_which_dot_product(case: tuple[str, *tuple[object, ...]]) -> None:
+    target, *types, expected = case
+    dot = dot_of(TARGETS_ELSEWHERE[target], *map(element, types))
+    assert (dot and type(dot).__name__) == expected
+
+
+def test_lanes_with_elements_of_their_own() -> None:
+    kinds = [
+        type(channel_dot(TARGETS_ELSEWHERE[target], *map(element, types))).__name__
+        for target, *types in (
+            ("x86-64-v4-vnni", u8, i8, i32),
+            ("x86-64", i16, i8, i32),
+            ("arm", u8, i8, i32),
+            ("x86-64-v4-bf16", bf16, bf16, bf16),
+        )
+    ]
+    assert kinds == ["ShortChannelDot", "ShortChannelDot", "ChannelDot", "ChannelDot"]
+
+
+# -- packings ---------------------------------------------------------------------------------------
+
+
+def test_matrix_panels_in_groups() -> None:
+    """[columns / panel, 1 + depth / group, panel, group], with what undoes a shift first."""
+    rng = np.random.default_rng(0)
+    weights = rng.integers(-128, 128, (5, 7)).astype(np.int8)
+    packing = MatrixPanels(4, False, 4, 128)
+    packed = packing.pack(weights)
+    assert packed.shape == packing.packed_shape(weights.shape) == (2, 3, 16)
+    padded = np.zeros((8, 8), np.int8)
+    padded[:5, :7] = weights
+    for column in range(8):
+        panel, inside = divmod(column, 4)
+        first = packed[panel, 0].view(np.int32)[inside]
+        assert first == -128 * int(padded[column].sum(dtype=np.int32))
+        groups = packed[panel, 1:].reshape(2, 4, 4)[:, inside]
+        assert (groups.reshape(-1) == padded[column]).all()
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_convolution_panels_in_groups(lanes: int) -> None:
+    """Neighbours are channels of a block, or taps of a row."""
+    rng = np.random.default_rng(lanes)
+    weights = rng.integers(0, 256, (6, 5, 2, 3)).astype(np.uint8)
+    packing = ConvolutionPanels(4, lanes, 1, 4, -128)
+    packed = packing.pack(weights)
+    assert packed.shape == packing.packed_shape(weights.shape)
+    starts, steps = packed[0, :, 0].view(np.int32), packed[0, :, 1:].reshape(2, -1, 4, 4)
+    for channel in range(6):
+        panel, inside = divmod(channel, 4)
+        own = weights[channel]
+        assert starts[panel, inside] == 128 * int(own.sum(dtype=np.int32))
+        groups = steps[panel, :, inside].reshape(-1)
+        if lanes == 1:
+            expected = np.pad(own, ((0, 0), (0, 0), (0, 1))).reshape(-1)
+        else:
+            expected = np.pad(own, ((0, 3), (0, 0), (0, 0))).transpose(1, 2, 0).reshape(-1)
+        assert (groups == expected).all()
+
+
+def test_names_of_packings_say_what_is_unusual() -> None:
+    assert str(MatrixPanels(16, True)) == "matrix_panels<16, True>"
+    assert str(MatrixPanels(16, True, 4)) == "matrix_panels<16, True, 4>"
+    assert str(ConvolutionPanels(16, 8, 1, 4, 128)) == "convolution_panels<16, 8, 1, 4, 128>"
