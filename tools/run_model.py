@@ -27,7 +27,6 @@ from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
 from xrelay.runtime.signature import OpenTensor, Signature, TensorSpec, UnknownDimensions
 from xrelay.tools import arguments
-from xrelay.tools.compare import compare, require_same_interface
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
 
@@ -74,6 +73,8 @@ def _run_model(args: argparse.Namespace) -> int:
     model, shapes = _load(args, given)
     reference = None if args.compare is None else _reference(args, given)
     if reference is not None:
+        from xrelay.tools.compare import require_same_interface
+
         assert isinstance(model.signature, Signature)
         require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
@@ -98,6 +99,8 @@ def _run_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             show_profile(model, inputs, args.trace)
     if reference is not None:
+        from xrelay.tools.compare import compare
+
         with failing_with(BAD_INPUT):
             compare(reference, inputs, outputs, args)
     if args.verify:
