@@ -236,7 +236,10 @@ def test_code_notes_which_blocks_run() -> None:
     assert ran(names["f"], 0) == {"f:0", "f:2", "f.<lambda>:0", "f:3"}
     assert ran(names["A"]().f) == {"A.f:0"}
     assert not ran(names["told"])
-    assert [names[each].__doc__ for each in ("f", "told")] == ["Says what it does.", "Does nothing."]
+    assert [names[each].__doc__ for each in ("f", "told")] == [
+        "Says what it does.",
+        "Does nothing.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,9 @@ before = set(sys.modules)
 import xrelay.tools.start
 print(*{name.partition(".")[0] for name in set(sys.modules) - before if not name.startswith("_")})
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    )
     few = {"xrelay", "collections", "enum", "functools", "importlib", "keyword", "operator"}
     assert set(done.stdout.split()) <= few | {"reprlib", "signal", "types", "warnings"}
 
