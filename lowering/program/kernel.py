@@ -130,7 +130,8 @@ def build_kernel(
     return Kernel(function, ctx.scratch_bytes, packings)
 
 
-def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> None:
+def _require_code(group: Group) -> None:
+    """Raises DiagnosticException for a group with operators that have no kernel code."""
     missing = [op for op in group.ops if type(op) not in RULES and type(op) not in STRATEGIES]
     if missing:
         names = dict.fromkeys(op.name for op in missing)
@@ -141,6 +142,10 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
         why = op.undefined() if isinstance(op, RelayOp) else None
         if why is not None:
             raise DiagnosticException(f"no kernel code for {op.name}: {why}")
+
+
+def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> None:
+    _require_code(group)
     chosen = {choice.op: choice for choice in choices}
 
     def emit(op: Operation, sink: Sink) -> None:
@@ -171,13 +176,26 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
                 ctx.barrier()
                 ctx.ev.buffers[leaf] = kept
     if anchor is None:
-        by_shape: dict[tuple[int, ...], dict[Leaf, Buffer]] = {}
-        for leaf, buffer in zip(_leaves(group.result), ctx.results, strict=True):
-            if ctx.ev.buffers.get(leaf) is not buffer:
-                by_shape.setdefault(buffer.shape, {})[leaf] = buffer
-        for results in by_shape.values():
-            _emit_on_demand(ctx, group, results)
-        return
+        _emit_results(ctx, group)
+    else:
+        epilogue = _epilogue(ctx, group, anchor)
+        # Nothing is left to do behind the anchor where its result is the kernel's.
+        ctx.places = ctx.results if anchor.results[0] is group.result else []
+        emit(anchor, epilogue)
+
+
+def _emit_results(ctx: KernelContext, group: Group) -> None:
+    """The results that do not lie in their buffers yet, those of a shape in one loop."""
+    by_shape: dict[tuple[int, ...], dict[Leaf, Buffer]] = {}
+    for leaf, buffer in zip(_leaves(group.result), ctx.results, strict=True):
+        if ctx.ev.buffers.get(leaf) is not buffer:
+            by_shape.setdefault(buffer.shape, {})[leaf] = buffer
+    for results in by_shape.values():
+        _emit_on_demand(ctx, group, results)
+
+
+def _epilogue(ctx: KernelContext, group: Group, anchor: Operation) -> Sink:
+    """What becomes of the elements of the operator whose loops the kernel has: the rest of the group."""
     inner = without_last_reshapes(group)
     last, leaf = (inner.result, 0), (anchor.results[0], 0)
     after_reshapes = (reshaped(anchor.results[0], inner), 0)
@@ -201,9 +219,7 @@ def _emit_group(ctx: KernelContext, group: Group, choices: Sequence[Choice]) -> 
             position = reshaped_position(ctx.b, position, buffer.shape)
         ctx.store(buffer, position, value)
 
-    # Nothing is left to do behind the anchor where its result is the kernel's.
-    ctx.places = [buffer] if anchor.results[0] is group.result else []
-    emit(anchor, sink)
+    return sink
 
 
 def _result_buffers(ctx: KernelContext, op: Operation, group: Group) -> list[Buffer]:
