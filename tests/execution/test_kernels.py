@@ -14,6 +14,7 @@ from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
@@ -913,7 +914,7 @@ def constants(g: Graph, dtype: str) -> None:
 @case(core.ConstantOp)
 def special_numbers_in_kernels(g: Graph) -> None:
     for dtype in FLOATS:
-        info = np.finfo(dtype)
+        info = ml_dtypes.finfo(dtype)
         for number in (np.nan, np.inf, -np.inf, -0.0, info.max, info.smallest_subnormal, 0.1):
             x, constant = g.input(g.numbers(dtype, 19)), np.array(number, dtype)
             g.show(binary.MaximumOp(x, g.constant(constant)))

@@ -22,12 +22,14 @@ from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.analysis.facts.ports import entry_function
+from xrelay.compiler import lower
 from xrelay.dialects.core.values import RefCreateOp
 from xrelay.dialects.tensor.unary import AbsOp, CastOp, CopyOp
 from xrelay.frontends.relay_text import read_relay_text
 from xrelay.lowering.emit.target import GENERIC, named_target
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import lower_function
+from xrelay.options import CompileOptions
 
 
 def module(types: Sequence[Attribute], build: type[Operation], *args: object) -> ModuleOp:
@@ -55,7 +57,7 @@ def test_conversion_to_an_element_type_without_kernels():
 def test_unknown_dimensions():
     program = module([TensorType(f32, [DYNAMIC_INDEX, 4])], AbsOp)
     with pytest.raises(DiagnosticException, match="tensor<\\?x4xf32> has an unknown dimension"):
-        xrelay.compile(program)
+        lower(program, CompileOptions())
 
 
 def test_operators_of_other_dialects():

@@ -29,7 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
-from xrelay.analysis.facts.suggestions import did_you_mean
+from xrelay.analysis.facts.suggestions import did_you_mean, require_at_least
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -184,17 +184,17 @@ class StoreRoundedPass(RelayPass):
     """The operators in front of which casts move."""
 
     def rewrite(self, op: ModuleOp) -> None:
+        require_at_least(0, shared_rank=self.shared_rank)
         short = SHORT_TYPES.get(self.dtype)
         if short is None:
             raise PassFailedException(
-                f"{self.name}: 'dtype' is {self.dtype!r}, expected one of {', '.join(SHORT_TYPES)}"
+                f"'dtype' is {self.dtype!r}, expected one of {', '.join(SHORT_TYPES)}"
                 f"{did_you_mean(self.dtype, SHORT_TYPES)}"
             )
         unknown = [name for name in self.moves if name not in MOVES]
         if unknown:
             raise PassFailedException(
-                f"{self.name}: 'moves' has {unknown[0]!r}, which computes: expected some of "
-                f"{', '.join(MOVES)}"
+                f"'moves' has {unknown[0]!r}, which computes: expected some of {', '.join(MOVES)}"
             )
         casts = _Casts(short, self.shared_rank, frozenset(self.moves))
         is_kept = Within(keeps_body)

@@ -46,7 +46,7 @@ func.func @main(%x: tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32> {
 // JSON: "workspace": {{[0-9]+}}
 // JSON: "relation": "part"
 
-// REFUSED: xrelay explain: error: --json goes with --strategies, --memory or --operators
+// REFUSED: xrelay explain: error: --json goes with --strategies, --memory, --operators or --types
 
 // OPERATORS:      operator{{.*}}calls{{.*}}multiply-adds{{.*}}share
 // OPERATORS:      nn.conv2d {{.*}}2{{.*}}720,896{{.*}}100.0 %

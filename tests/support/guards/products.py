@@ -74,8 +74,10 @@ def plus_number(number: int):
 
 
 ROWS = (3, 4)
+# Products of integers have scales of their own.
 for dtype in (*FLOATS, "int32", "int8"):
-    DENSES.changes(
+    joins = DENSES.changes if dtype in FLOATS else DENSES.keeps
+    joins(
         f"bias and relu {dtype}",
         branches(
             ROWS,
@@ -84,7 +86,7 @@ for dtype in (*FLOATS, "int32", "int8"):
             dtype=dtype,
         ),
     )
-    DENSES.changes(
+    joins(
         f"rows and a number {dtype}",
         branches(
             ROWS,

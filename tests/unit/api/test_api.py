@@ -166,7 +166,7 @@ def test_unknown_dimensions_without_shapes(folder: Path) -> None:
         ({"target": "z80"}, "unknown target 'z80', known targets are native, x86-64"),
         ({"threads": 257}, "threads is 257, expected 1 to 256"),
         ({"threads": 0}, "threads is 0"),
-        ({"shapes": {"z": [1]}}, "shapes= names 'z', which is not an input"),
+        ({"shapes": {"z": [1]}}, "shapes= names 'z', which is neither an input nor an unknown"),
     ],
 )
 def test_bad_options(folder: Path, options: dict[str, Any], message: str) -> None:

@@ -214,7 +214,10 @@ def test_shapes_give_a_shape_where_there_is_none():
     "shapes, message",
     [
         ({}, r"input 'a' has the unknown dimension 0 \('N'\), 2: use shapes=\{\"a\": \[N, 3, …\]"),
-        ({"c": [1]}, "shapes= names 'c', which is not an input; inputs: 'a', 'b'"),
+        (
+            {"c": [1]},
+            "shapes= names 'c', which is neither an input nor an unknown dimension; inputs: 'a', 'b'",
+        ),
         ({"a": [4]}, r"the shape \[4\] of rank 1, the model states \[N, 3, \?\] of rank 3"),
         ({"a": [4, 5, 6]}, r"the model states \[N, 3, \?\]: dimension 1 is 3"),
         ({"a": [4, 3, 1], "b": [5, 3, 1]}, "symbol 'N' the length 4 in input 'a' and 5"),
