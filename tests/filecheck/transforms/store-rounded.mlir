@@ -6,8 +6,8 @@
 // RUN: not xrelay-opt -p 'store-rounded{dtype="bfloat"}' %s 2>&1 | filecheck %s --check-prefix TYPE
 // RUN: not xrelay-opt -p 'store-rounded{moves="exp"}' %s 2>&1 | filecheck %s --check-prefix MOVES
 
-// TYPE: store-rounded: 'dtype' is 'bfloat', expected one of float16, bfloat16; did you mean 'bfloat16'?
-// MOVES: store-rounded: 'moves' has 'exp', which computes: expected some of broadcast_to,
+// TYPE: pass 'store-rounded': 'dtype' is 'bfloat', expected one of float16, bfloat16; did you mean 'bfloat16'?
+// MOVES: pass 'store-rounded': 'moves' has 'exp', which computes: expected some of broadcast_to,
 
 // Casts move in front of what moves elements, and other users take what was rounded.
 // CHECK-LABEL: func.func @shared

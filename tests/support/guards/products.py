@@ -29,6 +29,11 @@ DENSES = GuardTable(
     units=64,
     expects=f"-nn.dense {JOINED}",
 )
+INTEGERS = GuardTable(
+    "combine-parallel-dense{min-num-branches=2 to-batch=false}",
+    units=64,
+    expects=f"-nn.dense {JOINED}",
+)
 THREE = GuardTable(
     "combine-parallel-dense{to-batch=false rules=cpu}", units=64, expects=f"-nn.dense {JOINED}"
 )
@@ -129,7 +134,7 @@ DENSES.changes(
 DENSES.changes("a square", lambda g: squares(g))
 
 
-DENSES.changes(
+INTEGERS.changes(
     "large numbers that differ by one",
     branches(ROWS, *[(dense(2, 4), plus_number(2**53 + n)) for n in (0, 1)], dtype="int64"),
 )
@@ -416,4 +421,4 @@ for kind, options in ((LayerNormOp, {}), (InstanceNormOp, {}), (GroupNormOp, {"n
     NORMS.keeps(kind.name, norm(kind, axis=1, **options))
 NORMS.changes("batches", lambda g: batch_norm(g, 1))
 
-TABLES = (DENSES, THREE, CONVOLUTIONS, BATCHES, MATMULS, INFERENCE, NORMS)
+TABLES = (DENSES, INTEGERS, THREE, CONVOLUTIONS, BATCHES, MATMULS, INFERENCE, NORMS)
