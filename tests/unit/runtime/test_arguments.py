@@ -35,7 +35,9 @@ def test_models_with_many_inputs() -> None:
         model.run({})
     assert "missing input 'x7' … and 92 more; the model takes 'x0'" in str(caught.value)
     assert str(caught.value).endswith(" … and 92 more")
-    with pytest.raises(OnnxImportError, match=r"inputs: 'x0', .*, 'x7' … and 92 more; unknown dimensions: none$"):
+    with pytest.raises(
+        OnnxImportError, match=r"inputs: 'x0', .*, 'x7' … and 92 more; unknown dimensions: none$"
+    ):
         import_model(made, shapes={"z": [1]})
 
 
