@@ -49,8 +49,8 @@ Networks are built with torch from seeded random weights (`benchmarks/vision.py`
 
 
 OTHER_TYPES = """\
-The ratios hold for models of float32 values, computed in float32, with static shapes, on the CPU above. In types
-with fewer bits other engines are faster today: [types.md](types.md)."""
+The ratios hold for models of float32 values, computed in float32, with static shapes, on the CPU above. OpenVINO
+as it comes takes another type where the CPU can; those with fewer bits are in [types.md](types.md)."""
 
 
 BUSY = """\
@@ -293,7 +293,7 @@ def report_markdown(report: Report, chart: str | None) -> str:
         parts.append(f"![Speed relative to {ENGINES[REFERENCE].title}]({chart})")
     times, loading = grids(report)[: len(report.threads)], loading_grids(report)
     parts += _sections(times)
-    parts += ["## Where others are faster today", OTHER_TYPES]
+    parts += ["## Other types", OTHER_TYPES]
     parts.append("## Loading and memory")
     parts += _sections(loading)
     missing = reasons(report)
