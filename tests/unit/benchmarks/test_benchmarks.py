@@ -355,7 +355,7 @@ def test_page_compares_with_other_precisions_apart(report: Report):
     assert "| 0.50 / 0.50 | 2.00 | 1000 | 50 % | 2.0e-06 | 0.50 | 3.0e-02 |" in page
     assert "| geometric mean |  |  |  |  |  | 2.00 |  |  |  | 0.50 |  |" in page
     assert "3.0e-02 WRONG" not in page
-    assert "## Where others are faster today" in page
+    assert "## Other types" in page
 
 
 def test_page_of_an_engine_that_chose_float32(report: Report):
