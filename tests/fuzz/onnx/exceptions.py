@@ -125,7 +125,16 @@ EXCEPTIONS = (
     ),
     Known("QuantizeLinear", has_nan, "NaN has no quantised number"),
     Known(
-        "LSTM|GRU|RNN|LogSoftmax", has_nan, "what is computed of NaN is NaN; onnxruntime clips it"
+        "LogSoftmax|ReduceLogSumExp",
+        has_nan,
+        "what is computed of NaN is NaN; onnxruntime clips it",
+    ),
+    Known("Sign", has_nan, "the sign of NaN is NaN; onnxruntime's in f16 is 0"),
+    Known("PRelu", not_finite, "zero is no negative number, and takes part with no slope"),
+    Known(
+        "LSTM|GRU|RNN",
+        not_finite,
+        "what is computed of NaN is NaN, also of the difference of infinities; onnxruntime clips it",
     ),
     Known(
         "QuantizeLinear",
