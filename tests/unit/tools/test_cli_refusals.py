@@ -131,7 +131,8 @@ def test_symbolic_dimension_without_a_shape(cmd: Command, inside: Path, files: S
     before = files(inside)
     for arguments in ACTIONS.values():
         cmd(*arguments, "symbolic.onnx").refused(
-            "input 'x' has the unknown dimension 0 ('batch'), 2 ('side'), 3 ('side')"
+            "input 'x' has the unknown dimension 0 ('batch'), 2 ('side'), 3 ('side'): "
+            'use shapes={"batch": …, "side": …}, or --shape batch=… --shape side=…'
         )
     assert files(inside) == before
 
