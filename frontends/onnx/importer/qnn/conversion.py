@@ -61,7 +61,7 @@ def quantize(node: Node) -> SSAValue:
 def dynamically_quantize(node: Node) -> list[SSAValue]:
     """
     DynamicQuantizeLinear: the range of the data, and 0, becomes that of `ui8`. The scale of zeros
-    alone, for which ONNX's formula divides by 0, is 1.
+    alone, for which ONNX's formula divides by 0, is 1. Where it rounds to 0, the zero point 0 / 0 is 0.
     """
     data = node.input(0)
     zero = node.scalar(0, data)
