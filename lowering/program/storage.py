@@ -104,6 +104,8 @@ class _Planner:
         self.parts: dict[Leaf, Part] = {}
         self.joined: dict[Operation, tuple[tuple[Leaf, int], ...]] = {}
         self.in_place: dict[Leaf, Leaf] = {}
+        self.homes: dict[Leaf, Leaf] = {}
+        """Shorter ways along parts and results in place: those of a row of operators have one home."""
 
     def run(self) -> StoragePlan:
         for op in self.program:
@@ -236,13 +238,20 @@ class _Planner:
 
     def home(self, leaf: Leaf) -> Leaf:
         """The tensor that a buffer was made for, in which this one lies."""
-        while True:
-            if leaf in self.parts:
-                leaf = self.parts[leaf].whole
-            elif leaf in self.in_place:
-                leaf = self.in_place[leaf]
-            else:
-                return leaf
+        passed: list[Leaf] = []
+        while (around := self._around(leaf)) is not None:
+            passed.append(leaf)
+            leaf = around
+        self.homes.update(dict.fromkeys(passed, leaf))
+        return leaf
+
+    def _around(self, leaf: Leaf) -> Leaf | None:
+        """A tensor that another one lies in; None when a buffer is made for it."""
+        if leaf in self.homes:
+            return self.homes[leaf]
+        if leaf in self.parts:
+            return self.parts[leaf].whole
+        return self.in_place.get(leaf)
 
 
 def _concatenation(op: Operation) -> tuple[int, list[Leaf]] | None:
