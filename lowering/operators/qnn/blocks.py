@@ -123,7 +123,7 @@ class BlocksProduct:
     @property
     def blocks(self) -> int:
         """The blocks of a row."""
-        return blocks(self.depth, max(1, self.size))
+        return blocks(self.depth, self.size)
 
     @property
     def steps(self) -> int:
@@ -273,8 +273,6 @@ def _add_blocks(
             for j, (total, done) in enumerate(zip(sums, before, strict=True))
         ]
 
-    if not depth:
-        return totals
     whole, rest = divmod(depth, size)
     totals = b.fold(0, whole, 1, totals, block)
     return block(whole, totals, rest) if rest else totals
@@ -472,6 +470,8 @@ def _refusal(site: Site) -> str | None:
         operands.append(op.weight_zero_point)
     known = all(each in site.constants for each in operands)
     whole = op.has_whole_words(product.depth)
+    if not product.depth:
+        return "rows without elements"
     return unless(known, "weights that are computed, or used twice") or unless(
         whole, f"blocks of {product.size}, words of 32 bits have {product.group} numbers"
     )

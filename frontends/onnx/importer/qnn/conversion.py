@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.qnn.blocks import QnnDequantizeBlocksOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
-from xrelay.dialects.qnn.parameters import QUANTIZED, ui8
+from xrelay.dialects.qnn.parameters import BYTES, QUANTIZED, ui8
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import (
     AddOp,
@@ -114,7 +114,7 @@ def _matrix_of_blocks(
     scales, zeros = parameters
     if numbers is None or scales is None or zeros is None or numbers.ndim != 2:
         return None
-    if numbers.size == 0 or numbers.dtype not in (np.int8, np.uint8):
+    if numbers.size == 0 or node.element_type(data) not in BYTES:
         return None
     low, high = int(numbers.min()), int(numbers.max())
     first = 0 if low >= 0 else -8 if low >= -8 else -128
