@@ -18,12 +18,12 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import OptionError
 from xrelay.lowering.emit.target import NATIVE, named_target
 from xrelay.lowering.emit.tuning import NO_RECORDS, TuningRecords, read_records
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, silent
 from xrelay.precision import FULL, NO_RULES, GivenRules, PrecisionWarning, note
 from xrelay.precision import precision_rules as read_rules
 from xrelay.runtime.arguments import check_callable, flag_argument, kind_of, path_argument
 from xrelay.runtime.model import Model
-from xrelay.runtime.signature import UnknownDimensions
+from xrelay.runtime.signature import Shapes, UnknownDimensions
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -93,9 +93,9 @@ def compile_model(
 
     `model` is the path of an `.onnx`, `.mlir` or `.relay` file, an ONNX ModelProto, or an xDSL module (left
     unchanged). `shapes` fixes unknown dimensions: the whole shape of an input, or the length of a dimension
-    that the model names. Where some stay unknown the result is a DynamicModel, which compiles a program for
-    each combination of lengths when it comes. `threads` run the model
-    together; the results are the same bits for any number. `target` names a CPU: "native", or one of
+    that the model names; an InputValue makes constants of the elements of an input. Where dimensions stay unknown, or
+    elements that they depend on (the operand of a Reshape), the result is a DynamicModel, which compiles a program for
+    each combination when it comes. `threads` run the model together; the results are the same bits for any number. `target` names a CPU: "native", or one of
     `xrelay.lowering.emit.target.TARGETS` such as "x86-64-v4". `cache` looks for the machine code on disk, and leaves it
     there. `profile` makes code for `Model.profile`. `winograd` allows an algorithm for convolution
     that is fast and rounds more. `tuning` is what `xrelay tune` measured, or the file that it wrote.
@@ -142,7 +142,7 @@ def compile_model(
     try:
         return compiled(model, shapes)
     except UnknownDimensions as unknown:
-        if placement != "priority":
+        if unknown.many or placement != "priority":
             raise
         from xrelay.specialise import dynamic_model
 

@@ -40,10 +40,10 @@ from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
-from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.runtime.signature import Shapes, Signature, TensorSpec
 from xrelay.specialise import require_known_inputs
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass

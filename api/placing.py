@@ -28,7 +28,7 @@ from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import read_model, require_weights, run_passes
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, silent
 from xrelay.own_costs import own_costs
 from xrelay.partitioned import check_references, compile_partition, preparation_passes
 from xrelay.placement.apply_placement import apply_plan
@@ -49,6 +49,7 @@ from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.signature import Shapes
 from xrelay.transforms.partition_graph import hand_over
 from xrelay.transforms.relay_to_tir import RelayToTirPass
 from xrelay.transforms.rules.copying import copied
