@@ -102,9 +102,9 @@ class Executor:
         stamps: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """
-        Runs the code once, on arrays that are given by their addresses. `stamps`, one more than there
-        are steps, get the nanoseconds of the monotonic clock at the start and after each step; only
-        a model that is compiled for profiling writes them.
+        Runs the code once, on arrays that are given by their addresses. `stamps`, zeros, one more than
+        there are steps, get the nanoseconds of the monotonic clock at the start, and those that each step
+        takes; only a model that is compiled for profiling writes them.
 
         Raises ModelError when the system refuses to start the threads.
         """
