@@ -5,8 +5,8 @@ single numbers. It takes no calls, functions as values, data types, or reference
 
 from math import prod
 
-from xdsl.dialects import arith, func, scf, tensor
-from xdsl.dialects.builtin import IntegerAttr, TupleType
+from xdsl.dialects import func, scf, tensor
+from xdsl.dialects.builtin import TupleType
 from xdsl.dialects.scf import Scf
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -17,6 +17,7 @@ from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_integer_type, is_te
 from xrelay.lowering.program.operations import (
     CONTROL_FLOW,
     TERMINATORS,
+    constant_number,
     is_scalar,
     passed_on,
     program_ops,
@@ -61,7 +62,9 @@ def _why_no_code(op: Operation) -> str | None:
         case scf.IfOp() | scf.ForOp() | scf.WhileOp():
             return _why_not(op)
         case func.CallOp():
-            return "the function that it calls has no body, calls itself, or is for another compiler"
+            return (
+                "the function that it calls has no body, calls itself, or is for another compiler"
+            )
         case tensor.ExtractOp():
             return _why_not_extracted(op)
         case tensor.FromElementsOp() if len(op.elements) != 1 or not _is_number(op.elements[0]):
@@ -87,7 +90,7 @@ def _why_not(op: scf.IfOp | scf.ForOp | scf.WhileOp) -> str | None:
             if not is_scalar(type_) and not _holds_tensors(type_):
                 return f"value {i} that {what} gives is {type_}, expected tensors or an integer"
     if isinstance(op, scf.ForOp):
-        step = _constant(op.step)
+        step = constant_number(op.step)
         if step is None or step < 1:
             return f"its step is {'not a constant' if step is None else step}, expected 1 or more"
     return None
@@ -130,7 +133,7 @@ def _why_not_extracted(op: tensor.ExtractOp) -> str | None:
         return f"the tensor is {type_}, which has an unknown dimension"
     shape = type_.get_shape()
     for axis, (index, length) in enumerate(zip(op.indices, shape, strict=True)):
-        number = _constant(index)
+        number = constant_number(index)
         if number is None:
             return f"index {axis} is not a constant"
         if not 0 <= number < length:
@@ -160,14 +163,6 @@ def _is_row(op: tensor.InsertSliceOp) -> bool:
 
 def _is_number(value: SSAValue) -> bool:
     return is_scalar(value.type)
-
-
-def _constant(value: SSAValue) -> int | None:
-    """An index that is a constant."""
-    op = value.owner
-    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
-    return None
 
 
 _FUNCTION_TYPES = (AdtType, FnType, ForallType, TypeVarType)

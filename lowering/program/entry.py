@@ -5,7 +5,7 @@ Every thread of a team runs it; between steps the threads wait for one another. 
 of the program: each thread takes the same way, because numbers that decide are read once all threads
 have arrived, and not written again before all have read them.
 
-A loop ends before its time when the caller asks for it. After each round `xrelay_poll`
+A loop that may last ends before its time when the caller asks for it. After each round `xrelay_poll`
 says so to all threads alike, by words at the start of the workspace.
 """
 
@@ -35,7 +35,7 @@ from xrelay.lowering.emit.builder import POINTER
 from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
-from xrelay.lowering.program.operations import is_scalar, passed_on
+from xrelay.lowering.program.operations import constant_number, is_scalar, passed_on
 from xrelay.lowering.program.steps import Branch, Call, Load, Loop, Node, Scalar
 from xrelay.lowering.program.storage import Storage
 
@@ -44,6 +44,8 @@ STAMP = "xrelay_stamp"
 POLL = "xrelay_poll"
 """The function of the run time that says whether loops are to end, the same to all threads, which wait for one
 another in it: i64 (ptr team, i64 thread, i64 threads, ptr words)."""
+MOST_UNASKED = 4096
+"""Loops of as many rounds, and no loops within, just end."""
 WORDS = ALIGNMENT
 """Bytes at the start of the workspace of a program with loops: what `xrelay_poll` is given. The caller sets the
 first one, of 64 bits, to 1."""
@@ -70,7 +72,7 @@ def write_entry(
     for arg, hint in zip(block.args, names, strict=True):
         arg.name_hint = hint
     writer = _EntryWriter(block, offsets, buffers, threads, profile)
-    if any(isinstance(node, Loop) for node in within(nodes)):
+    if any(may_last(node) for node in within(nodes)):
         writer.begin_polling()
     if profile:
         writer.stamp(0)
@@ -94,6 +96,18 @@ def within(nodes: Sequence[Node]) -> Iterator[Node]:
                 pending.extend((*node.test, *node.body))
             case _:
                 pass
+
+
+def may_last(node: Node) -> bool:
+    """Whether a node is a loop that is asked after each round whether to end: all but short ones."""
+    if not isinstance(node, Loop):
+        return False
+    if isinstance(node.op, scf.WhileOp) or any(
+        isinstance(each, Loop) for each in within(node.body)
+    ):
+        return True
+    first, end = constant_number(node.op.lb), constant_number(node.op.ub)
+    return first is None or end is None or end - first > MOST_UNASKED
 
 
 def declarations(threads: int, *, profile: bool, loops: bool) -> list[llvm.FuncOp]:
@@ -340,7 +354,12 @@ class _EntryWriter:
             if isinstance(op, scf.ForOp):
                 count = arith.AddiOp(round_.args[0], self.scalars[op.step])
                 following.insert(0, self.emit(count))
-            self.emit_end(scf.YieldOp(self.poll(), *following))
+            if may_last(node):
+                asked = self.poll()
+            else:
+                self.barrier()
+                asked = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1))
+            self.emit_end(scf.YieldOp(asked, *following))
         self.unread, self.untouched = after
         loop = scf.WhileOp([go_on, *given], types, Region(test), Region(round_))
         self.block.add_op(loop)

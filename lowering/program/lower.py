@@ -5,8 +5,7 @@ from collections.abc import Collection, Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, func, scf, tensor
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import func, scf, tensor
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xrelay.analysis.facts.operation_count import operation_count
@@ -35,6 +34,7 @@ from xrelay.lowering.program.operations import (
     LoopOp,
     calls_kernel,
     carried_values,
+    constant_number,
     passed_on,
     program_ops,
     surrounding_block,
@@ -136,7 +136,7 @@ class Lowering:
         leaf = (op.tensor, 0)
         shape = tensor_type_of(leaf).get_shape()
         kind = element(tensor_type_of(leaf).element_type)
-        indices = [_known(index) for index in op.indices]
+        indices = [constant_number(index) or 0 for index in op.indices]
         strides = row_major(shape).strides
         before = sum(i * stride for i, stride in zip(indices, strides, strict=True)) * kind.bytes
         place = self.places.locate(leaf)
@@ -329,10 +329,3 @@ def returned(function: func.FuncOp) -> list[Leaf]:
 
 def _ends(region: Region) -> tuple[SSAValue, ...]:
     return passed_on(region.block) if region.blocks else ()
-
-
-def _known(index: SSAValue) -> int:
-    """An index that is a constant."""
-    assert isinstance(index.owner, arith.ConstantOp)
-    assert isinstance(index.owner.value, IntegerAttr)
-    return index.owner.value.value.data

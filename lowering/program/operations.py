@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -105,3 +105,11 @@ def passed_on(block: Block) -> tuple[SSAValue, ...]:
             return tuple(end.operands[1:])
         case _:
             return ()
+
+
+def constant_number(value: SSAValue) -> int | None:
+    """A number in a register that is a constant."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None

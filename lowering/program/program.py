@@ -28,12 +28,12 @@ from xrelay.analysis.facts.ports import Port, ports
 from xrelay.dialects.shapes import HasNoCode
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.program.control_flow import check_flow
-from xrelay.lowering.program.entry import WORDS, declarations, within, write_entry
+from xrelay.lowering.program.entry import WORDS, declarations, may_last, within, write_entry
 from xrelay.lowering.program.lower import Lowering, branch_targets, returned
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.places import ConstantData, PlacedTensor, Places
 from xrelay.lowering.program.selection import select_strategies
-from xrelay.lowering.program.steps import Loop, Step
+from xrelay.lowering.program.steps import Step
 from xrelay.lowering.program.storage import Storage, origin, plan_storage
 
 __all__ = ["ConstantData", "PlacedBuffer", "PlacedTensor", "Program", "Step", "lower_function"]
@@ -76,7 +76,7 @@ class Program:
     buffers: tuple[PlacedBuffer, ...]
     """What lies in the workspace: the buffers of tensors, then the scratch memory of steps."""
     loops: bool = False
-    """Whether it has loops, which end when the first word of the workspace says so."""
+    """Whether it has loops that may last, which end when the first word of the workspace says so."""
 
 
 def lower_function(
@@ -130,7 +130,7 @@ def _finish(
     for number, call in enumerate(lowering.calls):
         scratch = call.kernel.scratch_bytes if call.kernel else 0
         lifetimes.append(Lifetime(scratch, number, number))
-    loops = any(isinstance(node, Loop) for node in within(nodes))
+    loops = any(map(may_last, within(nodes)))
     plan = plan_memory(lifetimes)
     words = WORDS if loops else 0
     offsets = [offset + words for offset in plan.offsets]
