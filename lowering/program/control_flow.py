@@ -32,28 +32,41 @@ def check_flow(function: func.FuncOp) -> None:
     Raises HasNoCode, with the place, for a function that is more than operators on tensors, branches and
     loops with types that stay.
     """
-    name = function.sym_name.data
-    for arg in function.args:
-        if _holds(arg.type, _FUNCTION_TYPES):
-            raise HasNoCode(
-                f"function '{name}': parameter %{arg.name_hint or arg.index} is of type {arg.type}, "
-                f"which has no code: {FUNCTIONS}"
-            )
+    _check_parameters(function)
     for op in program_ops(function.body.block):
-        reason = _why_no_code(op)
-        if reason is not None:
-            raise HasNoCode(f"function '{name}': {operation_text(op)} has no code: {reason}")
+        _require(function, op, _why_no_code(op))
 
 
 def check_straight(function: func.FuncOp) -> None:
-    """Raises HasNoCode as `check_flow` does, and for branches and loops, which parts for engines have none of."""
-    check_flow(function)
+    """
+    Raises HasNoCode, with the place, for a function of which engines run parts, and which is more than operators
+    on tensors and calls of these parts.
+    """
+    _check_parameters(function)
     for op in function.body.block.ops:
+        reason = None
         if isinstance(op, CONTROL_FLOW):
+            reason = "programs of which engines run parts take no control flow"
+        elif not isinstance(op, func.CallOp):
+            reason = _why_no_code(op)
+        _require(function, op, reason)
+
+
+def _check_parameters(function: func.FuncOp) -> None:
+    for arg in function.args:
+        if _holds(arg.type, _FUNCTION_TYPES):
             raise HasNoCode(
-                f"function '{function.sym_name.data}': {operation_text(op)} has no code: programs of "
-                "which engines run parts take no control flow"
+                f"function '{function.sym_name.data}': parameter %{arg.name_hint or arg.index} is of "
+                f"type {arg.type}, which has no code: {FUNCTIONS}"
             )
+
+
+def _require(function: func.FuncOp, op: Operation, reason: str | None) -> None:
+    """Raises HasNoCode when there is a reason why an operation has no code."""
+    if reason is not None:
+        raise HasNoCode(
+            f"function '{function.sym_name.data}': {operation_text(op)} has no code: {reason}"
+        )
 
 
 def _why_no_code(op: Operation) -> str | None:
