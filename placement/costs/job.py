@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from onnx import ModelProto
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +21,7 @@ from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.analysis.facts.walking import walk
 from xrelay.backends.base import Array, Backend, RegionOptions
 from xrelay.backends.discovery import find_backend
+from xrelay.backends.onnx_original import fill_weights
 from xrelay.backends.regions import (
     RegionTensor,
     compile_region,
@@ -61,6 +63,8 @@ class Job:
     """Where it is to be measured; another machine refuses."""
     seconds: float
     """How long it may take."""
+    onnx: bytes | None = None
+    """The nodes that the function was in the model, without weights, for engines that take these."""
 
 
 class WrongMachine(PlacementError):
@@ -78,7 +82,8 @@ def run_job(job: Job) -> Record:
         raise WrongMachine(f"a worker runs on {here}, expected {job.machine}")
     function = parsed(job.function)
     try:
-        region = compile_region(job.engine(), function, RegionOptions(job.machine.threads))
+        options = RegionOptions(job.machine.threads, filled(job.onnx))
+        region = compile_region(job.engine(), function, options)
         inputs = [numbers(tensor) for tensor in region_inputs(function)]
         outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
         timing = measure(
@@ -95,6 +100,15 @@ def run_job(job: Job) -> Record:
         machine_load(),
         *work_of(function),
     )
+
+
+def filled(onnx: bytes | None) -> bytes | None:
+    """A model that came without weights, with numbers in their place."""
+    if onnx is None:
+        return None
+    model = ModelProto.FromString(onnx)
+    fill_weights(model, numbers)
+    return model.SerializeToString()
 
 
 def work_of(function: func.FuncOp) -> tuple[float, float]:

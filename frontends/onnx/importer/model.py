@@ -50,6 +50,34 @@ def import_model(
     Raises OnnxImportError when the model is broken, too large or not supported; one error lists all
     nodes that are not supported.
     """
+    return _imported(model, shapes, base_dir, limits, every_value=False)
+
+
+def import_every_value(
+    model: ModelProto | str | Path,
+    *,
+    shapes: Mapping[str, int | Sequence[int]] | None = None,
+    base_dir: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> ModuleOp:
+    """
+    As `import_model`, but after the outputs of the graph the function returns all other values that nodes of the
+    graph compute, those of bodies in them apart: whatever passes make of the program, these results are what the
+    nodes computed.
+
+    Raises OnnxImportError as `import_model`.
+    """
+    return _imported(model, shapes, base_dir, limits, every_value=True)
+
+
+def _imported(
+    model: ModelProto | str | Path,
+    shapes: Mapping[str, int | Sequence[int]] | None,
+    base_dir: Path | None,
+    limits: Limits,
+    *,
+    every_value: bool,
+) -> ModuleOp:
     if shapes is not None and not isinstance(cast(object, shapes), Mapping):
         what = f"shapes is {kind_of(shapes)}"
         raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
@@ -64,7 +92,7 @@ def import_model(
         base_dir = path.parent if base_dir is None else base_dir
         model = load_model(path)
     try:
-        return _Importer(model, base_dir, limits).run(shapes or {})
+        return _Importer(model, base_dir, limits).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(message, error.inputs, error.outputs) from None
@@ -88,7 +116,9 @@ class _Importer:
         body = Body(model.graph.node, model.graph.initializer, opsets=opsets)
         self.scope = Scope(body, Surroundings(self.builder, base_dir, functions))
 
-    def run(self, shapes: Mapping[str, int | Sequence[int]]) -> ModuleOp:
+    def run(
+        self, shapes: Mapping[str, int | Sequence[int]], *, every_value: bool = False
+    ) -> ModuleOp:
         """Imports the graph."""
         scope = self.scope
         inputs = [value for value in self.graph.input if value.name not in scope.initializers]
@@ -112,12 +142,17 @@ class _Importer:
             )
 
         results = [self._result(output) for output in self.graph.output]
+        outputs = [output.name for output in self.graph.output]
+        if every_value:
+            others = self._computed(set(outputs))
+            results += others.values()
+            outputs += others
         return_op = ReturnOp(*results)
         place_in_post_dfs_order(block, return_op)
         _drop_unplaced(self.builder.created)
         names = [
-            ArrayAttr([DictionaryAttr({ONNX_NAME: StringAttr(value.name)}) for value in side])
-            for side in (inputs, self.graph.output)
+            ArrayAttr([DictionaryAttr({ONNX_NAME: StringAttr(name)}) for name in side])
+            for side in ([value.name for value in inputs], outputs)
         ]
         function = FuncOp(
             "main",
@@ -127,6 +162,14 @@ class _Importer:
             res_attrs=names[1],
         )
         return ModuleOp([function])
+
+    def _computed(self, known: set[str]) -> dict[str, SSAValue]:
+        """The values that nodes compute, by name, without some, in the order in which they were converted."""
+        return {
+            name: value
+            for name, value in self.scope.values.items()
+            if value is not None and name in self.scope.producers and name not in known
+        }
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""
