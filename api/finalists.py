@@ -23,6 +23,7 @@ from xrelay.placement.apply_placement import apply_plan
 from xrelay.placement.confirmation import Run, Verdict, confirm
 from xrelay.placement.costs.job import numbers
 from xrelay.placement.costs.key import Machine
+from xrelay.placement.costs.timing import clock_for
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.origin import Origin
@@ -200,16 +201,17 @@ def farthest(found: Mapping[str, Array], expected: Mapping[str, Array]) -> float
 
 
 def run_of(model: PartitionedModel, inputs: Mapping[str, Array]) -> Run:
-    """Runs a model for one turn; the first run does not count."""
+    """Runs a model for one turn, by the clock that parts are measured by; the first run does not count."""
+    clock = clock_for(model.signature.threads)
 
     def turn() -> float:
         model.run(inputs)
         samples: list[float] = []
         end = time.perf_counter() + TURN_SECONDS
         while len(samples) < 3 or time.perf_counter() < end:
-            start = time.perf_counter()
+            start = clock()
             model.run(inputs)
-            samples.append(time.perf_counter() - start)
+            samples.append(clock() - start)
         return float(np.median(samples))
 
     return turn

@@ -25,8 +25,8 @@ from xrelay.finalists import confirmed, planned_model, plans_to_try
 from xrelay.options import CompileOptions, Progress, Shapes, silent
 from xrelay.own_costs import own_costs
 from xrelay.placement.confirmation import TURNS, Verdict
-from xrelay.placement.costs.borders import AT_HOST, BorderTable, Line, Place
 from xrelay.placement.costs.cost import Estimator, FirstKnown
+from xrelay.placement.costs.crossings import Crossings
 from xrelay.placement.costs.database import Database
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.costs.measured import MeasuredCosts, RecordedCosts
@@ -34,7 +34,6 @@ from xrelay.placement.costs.model import ModelCosts, fitted_models
 from xrelay.placement.costs.workers import WorkerExecutor
 from xrelay.placement.placing import Placement, Request, place
 from xrelay.placement.plan_file import plan_data, read_plan
-from xrelay.placement.rules.candidate import OWN
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
@@ -42,11 +41,6 @@ from xrelay.sources import Source
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-STEP_SECONDS = 8e-6
-"""What each region costs beside its own time: a step of a partitioned model."""
-BORDER_BANDWIDTH = 5e9
-"""Bytes a second of a value that leaves, or enters, the layouts of own code."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +91,6 @@ def opened_database(path: Path | None) -> Generator[Database]:
             yield Database(Path(folder) / "placement.sqlite")
 
 
-def borders_of(engines: Sequence[str]) -> BorderTable:
-    """What borders between engines cost: own code leaves its layouts, and begins a step of its own."""
-    lines: dict[tuple[Place, Place], Line] = {}
-    for name in engines:
-        if name != OWN:
-            lines[Place(name), Place(OWN)] = Line(STEP_SECONDS, BORDER_BANDWIDTH)
-            lines[Place(OWN), Place(name)] = Line(STEP_SECONDS, BORDER_BANDWIDTH)
-            lines[Place(name), Place(name)] = lines[AT_HOST, Place(name)] = Line(STEP_SECONDS)
-    return BorderTable(lines, Line(STEP_SECONDS))
-
-
 def find_placement(
     source: Source,
     engines: Engines,
@@ -140,6 +123,9 @@ def find_placement(
                 budget=settings.measure_seconds,
                 progress=progress,
             )
+            progress("measure borders")
+            crossings = Crossings(database, described, machine, executor)
+            borders = crossings.table()
             models = ModelCosts(fitted_models(database.measurements()))
             profiled: list[Estimator] = [] if own is None else [own]
             placement = place(
@@ -148,7 +134,7 @@ def find_placement(
                 engines.rules(own_rule() if own is None else OWN_KERNELS),
                 FirstKnown([*profiled, costs]),
                 settings.request,
-                borders=borders_of(list(described)),
+                borders=borders,
                 usual=FirstKnown([*profiled, recorded, models]),
                 progress=progress,
             )
@@ -158,12 +144,12 @@ def find_placement(
     finalists = plans_to_try(placement, engines, machine)
     if not settings.is_confirmed or len(finalists) == 1:
         plan = plan_data(placement, machine, engines.facts())
-        return Placed(placement, plan, None, {}, costs.measured)
+        return Placed(placement, plan, None, {}, costs.measured + crossings.measured)
     shipped, verdict, excluded = confirmed(
         graph, module, finalists, engines, options, settings.turns, progress
     )
     plan = {**finalists[shipped], "shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
-    return Placed(placement, plan, verdict, excluded, costs.measured)
+    return Placed(placement, plan, verdict, excluded, costs.measured + crossings.measured)
 
 
 def placed_model(

@@ -77,9 +77,7 @@ def run_job(job: Job) -> Record:
 
     Raises WrongMachine on a machine that the job is not for.
     """
-    if not job.machine.is_here():
-        here = Machine.here(job.machine.threads)
-        raise WrongMachine(f"a worker runs on {here}, expected {job.machine}")
+    require_here(job.machine)
     function = parsed(job.function)
     try:
         options = RegionOptions(job.machine.threads, filled(job.onnx))
@@ -90,8 +88,7 @@ def run_job(job: Job) -> Record:
             lambda: region(inputs, outputs), job.seconds, clock_for(job.machine.threads)
         )
     except (Exception, SystemExit) as error:  # noqa: BLE001 whatever an engine raises is why it fails
-        text = str(error).strip().partition("\n")[0]
-        return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        return failure_of(error)
     return Measurement(
         timing.median,
         timing.low,
@@ -100,6 +97,19 @@ def run_job(job: Job) -> Record:
         machine_load(),
         *work_of(function),
     )
+
+
+def require_here(machine: Machine) -> None:
+    """Raises WrongMachine unless this process runs on a machine."""
+    if not machine.is_here():
+        here = Machine.here(machine.threads)
+        raise WrongMachine(f"a worker runs on {here}, expected {machine}")
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What is noted of an error of an engine."""
+    text = str(error).strip().partition("\n")[0]
+    return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def filled(onnx: bytes | None) -> bytes | None:

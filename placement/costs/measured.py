@@ -136,7 +136,8 @@ class MeasuredCosts(RecordedCosts):
         for number, (text, future) in enumerate(pending.items()):
             key, candidate = wanted[text]
             self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")
-            record = self.result(future, end)
+            left = None if end == float("inf") else max(0.0, end - time.monotonic())
+            record = record_of(future, left)
             if record is None:
                 future.cancel()
                 continue
@@ -144,22 +145,22 @@ class MeasuredCosts(RecordedCosts):
             found[text] = record
             self.database.add(key, candidate.part.label, record)
 
-    def result(self, future: Future[Record], end: float) -> Record | None:
-        """
-        What a measurement gives, None when there was no time for it.
 
-        Raises PlacementError when no worker can measure anything.
-        """
-        left = None if end == float("inf") else max(0.0, end - time.monotonic())
-        try:
-            return future.result(left)
-        except NotYet:
-            return None
-        except WorkerLost as error:
-            return Failure(str(error))
-        except WrongMachine:
-            raise
-        except Exception as error:
-            raise PlacementError(
-                f"the workers cannot measure: {type(error).__name__}: {error}"
-            ) from error
+def record_of(future: Future[Record], seconds: float | None) -> Record | None:
+    """
+    What a measurement gives, None when it was not there within so many seconds.
+
+    Raises PlacementError when no worker can measure anything.
+    """
+    try:
+        return future.result(seconds)
+    except NotYet:
+        return None
+    except WorkerLost as error:
+        return Failure(str(error))
+    except WrongMachine:
+        raise
+    except Exception as error:
+        raise PlacementError(
+            f"the workers cannot measure: {type(error).__name__}: {error}"
+        ) from error
