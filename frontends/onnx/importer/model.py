@@ -69,6 +69,34 @@ def import_model(
     Raises OnnxImportError when the model is broken, too large or not supported; one error lists all
     nodes that are not supported. It is UnknownInputs when they would be, were more known of inputs.
     """
+    return _imported(model, shapes, base_dir, limits, every_value=False)
+
+
+def import_every_value(
+    model: ModelProto | str | Path,
+    *,
+    shapes: Shapes | None = None,
+    base_dir: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> ModuleOp:
+    """
+    As `import_model`, but after the outputs of the graph the function returns all other values that nodes of the
+    graph compute, those of bodies in them apart: whatever passes make of the program, these results are what the
+    nodes computed.
+
+    Raises OnnxImportError as `import_model`.
+    """
+    return _imported(model, shapes, base_dir, limits, every_value=True)
+
+
+def _imported(
+    model: ModelProto | str | Path,
+    shapes: Shapes | None,
+    base_dir: Path | None,
+    limits: Limits,
+    *,
+    every_value: bool,
+) -> ModuleOp:
     if shapes is not None and not isinstance(cast(object, shapes), Mapping):
         what = f"shapes is {kind_of(shapes)}"
         raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
@@ -83,7 +111,7 @@ def import_model(
         base_dir = path.parent if base_dir is None else base_dir
         model = load_model(path)
     try:
-        return _Importer(model, base_dir, limits).run(shapes or {})
+        return _Importer(model, base_dir, limits).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
@@ -116,7 +144,7 @@ class _Importer:
         functions = functions_by_key(model.functions)
         self.scope = Scope(body, Surroundings(self.builder, base_dir, functions))
 
-    def run(self, shapes: Shapes) -> ModuleOp:
+    def run(self, shapes: Shapes, *, every_value: bool = False) -> ModuleOp:
         """Imports the graph."""
         scope = self.scope
         inputs = [value for value in self.graph.input if value.name not in scope.initializers]
@@ -143,10 +171,15 @@ class _Importer:
         self._require_supported(inputs)
 
         results = [self._result(output) for output in self.graph.output]
+        names = [ArrayAttr(map(_port, side)) for side in (inputs, self.graph.output)]
+        if every_value:
+            others = self._computed()
+            results += others.values()
+            extra = [DictionaryAttr({ONNX_NAME: StringAttr(name)}) for name in others]
+            names[1] = ArrayAttr([*names[1], *extra])
         return_op = ReturnOp(*results)
         place_in_post_dfs_order(block, return_op)
         _drop_unplaced(self.builder.created)
-        names = [ArrayAttr(map(_port, side)) for side in (inputs, self.graph.output)]
         function = FuncOp(
             "main",
             (types, [result.type for result in results]),
@@ -200,6 +233,21 @@ class _Importer:
             names,
             many=many,
         )
+
+    def _computed(self) -> dict[str, SSAValue]:
+        """
+        The values that nodes compute and the graph does not return, by name, in the order in which they were
+        converted, without those whose elements are held as bits.
+        """
+        returned = {output.name for output in self.graph.output}
+        return {
+            name: value
+            for name, value in self.scope.values.items()
+            if value is not None
+            and name in self.scope.producers
+            and name not in returned
+            and value not in self.builder.narrow
+        }
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""
