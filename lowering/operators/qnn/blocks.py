@@ -197,7 +197,9 @@ def _streamed_tile(product: BlocksProduct, parameters: Parameters) -> Tiling:
     many = product.target.vector_registers >= 32
     rows = min(product.rows, MOST_ROWS if many else MOST_ROWS // 2)
     sums = MOST_SUMS if many else MOST_SUMS // 2 - 2
-    vectors = max(1, min(MOST_VECTORS, sums // rows, product.vectors))
+    panels = blocks(product.vectors, max(1, min(MOST_VECTORS, sums // rows)))
+    # Panels of about the same width leave least unused.
+    vectors = blocks(product.vectors, panels)
     names = ("", "rows", "vectors")
     usual = Tiling(1, rows, vectors)
     return tile_parameters(parameters, usual, 1, product.rows, product.vectors, names)
