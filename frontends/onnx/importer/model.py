@@ -16,9 +16,9 @@ from typing import cast
 from onnx import GraphProto, ModelProto, ValueInfoProto
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.core.values import ONNX_NAME, ConstantOp
+from xrelay.dialects.core.values import ONNX_NAME
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
@@ -26,6 +26,7 @@ from xrelay.frontends.onnx.importer.inputs import input_types
 from xrelay.frontends.onnx.importer.loading import check_model, load_model
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.node import Body, Builder
+from xrelay.frontends.onnx.importer.placing import drop_unplaced, place_in_post_dfs_order
 from xrelay.frontends.onnx.importer.scope import Scope, Surroundings, default_domain
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
@@ -114,7 +115,7 @@ class _Importer:
         results = [self._result(output) for output in self.graph.output]
         return_op = ReturnOp(*results)
         place_in_post_dfs_order(block, return_op)
-        _drop_unplaced(self.builder.created)
+        drop_unplaced(self.builder.created)
         names = [
             ArrayAttr([DictionaryAttr({ONNX_NAME: StringAttr(value.name)}) for value in side])
             for side in (inputs, self.graph.output)
@@ -140,36 +141,3 @@ class _Importer:
                     f"but is {value.type}"
                 )
         return value
-
-
-def place_in_post_dfs_order(block: Block, root: Operation) -> None:
-    """
-    Adds `root`, and the operations without a block that it needs, to the end of `block`: each
-    operation after its operands, operands in order. A scalar constant gets a copy for each use,
-    because one that is shared by two users could not be fused into both.
-    """
-    placed: set[Operation] = set()
-    stack: list[tuple[Operation, int]] = [(root, 0)]
-    while stack:
-        op, position = stack.pop()
-        if position == len(op.operands):
-            block.add_op(op)
-            placed.add(op)
-            continue
-        stack.append((op, position + 1))
-        owner = op.operands[position].owner
-        if isinstance(owner, Block):
-            continue
-        if owner not in placed:
-            stack.append((owner, 0))
-        elif isinstance(owner, ConstantOp) and not owner.result.type.get_shape():
-            copy = owner.clone()
-            op.operands[position] = copy.result
-            stack.append((copy, 0))
-
-
-def _drop_unplaced(created: Sequence[Operation]) -> None:
-    """Ends the uses that operations which were never placed make of others."""
-    for op in created:
-        if op.parent is None:
-            op.drop_all_references()
