@@ -18,7 +18,7 @@ from onnx_models import (
 )
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.importer.core.control import MAX_OPERATIONS, MAX_ROUNDS
+from xrelay.frontends.onnx.importer.core.unrolling import MAX_OPERATIONS, MAX_ROUNDS
 
 SAMPLES = Samples(13)
 floats = SAMPLES.floats
