@@ -152,7 +152,7 @@ class Overwriting:
         if self.is_in_round(source, op):
             return self.in_round.get(source, -1) == number
         home = self.home(source)
-        if self.outputs & {source, home} or self.last[home] != number:
+        if self.outputs & {source, home} or self.last.get(home) != number:
             return False
         return _is_own(home[0].owner)
 
@@ -172,7 +172,7 @@ class Overwriting:
         """A tensor takes the memory of another one."""
         ends, home = self.last.get(leaf, 0), self.home(source)
         self.in_place[leaf] = source
-        self.last[home] = max(ends, self.last[home])
+        self.last[home] = max(ends, self.last.get(home, 0))
         if source in self.in_round:
             self.in_round[source] = max(ends, self.in_round[source])
 
