@@ -139,20 +139,17 @@ class _Building:
         """The first operand of a call."""
         if not args:
             return self.builder.input(self.builder.array("float32", *shape))
-        if isinstance(args[0], ConstantPattern | VarPattern | WildcardPattern):
-            if args[0] not in self.made:
-                self.made[args[0]] = self.leaf(args[0], shape)
-            return self.made[args[0]]
-        return self.value(args[0])
+        return self.maker(args[0])(shape)
 
     def maker(self, pattern: Pattern) -> Make:
         """What makes an operand of the shape that the operator needs."""
 
         def make(shape: tuple[int, ...]) -> SSAValue:
-            if isinstance(pattern, ConstantPattern | NumberPattern | VarPattern | WildcardPattern):
-                if pattern not in self.made:
-                    self.made[pattern] = self.leaf(pattern, shape)
-                return self.made[pattern]
+            leaf = isinstance(
+                pattern, ConstantPattern | NumberPattern | VarPattern | WildcardPattern
+            )
+            if leaf and pattern not in self.made:
+                self.made[pattern] = self.leaf(pattern, shape)
             return self.value(pattern)
 
         return make

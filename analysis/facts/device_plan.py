@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
@@ -336,7 +336,7 @@ class Defaults:
         self._operands(op)
 
     def _operands(self, op: Operation) -> None:
-        owners = [value.owner for value in op.operands if not isinstance(value, BlockArgument)]
+        owners = [value.owner for value in op.operands]
         self.pending.extend(lambda each=each: self._visit(each) for each in reversed(owners))
 
     def _visit(self, op: Operation | Block) -> None:

@@ -1,5 +1,6 @@
 """Every operator that the ONNX importer knows, against onnxruntime or NumPy."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -314,6 +315,18 @@ def test_transposed_conv(attributes: dict[str, Any], bias: bool):
 )
 def test_transposed_conv_of_lines(attributes: dict[str, Any]):
     check("ConvTranspose", [floats(2, 4, 5)], [floats(4, 3, 3), floats(3)], **attributes)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [{"output_shape": [-1, 9]}, {"output_shape": [8]}, {"output_padding": [0, -1]}],
+)
+def test_transposed_conv_of_a_wrong_size(attributes: dict[str, list[int]]):
+    ((name, numbers),) = attributes.items()
+    with pytest.raises(
+        OnnxImportError, match=re.escape(f"'{name}' is {numbers}, expected a number")
+    ):
+        check("ConvTranspose", [floats(2, 4, 5, 6)], [floats(4, 3, 3, 2)], **attributes)
 
 
 POOLS = [

@@ -7,9 +7,21 @@ from struct import pack
 
 import pytest
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Operation
 
+from xrelay.dialects.core.device import OnDeviceOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.relay_text import RelayTextError, read_relay_text
 from xrelay.frontends.relay_text.metadata import MAGIC
@@ -453,3 +465,39 @@ def test_comments_that_state_types_are_compared_when_asked():
 def test_padding_has_the_element_type_of_the_data(pad: str):
     text = f"def @main(%x: Tensor[(4), int32], %w: Tensor[(1, 2), int64]) {{ {pad} }}"
     assert "relay.constant dense<2> : tensor<i32>" in str(read_relay_text(text))
+
+
+def test_strings_and_numbers_in_the_target_of_a_device():
+    attrs = {"device_type_int": "1", "virtual_device_id": "7", "memory_scope": "5", "target": "6"}
+    content = {
+        "root": 1,
+        "nodes": [
+            {"type_key": ""},
+            {"type_key": "Map", "keys": ["VirtualDevice"], "data": [2]},
+            {"type_key": "Array", "data": [3]},
+            {"type_key": "VirtualDevice", "attrs": attrs},
+            {"type_key": "IntImm", "attrs": {"dtype": "int32", "value": "3"}},
+            {"type_key": "runtime.String", "repr_str": "global"},
+            {"type_key": "Map", "keys": ["mcpu", "keys", "width"], "data": [7, 8, 4]},
+            {"type_key": "runtime.String", "repr_str": "znver5"},
+            {"type_key": "Array", "data": [9, 0]},
+            {"type_key": "runtime.String", "repr_str": "cpu"},
+        ],
+        "b64ndarrays": [],
+        "attrs": {"tvm_version": "0.10.0"},
+    }
+    text = (
+        "def @main(%x: float32) { on_device(%x, virtual_device=meta[VirtualDevice][0]) }\n"
+        f"#[metadata]\n{json.dumps(content)}"
+    )
+    (op,) = [op for op in read_relay_text(text).walk() if isinstance(op, OnDeviceOp)]
+    device = op.virtual_device
+    assert (device.device_type.value.data, device.device_id.value.data) == (1, 7)
+    assert device.memory_scope.data == "global"
+    assert device.target == DictionaryAttr(
+        {
+            "mcpu": StringAttr("znver5"),
+            "keys": ArrayAttr([StringAttr("cpu"), UnitAttr()]),
+            "width": IntegerAttr(3, i64),
+        }
+    )
