@@ -323,10 +323,10 @@ def test_transposed_conv_of_lines(attributes: dict[str, Any]):
 )
 def test_transposed_conv_of_a_wrong_size(attributes: dict[str, list[int]]):
     ((name, numbers),) = attributes.items()
-    with pytest.raises(
-        OnnxImportError, match=re.escape(f"'{name}' is {numbers}, expected a number")
-    ):
-        check("ConvTranspose", [floats(2, 4, 5, 6)], [floats(4, 3, 3, 2)], **attributes)
+    model = one_node("ConvTranspose", [floats(2, 4, 5, 6), floats(4, 3, 3, 2)], **attributes)
+    message = re.escape(f"'{name}' is {numbers}, expected a number")
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(model)
 
 
 POOLS = [
