@@ -10,6 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import InterpretationError
 
 import xrelay
 from xrelay.backends.base import No, Support, Yes
@@ -26,6 +27,7 @@ from xrelay.dialects.core.values import (
 from xrelay.dialects.tensor.binary import AddOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.errors import CompileError
+from xrelay.interpreters.core.values import Cell
 from xrelay.interpreters.relay import interpret
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.promote_references import promote_references, references
@@ -152,3 +154,22 @@ def test_backends_run_programs_with_references() -> None:
 def test_references_that_backends_cannot_share(lines: str, params: str, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         xrelay.compile(parsed(lines, params), backends=["numpy"], cache=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (Cell(X[:3]), r"the value in input 0 of @main is tensor<3xf32>"),
+        (Cell(X.astype(np.float64)), r"the value in input 0 of @main is tensor<4xf64>"),
+        (X, "input 0 of @main is"),
+    ],
+)
+def test_inputs_that_are_cells_hold_what_their_type_says(value: object, message: str):
+    block = Block(arg_types=[RefType(VECTOR)])
+    read = RefReadOp(block.args[0])
+    block.add_ops([read, func.ReturnOp(read.result)])
+    function_type = FunctionType.from_lists([RefType(VECTOR)], [VECTOR])
+    module = ModuleOp([func.FuncOp("main", function_type, Region(block))])
+    assert np.array_equal(interpret(module, [Cell(X)])[0], X)
+    with pytest.raises(InterpretationError, match=message):
+        interpret(module, [value])
