@@ -144,8 +144,8 @@ class WeightLayouts:
             return None
         return REWRITABLE[type(op)].alter(op, layout)
 
-    def is_in_two_steps(self, op: Operation) -> bool:
-        """Whether an operator was a convolution that has become one of Winograd's."""
+    def make_tiles(self, op: Operation) -> bool:
+        """Puts one of Winograd's convolutions in the place of an operator that becomes one. Returns whether it did."""
         if not isinstance(op, CONVOLUTIONS) or type(op) not in self.tiles:
             return False
         emit = Emitter()
@@ -184,4 +184,5 @@ class LayoutRewritePass(RelayPass):
         alter = WeightLayouts(self.weights)
         in_kernel, in_other = Within(_is_open), Within(belongs_to_backend)
         ops = [each for each in walk(op) if in_kernel(each) and not in_other(each)]
-        Relayout(alter).rewrite([each for each in ops if not alter.is_in_two_steps(each)])
+        left = [each for each in ops if not alter.make_tiles(each)]
+        Relayout(alter).rewrite(left)

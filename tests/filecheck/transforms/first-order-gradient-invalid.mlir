@@ -131,3 +131,16 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 // CHECK: scf.for has no gradient
+
+// -----
+
+// A function for another compiler is not taken apart, though it is inlined.
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @other(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @other(%x: tensor<f32>) -> tensor<f32> attributes {Compiler = "a", Inline = 1 : i32, Primitive = 1 : i32} {
+  %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK: relay.apply has no gradient
