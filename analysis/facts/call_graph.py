@@ -90,6 +90,30 @@ class CallGraph:
                     path.append((other, iter(self.uses[other])))
         return order
 
+    def circles(self) -> list[list[str]]:
+        """
+        The functions that use each other, in groups of two or more.
+
+        Source: M. Sharir, A strong-connectivity algorithm and its applications in data flow analysis, 1981.
+        """
+        users: dict[str, list[str]] = {name: [] for name in self.functions}
+        for name, used in self.uses.items():
+            for each in used:
+                users[each].append(name)
+        found: list[list[str]] = []
+        seen: set[str] = set()
+        for start in reversed(self.callees_first()):
+            group, pending = list[str](), [start]
+            while pending:
+                name = pending.pop()
+                if name not in seen:
+                    seen.add(name)
+                    group.append(name)
+                    pending.extend(users[name])
+            if len(group) > 1:
+                found.append(group)
+        return found
+
     def inlinable(self, *, calls: bool = False) -> dict[str, func.FuncOp]:
         """
         The functions that can be inlined: with the attribute `Inline`, a body of one block, and uses

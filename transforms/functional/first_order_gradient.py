@@ -16,14 +16,15 @@ tuple). Each operator on the way from a parameter hands the gradient of its resu
 nothing uses, and those that are not of floating point, get zeros: what is rounded, compared or counted does not grow
 with its operands. (In the original integers have gradients, those of casts to integers are rounded.)
 
-Bodies of `relay.fused` and `relay.composite` become part of the function, and so do function literals where they are called;
-`relay.let` is the value itself. The gradient of an `scf.if` is an `scf.if` that takes the same branch once more and goes back
-through it.
+Calls of other functions are inlined first, as by `inline{calls=true}`. Bodies of `relay.fused` and `relay.composite` become
+part of the function, and so do function literals where they are called; `relay.let` is the value itself. The gradient
+of an `scf.if` is an `scf.if` that takes the same branch once more and goes back through it.
 
-Refused, with the name of the operator: operators that have no rule, calls of other functions (`inline{calls=true}` puts
-these in their place), loops and other control flow, branches with effects, references; parameters that are no tensors or tuples of these; functions with type
-parameters. What has no effects and does not depend on parameters may be anything. Functions for other compilers stay as
-they are.
+Refused, with the name of the operator: operators that have no rule, calls that cannot be inlined (recursion, declarations,
+other compilers), loops and other control flow, branches with effects, references (`promote-references` makes values of
+those that nobody else sees); parameters that are no tensors or tuples of these; functions with type parameters. What has
+no effects and does not depend on parameters may be anything. Functions for other compilers, and those that are still
+called, stay as they are.
 
 Run `simplify-inference` before it, for which batch norm and its like are operators that have rules, and
 `eliminate-common-subexpr` and `dead-code-elimination` after it. A second run gives the gradient of the gradient's sum.
@@ -41,8 +42,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.names import operation_text
-from xrelay.analysis.facts.scopes import belongs_to_backend, one_block
+from xrelay.analysis.facts.scopes import SKIPPED_FUNCTIONS, belongs_to_backend, has_flag, one_block
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import (
     ApplyOp,
@@ -56,6 +58,7 @@ from xrelay.dialects.shapes import is_float, is_tensor_type, types_within
 from xrelay.dialects.tensor.creation import OnesLikeOp, ZerosLikeOp
 from xrelay.transforms.derivatives.table import RULES
 from xrelay.transforms.derivatives.terms import Gradient, Term
+from xrelay.transforms.inline import InlinePass
 from xrelay.transforms.rules.rewriting import Emitter
 
 
@@ -66,10 +69,11 @@ class FirstOrderGradientPass(RelayPass):
     name = "first-order-gradient"
 
     def rewrite(self, op: ModuleOp) -> None:
-        for function in op.body.ops:
-            if isinstance(function, func.FuncOp) and not (
-                function.is_declaration or belongs_to_backend(function)
-            ):
+        InlinePass(calls=True).rewrite(op)
+        graph = CallGraph.of_module(op)
+        called = graph.used_elsewhere.union(*graph.uses.values())
+        for name, function in graph.functions.items():
+            if name not in called and not (function.is_declaration or belongs_to_backend(function)):
                 add_gradients(function)
 
 
@@ -114,7 +118,7 @@ def expose_bodies(block: Block) -> None:
             case CalledBodyOp():
                 following = _inlined(op, op.detach_region(op.body).block, op.args)
             case ApplyOp() if isinstance(closure := op.function.owner, ClosureOp) and not (
-                closure.recursive or closure.type_params
+                closure.recursive or closure.type_params or has_flag(closure, SKIPPED_FUNCTIONS)
             ):
                 body = closure.body.clone()
                 following = _inlined(op, body.detach_block(0), op.args)

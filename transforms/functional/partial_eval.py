@@ -13,7 +13,8 @@ An interpreter runs the program with values of which a part is known: arrays, th
 types, functions, which cell a cell is. What is not known it writes down, each with a name (`relay.let`).
 
 - A call of a known function becomes its body, for these arguments. Within it the function is expanded again only
-  for an argument that is a part of one of the arguments around it, or a smaller number, so that expansion ends.
+  for an argument that is a part of one of the arguments around it, or a smaller number, so that expansion ends. Of functions
+  that call each other each is expanded once as long as no argument is known: in every order they would be very many.
 - What cells hold is known until something unknown may write them: a call that stays, a cell that is not known.
   Branches that may or may not run, and the bodies of functions, begin with what is known, or with nothing, and
   leave nothing behind.

@@ -17,9 +17,14 @@ blocks or not (`nn.conv2d:OIHW4i16o`), rows in blocks for `nn.dense`, which beco
 `relay.nn.contrib_dense_pack`, and NC or CN (BNC or BCN) for `nn.matmul` (`nn.batch_matmul`), which
 `transpose_b` states. Images and results stay.
 
+`nn.conv2d:winograd4` and `nn.conv3d:winograd4` are Winograd's convolutions in tiles of 4 outputs along each axis, from 2 to 8:
+the weight is transformed by `relay.nn.contrib_conv2d_winograd_weight_transform`, which the constant absorbs as
+well. Those of floating point with strides, dilation and groups of 1 and square filters of 3 to 7 taps become such; another
+entry is for the rest. Results round differently, and what is NaN or infinite makes all of its tile NaN.
+
 Leaves alone: what is in no `relay.fused`, and in one whose strategies are chosen; weights that are no
 constants, which would be transformed in each run, and those whose axes are no multiple of a block; composites and functions
-for other compilers. Transformed weights of Winograd convolutions have one layout only.
+for other compilers. Transformed weights of Winograd's convolutions have one layout only.
 
 Source: Relay's AutoSchedulerLayoutRewrite and MetaScheduleLayoutRewrite, which ask the records of tuning.
 """
@@ -29,6 +34,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.scopes import Within, belongs_to_backend
@@ -37,11 +43,14 @@ from xrelay.analysis.layouts.alteration import Altered
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.conv.conv import Conv2DOp, Conv3DOp
+from xrelay.dialects.conv.winograd import TILE_SIZES
 from xrelay.dialects.core.values import ConstantOp, FusedOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, ContribDensePackOp, DenseOp, MatmulOp
 from xrelay.dialects.shapes import boolean, integer, string
 from xrelay.dialects.tensor.layout import Layout, layout_of
 from xrelay.transforms.rules.relayout import Relayout
+from xrelay.transforms.rules.rewriting import Emitter
+from xrelay.transforms.rules.winograd_weights import in_two_steps
 
 
 def _convolution(op: RelayOp, layout: Layout) -> Altered | None:
@@ -98,16 +107,35 @@ REWRITABLE: Mapping[type[RelayOp], Rewritable] = {
 """The operators that `weights` may name."""
 
 
+WINOGRAD = "winograd"
+"""What stands in front of the size of a tile."""
+CONVOLUTIONS = (Conv2DOp, Conv3DOp)
+"""The operators that have Winograd's convolution."""
+
+
+def _tile(entry: str, text: str) -> int:
+    """The size of a tile in an entry. Raises PassFailedException for one that there is not."""
+    number = text.removeprefix(WINOGRAD)
+    if not number.isdecimal() or int(number) not in TILE_SIZES:
+        raise _refusal(entry, f"expected {WINOGRAD}{TILE_SIZES[0]} to {WINOGRAD}{TILE_SIZES[-1]}")
+    return int(number)
+
+
 class WeightLayouts:
     """What becomes of operators whose weights are constants."""
 
     def __init__(self, entries: Sequence[str]):
         known = {op.name.removeprefix("relay."): op for op in REWRITABLE}
         self.layouts: dict[type[RelayOp], Layout] = {}
+        self.tiles: dict[type[RelayOp], int] = {}
+        """The outputs of a tile, where convolutions are those of Winograd."""
         for entry in entries:
             name, _, layout = entry.removeprefix("relay.").partition(":")
             if name not in known:
                 raise _refusal(entry, f"expected one of {', '.join(known)} and a layout")
+            if layout.startswith(WINOGRAD) and known[name] in CONVOLUTIONS:
+                self.tiles[known[name]] = _tile(entry, layout)
+                continue
             self.layouts[known[name]] = REWRITABLE[known[name]].parse(entry, layout)
 
     def __call__(self, op: RelayOp) -> Altered | None:
@@ -115,6 +143,17 @@ class WeightLayouts:
         if layout is None or not _is_constant(op.operands[1]):
             return None
         return REWRITABLE[type(op)].alter(op, layout)
+
+    def make_tiles(self, op: Operation) -> bool:
+        """Puts one of Winograd's convolutions in the place of an operator that becomes one. Returns whether it did."""
+        if not isinstance(op, CONVOLUTIONS) or type(op) not in self.tiles:
+            return False
+        emit = Emitter()
+        value = in_two_steps(op, self.tiles[type(op)], emit) if _is_constant(op.weight) else None
+        if value is not None:
+            value.name_hint = op.result.name_hint
+            Rewriter.replace_op(op, emit.located(op), [value])
+        return value is not None
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -145,4 +184,5 @@ class LayoutRewritePass(RelayPass):
         alter = WeightLayouts(self.weights)
         in_kernel, in_other = Within(_is_open), Within(belongs_to_backend)
         ops = [each for each in walk(op) if in_kernel(each) and not in_other(each)]
-        Relayout(alter).rewrite(ops)
+        left = [each for each in ops if not alter.make_tiles(each)]
+        Relayout(alter).rewrite(left)

@@ -105,3 +105,42 @@ func.func @blocks(%x: tensor<1x1x3x3x4xf32>, %w: tensor<1x1x1x1x4x4xf32>) -> ten
   return %0 : tensor<1x1x3x3x4xf32>
 }
 // CHECK: relay.nn.conv2d: it has no gradient where a layout has blocks
+
+// -----
+
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @again(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @again(%x: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @again(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK: func.call has no gradient
+
+// -----
+
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %from = arith.constant 0 : index
+  %to = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %0 = scf.for %i = %from to %to step %step iter_args(%y = %x) -> (tensor<f32>) {
+    %1 = relay.exp %y : (tensor<f32>) -> tensor<f32>
+    scf.yield %1 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+// CHECK: scf.for has no gradient
+
+// -----
+
+// A function for another compiler is not taken apart, though it is inlined.
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @other(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @other(%x: tensor<f32>) -> tensor<f32> attributes {Compiler = "a", Inline = 1 : i32, Primitive = 1 : i32} {
+  %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK: relay.apply has no gradient

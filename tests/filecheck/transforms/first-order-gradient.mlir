@@ -111,3 +111,25 @@ func.func @keep_what_another_compiler_takes(%x: tensor<2xf32>) -> tensor<2xf32> 
   %0 = relay.rsqrt %x : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// Calls are inlined first. What calls itself keeps its signature, and nobody asks for its gradient here.
+// CHECK-LABEL: func.func @calls(%x: tensor<f32>) -> tuple<tensor<f32>, tuple<tensor<f32>>> {
+// CHECK-NOT: func.call @once
+// CHECK: relay.exp
+// CHECK-NOT: func.call @once
+// CHECK-NOT: func.func private @once
+// CHECK: func.func private @again(%{{.*}}: tensor<i32>) -> tensor<i32> {
+func.func @calls(%x: tensor<f32>) -> tensor<f32> {
+  %c = relay.constant dense<1> : tensor<i32>
+  %n = func.call @again(%c) : (tensor<i32>) -> tensor<i32>
+  %0 = func.call @once(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @once(%x: tensor<f32>) -> tensor<f32> {
+  %0 = relay.exp %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @again(%x: tensor<i32>) -> tensor<i32> {
+  %0 = func.call @again(%x) : (tensor<i32>) -> tensor<i32>
+  return %0 : tensor<i32>
+}

@@ -86,3 +86,42 @@ KNOWN.changes(
     body("let %r = ref(%x);", "let %u = ref_write(%r, exp(%x));", "ref_read(%r)"),
     expects="-ref_read",
 )
+
+MUTUAL = """
+def @even(%n: int32, %y: float32) -> float32 {
+  if (equal(%n, 0)) { %y } else { exp(@odd(subtract(%n, 1), %y)) }
+}
+def @odd(%n: int32, %y: float32) -> float32 {
+  if (equal(%n, 0)) { negative(%y) } else { tanh(@even(subtract(%n, 1), %y)) }
+}"""
+MUTUAL_ON_LISTS = """
+type List { Cons(float32, List), Nil, }
+def @sums(%l: List, %y: float32) -> float32 {
+  match (%l) { Cons(%h, %t) => { add(%h, @products(%t, %y)) }, Nil => { %y } }
+}
+def @products(%l: List, %y: float32) -> float32 {
+  match (%l) { Cons(%h, %t) => { multiply(%h, @sums(%t, %y)) }, Nil => { %y } }
+}"""
+
+KNOWN.changes(
+    "functions that call each other a known number of times",
+    body("multiply(%x, @even(5, sum(%x)))", others=MUTUAL),
+    expects="+tanh +exp",
+)
+KNOWN.changes(
+    "and an unknown number of times",
+    body(
+        "multiply(%x, @even(%n, sum(%x)))",
+        parameters="%n: Tensor[(), int32]",
+        others=MUTUAL.replace("equal(%n, 0)", "less(%n, 1)").replace(
+            "subtract(%n, 1)", "right_shift(%n, 8)"
+        ),
+    ),
+    expects="~func.call +scf.if",
+    settles=False,  # Each run opens a round more.
+)
+KNOWN.changes(
+    "functions that call each other on a list of known length",
+    body("multiply(%x, @sums(Cons(sum(%x), Cons(2f, Nil)), 3f))", others=MUTUAL_ON_LISTS),
+    expects="+multiply +add",
+)

@@ -19,6 +19,7 @@ from xrelay.dialects.tensor.binary import MultiplyOp
 from xrelay.dialects.tensor.reduce import MaxOp
 from xrelay.dialects.tensor.reshape import BatchFlattenOp
 from xrelay.dialects.tensor.unary import AbsOp, ClipOp, NegativeOp, ReluOp, SigmoidOp
+from xrelay.frontends.relay_text import read_relay_text
 from xrelay.interpreters.relay import interpret
 from xrelay.tools.semantics import leaves
 from xrelay.transforms.derivatives.table import RULES
@@ -67,7 +68,43 @@ def random_like(value: Any, rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_slopes(name: str):
-    module, inputs = weighted(name)
+    require_slopes(*weighted(name))
+
+
+T = "Tensor[(3), float64]"
+CALLS = {
+    "a call": f"""
+        def @f(%a: {T}) -> {T} {{ multiply(%a, exp(%a)) }}
+        def @main(%x: {T}, %y: {T}) -> {T} {{ multiply(@f(%x), %y) }}""",
+    "calls in calls, of two arguments, twice": f"""
+        def @f(%a: {T}, %b: {T}) -> {T} {{ multiply(%a, sigmoid(%b)) }}
+        def @g(%a: {T}) -> ({T}, {T}) {{ let %r = @f(%a, %a); (%r, @f(%r, %a)) }}
+        def @main(%x: {T}, %y: {T}) -> {T} {{ let %t = @g(multiply(%x, %y)); add(%t.0, @f(%t.1, %x)) }}""",
+    "a call in a branch": f"""
+        def @f(%a: {T}, %b: {T}) -> {T} {{ if (less(sum(%a), 0f64)) {{ exp(%b) }} else {{ multiply(%a, %b) }} }}
+        def @main(%x: {T}, %y: {T}) -> {T} {{
+          if (less(sum(%x), sum(%y))) {{ @f(%x, @f(%y, %x)) }} else {{ @f(%y, %x) }}
+        }}""",
+    "functions that take and give functions": f"""
+        def @twice(%f: fn ({T}) -> {T}, %a: {T}) -> {T} {{ %f(%f(%a)) }}
+        def @scale(%k: {T}) -> fn ({T}) -> {T} {{ fn (%a: {T}) -> {T} {{ multiply(%a, sigmoid(%k)) }} }}
+        def @f(%a: {T}) -> {T} {{ tanh(%a) }}
+        def @main(%x: {T}, %y: {T}) -> {T} {{ let %s = @scale(%y); add(@twice(@f, %x), @twice(%s, %x)) }}""",
+    "a call of which no gradient is asked": f"""
+        def @count(%n: int32) -> int32 {{ if (less(%n, 3)) {{ @count(add(%n, 1)) }} else {{ %n }} }}
+        def @main(%x: {T}, %y: {T}) -> {T} {{ multiply(exp(%x), multiply(%y, cast(@count(0), dtype="float64"))) }}""",
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_have_gradients(name: str):
+    rng = np.random.default_rng(5)
+    module = read_relay_text(CALLS[name])
+    for _ in range(2):
+        require_slopes(module, [rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3)])
+
+
+def require_slopes(module: ModuleOp, inputs: list[Any]) -> None:
     ((result, gradients),) = interpret(differentiated(module), inputs)
     (expected,) = interpret(module, inputs)
     np.testing.assert_array_equal(result, expected)

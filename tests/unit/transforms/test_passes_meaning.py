@@ -18,7 +18,7 @@ from tests.fuzz.fuzzer import Difference
 from tests.fuzz.meaning import Meaning
 from tests.fuzz.pass_pipelines import parsed
 from tests.fuzz.pass_rows import pass_names, register_compilers, row, specs
-from tests.fuzz.single_passes import applied, check_alone, inputs_of, kinds_of
+from tests.fuzz.single_passes import check_alone, inputs_of, kinds_of, shared_context
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, PowerOp, SubtractOp
 from xrelay.tools.universe import XRELAY_UNIVERSE
 from xrelay.transforms.rules.pass_sequence import PassSequence
@@ -86,10 +86,13 @@ def programs_for(name: str) -> Iterator[Program]:
 
 @cache
 def prepared(program: Program, passes: tuple[str, ...]) -> ModuleOp:
-    """What passes make of a program, which is kept for other passes that begin there."""
+    """What passes make of a program, which is kept for other passes that begin there; theirs are other cases here."""
     if not passes:
         return program.meaning.module
-    return applied(passes[-1], prepared(program, passes[:-1]).clone())
+    module = prepared(program, passes[:-1]).clone()
+    for step in parsed(passes[-1]):
+        step.apply(shared_context(), module)
+    return module
 
 
 def changes(name: str, spec: str, program: Program, wanted: Iterable[int]) -> bool:

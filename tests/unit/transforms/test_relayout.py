@@ -411,6 +411,32 @@ WEIGHTS: Mapping[str, tuple[Make, str, Mapping[str, Attribute]]] = {
         "nn.conv2d",
         {"data_layout": string("NCHW"), "kernel_layout": string("OIHW2i4o")},
     ),
+    "nn.conv2d:winograd2": (
+        partial(volume, kind=Conv2DOp, image=IMAGE, weight=(8, 4, 3, 3)),
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        {"data_layout": string("NCHW"), "tile_size": integer(2)},
+    ),
+    "nn.conv2d:winograd4": (
+        lambda g: Conv2DOp(
+            g.x(1, 7, 6, 4),
+            g.w(3, 3, 4, 8),
+            padding=(1, 0),
+            data_layout="NHWC",
+            kernel_layout="HWIO",
+        ),
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        {"data_layout": string("NHWC"), "tile_size": integer(4)},
+    ),
+    "nn.conv3d:winograd2": (
+        partial(volume, kind=Conv3DOp, image=(1, 2, 5, 5, 6), weight=(3, 2, 3, 3, 3)),
+        "nn.contrib_conv3d_winograd_without_weight_transform",
+        {"data_layout": string("NCDHW"), "tile_size": integer(2)},
+    ),
+    "nn.conv3d:winograd3": (
+        partial(volume, kind=Conv3DOp, image=(1, 2, 5, 5, 6), weight=(3, 2, 1, 3, 3)),
+        "nn.contrib_conv3d_winograd_without_weight_transform",
+        {"data_layout": string("NCDHW"), "tile_size": integer(3)},
+    ),
     "nn.conv3d:DHWIO": (
         partial(volume, kind=Conv3DOp, image=(1, 2, 4, 5, 6), weight=(3, 2, 2, 2, 2)),
         "nn.conv3d",

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.dependencies import Dependencies
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.scopes import belongs_to_backend
@@ -44,6 +45,7 @@ from xrelay.transforms.rules.called_bodies import keeps_function
 from xrelay.transforms.rules.evaluating import Evaluator
 from xrelay.transforms.rules.functional.partial_values import (
     Cell,
+    Circles,
     Clock,
     Constructor,
     Fields,
@@ -77,6 +79,8 @@ class PartialEvaluation:
         """How many names may still be given, and calls expanded, before calls stay."""
         self.make, self.store, self.fuel = Clock(), Store(), Fuel()
         self.symbols = Symbols()
+        graph = CallGraph.of_module(module)
+        self.circles = Circles([map(graph.functions.__getitem__, each) for each in graph.circles()])
         self.orders: dict[Block, list[Operation]] = {}
         """The operations of each block up to its end, in the order in which they are evaluated."""
         self.functions: dict[func.FuncOp, Function] = {}
@@ -138,10 +142,12 @@ class PartialEvaluation:
         function itself is meant, not a call of it, and is always written.
         """
         source, scope = function.source, function.scope
-        burnt = None
-        if types is None or self.left > 0:
-            burnt = self.fuel.use(source, args, forced=types is None)
+        forced = types is None
+        if not forced and self.left <= 0 or not self.circles.enter(source, args, forced=forced):
+            return None
+        burnt = self.fuel.use(source, args, forced=forced)
         if burnt is None:
+            self.circles.leave(source)
             return None
         self.left -= 1
         params = source.params if isinstance(source, ClosureOp) else source.body.block.args
@@ -157,6 +163,7 @@ class PartialEvaluation:
             scope[param] = arg
         results = yield self._block(source.body.block, scope, out)
         burnt.give_back()
+        self.circles.leave(source)
         return results
 
     def _block(self, block: Block, scope: Scope, out: Block) -> Step[list[Partial]]:

@@ -6,7 +6,8 @@ values in a tuple or in a data type, which cell it is, which function. `Store` i
 `Fuel` what makes the expansion of calls end.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
@@ -170,6 +171,40 @@ class Fuel:
             amount = lower
         self._left[function] = amount
         return Burnt(self._left, function, left)
+
+
+class Circles:
+    """
+    What keeps functions that call each other from being expanded in every order: of such a group, as long as a call of one
+    of them is expanded, a call of which no argument is known is expanded once for each function.
+    """
+
+    def __init__(self, groups: Iterable[Iterable[Operation]]):
+        self._groups = {function: n for n, group in enumerate(groups) for function in group}
+        self._around: Counter[int] = Counter()
+        """How many calls of each group are expanded at present."""
+        self._done: dict[int, set[Operation]] = {}
+
+    def enter(self, function: Operation, args: Sequence[Partial], *, forced: bool) -> bool:
+        """Whether a call may be expanded; it is under way then."""
+        group = self._groups.get(function)
+        if group is None:
+            return True
+        done = self._done.setdefault(group, set())
+        if all(arg.static is None for arg in args):
+            if function in done and not forced:
+                return False
+            done.add(function)
+        self._around[group] += 1
+        return True
+
+    def leave(self, function: Operation) -> None:
+        """Ends an expansion."""
+        group = self._groups.get(function)
+        if group is not None:
+            self._around[group] -= 1
+            if not self._around[group]:
+                self._done[group].clear()
 
 
 @dataclass(frozen=True)
