@@ -25,7 +25,9 @@ from xrelay.dialects.tensor.transform import RepeatOp, StridedSliceOp, Transpose
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.qnn.blocks import packed
@@ -36,16 +38,22 @@ def quantize(node: Node) -> SSAValue:
     QuantizeLinear: x / scale rounded, halves to even, plus the zero point, within the range of its
     type. There is one scale, one for each index of an axis, or one for each block along it.
     """
-    node.ignore("saturate", "precision")
+    node.ignore("precision")
+    saturate = node.flag("saturate", default=True)
     axis, block = node.integer("axis", 1), node.integer("block_size", 0)
     dtype: ElementType = ui8
+    narrow: Narrow | None = None
     if node.has_attribute("output_dtype") and node.integer("output_dtype"):
+        narrow = narrow_of(node.integer("output_dtype"))
         dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
     if node.has_input(2):
-        dtype = node.element_type(node.input(2))
+        dtype, narrow = node.element_type(node.input(2)), node.narrow(node.input(2))
     if dtype not in QUANTIZED:
         raise UnsupportedNode(f"its result has elements of type {dtype}")
     data, scale = cast(node, node.input(0), f32), cast(node, positive_scale(node, 1), f32)
+    if narrow is not None:
+        axis = _parameter_axis(node, data, scale, axis)
+        return _quantize_narrowly(node, narrow, data, scale, axis, block, saturate=saturate)
     zero_point = _zero_point(node, 2, scale)
     axis = _parameter_axis(node, data, scale, axis)
     if len(node.shape_of(scale)) <= 1:
@@ -60,10 +68,44 @@ def quantize(node: Node) -> SSAValue:
     return node.emit(CastOp(node.emit(ClipOp(moved, limits.min, limits.max)), dtype))
 
 
+def _quantize_narrowly(
+    node: Node,
+    narrow: Narrow,
+    data: SSAValue,
+    scale: SSAValue,
+    axis: int,
+    block: int,
+    *,
+    saturate: bool,
+) -> SSAValue:
+    """QuantizeLinear to a type of 8 bits or fewer; of floating-point ones the zero point is 0."""
+    shape = node.shape_of(data)
+    quotient = node.emit(DivideOp(data, _spread(node, scale, shape, axis, block)))
+    if narrow.is_float:
+        return narrowed(node, quotient, narrow, saturate=saturate)
+    zero_point = cast(node, _spread(node, _zero_point(node, 2, scale), shape, axis, block), f32)
+    moved = node.emit(AddOp(node.emit(RoundOp(quotient)), zero_point))
+    low = -(1 << narrow.bits - 1) if narrow.signed else 0
+    clipped = node.emit(ClipOp(moved, low, low + narrow.mask))
+    return narrowed(node, clipped, narrow)
+
+
+def _spread(
+    node: Node, parameter: SSAValue, shape: Sequence[int], axis: int, block: int
+) -> SSAValue:
+    """A parameter in a shape that data of `shape` broadcast with."""
+    if len(node.shape_of(parameter)) > 1:
+        return _for_each(node, parameter, shape, axis, block)
+    parameter = one_or_vector(node, parameter)
+    if not node.shape_of(parameter):
+        return parameter
+    return reshaped(node, parameter, (*node.shape_of(parameter), *[1] * (len(shape) - axis - 1)))
+
+
 def dynamically_quantize(node: Node) -> list[SSAValue]:
     """
     DynamicQuantizeLinear: the range of the data, and 0, becomes that of `ui8`. The scale of zeros
-    alone, for which ONNX's formula divides by 0, is 1.
+    alone, for which ONNX's formula divides by 0, is 1. Where it rounds to 0, the zero point 0 / 0 is 0.
     """
     data = node.input(0)
     zero = node.scalar(0, data)
@@ -92,6 +134,11 @@ def dequantize(node: Node) -> SSAValue:
     if node.has_attribute("output_dtype") and node.integer("output_dtype"):
         dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
     scale = cast(node, scale, f32)
+    narrow = node.narrow(data)
+    if narrow is not None and narrow.is_float:
+        axis = _parameter_axis(node, data, scale, axis)
+        factor = _spread(node, scale, node.shape_of(data), axis, block)
+        return cast(node, node.emit(MultiplyOp(numbers(node, data), factor)), dtype)
     zero_point = _zero_point(node, 2, scale)
     axis = _parameter_axis(node, data, scale, axis)
     if not many:

@@ -18,7 +18,7 @@ from onnx_models import (
 )
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.importer.core.control import MAX_OPERATIONS, MAX_ROUNDS
+from xrelay.frontends.onnx.importer.core.unrolling import MAX_OPERATIONS, MAX_ROUNDS
 
 SAMPLES = Samples(13)
 floats = SAMPLES.floats
@@ -105,6 +105,50 @@ def test_functions_that_call_themselves_are_refused():
     )
 
 
+@pytest.mark.parametrize("overload", ["", "other"])
+def test_a_call_means_one_function(overload: str):
+    """onnx.checker and onnxruntime refuse models with two functions of a domain, name and overload."""
+    opsets, domains = [helper.make_opsetid("", 13)], ("custom", "custom", "ai.onnx", "")
+    functions = [
+        helper.make_function(
+            domain, "F", ["x"], ["y"], [helper.make_node(op, ["x"], ["y"])], opsets, overload=name
+        )
+        for domain, op, name in zip(
+            domains, ("Exp", "Neg", "Abs", "Relu"), (overload, "", overload, ""), strict=True
+        )
+    ]
+    node = helper.make_node("F", ["x"], ["y"], domain="custom", overload=overload)
+    data = floats(3)
+    model = calling(functions[0], [node], data)
+    model.functions.append(functions[1])
+    if not overload:
+        with pytest.raises(
+            OnnxImportError, match="two functions have the name 'F' in domain 'cust"
+        ):
+            import_model(model)
+        model.functions[1].overload = "other"
+    require_equal(by_import(model, [data]), [np.exp(data)])
+    model.functions.extend(functions[2:])
+    model.functions[3].overload = overload
+    what = f"'F' and overload '{overload}' in domain" if overload else "'F' in domain"
+    with pytest.raises(OnnxImportError, match=f"two functions have the name {what}"):
+        import_model(model)
+
+
+def test_of_two_operator_sets_of_a_domain_the_highest_counts():
+    """As the text of ONNX has it. The softmax of set 11 is that of all elements of an image."""
+    data = floats(2, 3, 4)
+    graph = helper.make_graph(
+        [helper.make_node("Softmax", ["x"], ["y"])], "g", [value_info("x", data)], [untyped("y")]
+    )
+    for sets in ((13, 11), (11, 13)):
+        opsets = [helper.make_opsetid(*each) for each in zip(("", "ai.onnx"), sets, strict=True)]
+        model = helper.make_model(graph, ir_version=8, opset_imports=opsets)
+        exponentials = np.exp(data)
+        expected = exponentials / exponentials.sum(-1, keepdims=True)
+        np.testing.assert_allclose(by_import(model, [data])[0], expected, rtol=1e-6)
+
+
 def test_functions_take_no_more_inputs_than_they_have():
     node = helper.make_node("ScaledRelu", ["x", "x", "x"], ["y"], domain="custom", alpha=1.0)
     with pytest.raises(OnnxImportError, match="3 inputs and 1 outputs, the function"):
@@ -155,9 +199,24 @@ def test_the_other_branch_may_hold_anything():
         import_model(branching(np.array(False), helper.make_node("NonZero", ["x"], ["e"])))
 
 
-def test_conditions_must_be_constants():
-    with pytest.raises(OnnxImportError, match=r"op type If.*input 0 \('cond'\) is not a constant"):
-        import_model(branching(None, helper.make_node("Neg", ["x"], ["e"])))
+@pytest.mark.parametrize("condition", [True, False])
+def test_branches_by_a_condition_that_is_computed(condition: bool):
+    model = branching(None, helper.make_node("Neg", ["x"], ["e"]))
+    assert "scf.if" in str(import_model(model))
+    data = [floats(2), np.array(condition)]
+    require_equal(by_import(model, data), by_onnxruntime(model, data))
+
+
+def test_branches_of_other_types_need_a_constant_condition():
+    other = helper.make_node("Concat", ["x", "x"], ["e"], axis=0)
+    message = r"op type If.*output 0 is tensor<2xf32> in one branch and tensor<4xf32> in the other"
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(branching(None, other))
+    two = numpy_helper.from_array(np.array([True, False]), "c")
+    broken = branching(np.array(True), other)
+    broken.graph.initializer[0].CopyFrom(two)
+    with pytest.raises(OnnxImportError, match=r"input 0 \('cond'\) has 2 elements, expected one"):
+        import_model(broken)
 
 
 # Loops
@@ -195,15 +254,10 @@ def test_loops_that_are_not_unrolled():
         import_model(looping(MAX_ROUNDS + 1))
     with pytest.raises(OnnxImportError, match="makes no round"):
         import_model(looping(0))
-    body = subgraph([helper.make_node("Identity", ["go"], ["on"])], ["i", "go"], ["on"])
-    node = helper.make_node("Loop", ["n", ""], ["y"], body=body)
-    inputs = [typed("n", dtype=TensorProto.INT64)]
-    with pytest.raises(OnnxImportError, match=r"input 0 \('M'\) is not a constant"):
-        import_model(build([node], inputs, [untyped("y")]))
 
 
 def test_nested_loops_are_refused_before_they_are_unrolled():
-    add = helper.make_node("Add", ["h", "h"], ["hn"])
+    add = helper.make_node("Concat", ["h", "w"], ["hn"], axis=0)
     inner = subgraph(
         [add, helper.make_node("Identity", ["go"], ["on"])], ["i", "go", "h"], ["on", "hn"]
     )
@@ -218,7 +272,7 @@ def test_nested_loops_are_refused_before_they_are_unrolled():
         rf"outer.*its {MAX_ROUNDS} rounds of \d+ operations make \d+, more than {MAX_OPERATIONS}"
     )
     with pytest.raises(OnnxImportError, match=message):
-        import_model(build([node], [typed("x", 2)], [typed("y", 2)], [rounds]))
+        import_model(build([node], [typed("x", 2), typed("w", 1)], [untyped("y")], [rounds]))
 
 
 @pytest.mark.parametrize("direction", [0, 1])
