@@ -5,21 +5,24 @@ Panels of columns hold, for each group of neighbours along the depth, a word for
 
     word of column c = numbers [k .. k + 32 / bits) of row c of the weight, the lowest bits first
 
-A word is loaded once. Each of its numbers is shifted down and becomes one of f32: by a table in a register where
-processors pick lanes by the lowest four bits of a number, else by masking and conversion.
+A word is loaded once. Each of its numbers is shifted down and becomes one of f32 less the zero point:
+
+    one zero point for all, AVX-512, up to 4 bits    a table in a register, of which lanes are picked by their lowest four bits
+    else                                             the lowest bits of 2**23, from which 2**23 and the zero point are taken
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, f32, i8, i32
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, with_lanes
+from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.target import AVX512, Target
-from xrelay.lowering.math.arithmetic import subtract
+from xrelay.lowering.math.arithmetic import add, subtract
 from xrelay.lowering.math.convert import convert
 
 SINGLE = element(f32)
@@ -35,6 +38,13 @@ def has_tables(target: Target, bits: int) -> bool:
     return target.vector_bytes == AVX512.vector_bytes and TABLE_LANES % 2**bits == 0
 
 
+BASE = 2.0**23
+"""Beside this number the steps of f32 are 1: its lowest bits are those of the number that is added."""
+BASE_BITS = 0x4B000000
+Below: TypeAlias = tuple[SSAValue, ...]
+"""What is subtracted from numbers, one after the other, in every lane."""
+
+
 @dataclass(frozen=True)
 class Numbers:
     """How the numbers of a word become f32."""
@@ -43,57 +53,68 @@ class Numbers:
     bits: int
     lanes: int
     table: SSAValue | None
-    """What each number becomes."""
-    zero_point: SSAValue | None
-    """What is subtracted, where the table does not do so."""
+    """What each number becomes, less the zero point."""
+    common: Below
+    """What is subtracted from all, when there is no table, or when it has none for each block."""
 
     @staticmethod
-    def of(b: KernelBuilder, bits: int, zero_point: SSAValue | None) -> "Numbers":
+    def of(b: KernelBuilder, bits: int, zero_point: SSAValue | None, kind: Element) -> "Numbers":
         """
-        Less the zero point that all have, in every lane, when there is one. What does not change is computed at the top
-        of the kernel.
+        Less a zero point of `kind` that all have, in every lane, when there is one. What does not change is computed at
+        the top of the kernel.
         """
         lanes = b.target.lanes(SINGLE.bytes)
-        if not has_tables(b.target, bits):
-            return Numbers(b, bits, lanes, None, zero_point)
-        numbers = [float(i % 2**bits) for i in range(TABLE_LANES)]
-        table = b.attribute(
-            DenseIntOrFPElementsAttr.from_list(VectorType(f32, [TABLE_LANES]), numbers)
-        )
-        if zero_point is not None:
-            with b.inside(b.entry):
-                table = subtract(b, table, zero_point, SINGLE)
-        return Numbers(b, bits, lanes, table, None)
+        if zero_point is None:
+            return Numbers(b, bits, lanes, None, ())
+        with b.inside(b.entry):
+            zero_point = b.splat(convert(b, zero_point, kind, SINGLE), lanes)
+            if not has_tables(b.target, bits):
+                return Numbers(b, bits, lanes, None, below(b, zero_point, kind))
+            numbers = [float(i % 2**bits) for i in range(TABLE_LANES)]
+            table = b.attribute(
+                DenseIntOrFPElementsAttr.from_list(VectorType(f32, [TABLE_LANES]), numbers)
+            )
+            return Numbers(b, bits, lanes, subtract(b, table, zero_point, SINGLE), ())
 
-    def each(self, word: SSAValue, count: int, zero_point: SSAValue | None) -> Iterator[SSAValue]:
-        """The first `count` numbers of the words in all lanes, less `zero_point` when there is one."""
+    def each(self, word: SSAValue, count: int, subtracted: Below) -> Iterator[SSAValue]:
+        """The first `count` numbers of the words in all lanes, less what is subtracted from all of them."""
         b = self.b
-        below = self.zero_point if zero_point is None else zero_point
         for place in range(count):
             value = word
             if place:
                 shift = b.constant(i32, place * self.bits, self.lanes)
                 value = b.insert(arith.ShRUIOp(word, shift)).result
-            number = self._number(value, is_last=(place + 1) * self.bits == WORD.bits)
-            yield number if below is None else subtract(b, number, below, SINGLE)
+            number = self._number(value)
+            for each in subtracted:
+                number = subtract(b, number, each, SINGLE)
+            yield number
 
-    def _number(self, value: SSAValue, *, is_last: bool) -> SSAValue:
-        """What the lowest bits stand for. Nothing is above the last number of a word."""
-        b = self.b
+    def _number(self, value: SSAValue) -> SSAValue:
+        """What the lowest bits stand for."""
+        b, type_ = self.b, with_lanes(f32, self.lanes)
         if self.table is not None:
             # Bits above the fourth do not count, and tables of fewer bits repeat.
-            type_ = with_lanes(f32, self.lanes)
             return b.instruction("llvm.x86.avx512.permvar.sf.512", [self.table, value], type_)
-        if not is_last:
-            value = b.both(value, b.constant(i32, 2**self.bits - 1, self.lanes))
-        return convert(b, value, WORD, SINGLE)
+        value = b.both(value, b.constant(i32, 2**self.bits - 1, self.lanes))
+        value = b.either(value, b.constant(i32, BASE_BITS, self.lanes))
+        return b.bitcast(value, type_)
+
+
+def below(b: KernelBuilder, zero_point: SSAValue, kind: Element) -> Below:
+    """
+    What takes the base and a zero point, in f32 but of `kind`, from numbers: exactly. The sum of the base and a whole
+    number is a number of f32, that with others may not be.
+    """
+    base = b.constant(f32, BASE, lanes_of(zero_point))
+    return (base, zero_point) if kind.is_float else (add(b, base, zero_point, SINGLE),)
 
 
 def unpacking_work(target: Target, bits: int, *, many_zero_points: bool) -> float:
     """Instructions that a vector of numbers takes, beside the load of the words."""
-    if has_tables(target, bits):
-        return 2 + many_zero_points
-    return 4
+    if has_tables(target, bits) and not many_zero_points:
+        return 2
+    # Masks and the base are put together by one instruction there.
+    return 3 if target.vector_bytes == AVX512.vector_bytes else 4
 
 
 @dataclass(frozen=True)
@@ -153,16 +174,18 @@ class BlockPanels:
         """The scales of a block, for each vector of columns."""
         return self.scales.vectors(self.b, panel, block, vectors, self.numbers.lanes)
 
-    def zeros_of(self, panel: Index, block: Index, vectors: int) -> Sequence[SSAValue | None]:
-        """The zero points of a block, for each vector of columns; None where there is one for all."""
-        if self.zero_points is None:
-            return [None] * vectors
-        return self.zero_points.vectors(self.b, panel, block, vectors, self.numbers.lanes)
+    def zeros_of(self, panel: Index, block: Index, vectors: int) -> Sequence[Below]:
+        """What is subtracted from the numbers of a block, for each vector of columns."""
+        points, b = self.zero_points, self.b
+        if points is None:
+            return [self.numbers.common] * vectors
+        found = points.vectors(b, panel, block, vectors, self.numbers.lanes)
+        return [below(b, each, points.kind) for each in found]
 
     def columns(
-        self, words: SSAValue, step: int, count: int, zeros: Sequence[SSAValue | None]
+        self, words: SSAValue, step: int, count: int, zeros: Sequence[Below]
     ) -> list[list[SSAValue]]:
-        """The first `count` numbers of a group less the zero points, for each vector of columns."""
+        """The first `count` numbers of a group less their zero points, for each vector of columns."""
         b, lanes = self.b, self.numbers.lanes
         result: list[list[SSAValue]] = []
         for v, zero in enumerate(zeros):

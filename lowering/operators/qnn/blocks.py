@@ -49,6 +49,7 @@ from xrelay.lowering.loops.few_bits import (
     SINGLE,
     WORD,
     WORD_BYTES,
+    Below,
     BlockPanels,
     Numbers,
     Parameter,
@@ -175,16 +176,14 @@ class BlocksProduct:
         def parameter(value: SSAValue) -> Parameter:
             return Parameter(ctx.packed(value, packing), element_of(value), width, self.blocks)
 
-        common = zero_points = None
+        zero_point, zero_points = op.weight_zero_point, None
         if self.has_many_zero_points:
-            zero_points = parameter(op.weight_zero_point)
+            zero_points, common = parameter(zero_point), None
         else:
             with b.inside(b.entry):
-                zero = ctx.scalar(op.weight_zero_point)
-                zero = convert(b, zero, element_of(op.weight_zero_point), SINGLE)
-                common = b.splat(zero, self.lanes)
+                common = ctx.scalar(zero_point)
         pointer = ctx.packed(op.weight, MatrixPanels(width, by_rows=False, group=WORD_BYTES))
-        numbers = Numbers.of(b, op.width, common)
+        numbers = Numbers.of(b, op.width, common, element_of(zero_point))
         scales = parameter(op.weight_scale)
         return BlockPanels(b, pointer, width, self.steps, self.size, numbers, scales, zero_points)
 
@@ -288,7 +287,7 @@ def _block_sums(
     x: SSAValue,
     words: SSAValue,
     rows: Sequence[int],
-    zeros: Sequence[SSAValue | None],
+    zeros: Sequence[Below],
     length: int,
 ) -> Sequence[SSAValue]:
     """The sums of a block of `length` numbers, row by row."""

@@ -22,6 +22,7 @@ from xrelay.dialects.conv.winograd import (
 )
 from xrelay.dialects.nn.correlation import DeformableConv2DOp
 from xrelay.dialects.nn.dense import BatchMatmulOp, ContribDensePackOp, DenseOp, MatmulOp
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.dialects.qnn.products import QnnConv2DOp, QnnDenseOp
 from xrelay.dialects.tensor.transform import TransposeOp
 from xrelay.dialects.tensor.unary import ExpOp
@@ -56,6 +57,13 @@ def quantized(g: GuardGraph, op_type: Callable[..., RelayOp], *shapes: tuple[int
     zeros = [g.constant(np.zeros((), "int32")) for _ in shapes]
     scales = [g.constant(np.ones((), "float32")) for _ in shapes]
     return op_type(*factors, *zeros, *scales)
+
+
+def blocks(g: GuardGraph) -> RelayOp:
+    weight = g.constant(np.full((4, 5), 0x11, np.uint8))
+    scale, zero = g.constant(np.ones((4, 3), np.float32)), g.constant(np.asarray(0, np.uint8))
+    data = g.constant(np.ones((2, 3, 10), np.float32))
+    return QnnDenseBlocksOp(data, weight, scale, zero, block_size=4)
 
 
 PRODUCTS: dict[str, Build] = {
@@ -96,6 +104,7 @@ PRODUCTS: dict[str, Build] = {
     "batch_matmul": of(BatchMatmulOp, (2, 3, 5), (1, 4, 5), transpose_b=True),
     "batch_matmul of no depth": of(BatchMatmulOp, (2, 3, 0), (2, 0, 4)),
     "qnn.conv2d": lambda g: quantized(g, QnnConv2DOp, (2, 4, 5, 6), (6, 4, 3, 2)),
+    "qnn.dense_blocks": blocks,
     "qnn.dense": lambda g: quantized(g, QnnDenseOp, (3, 5), (4, 5)),
 }
 

@@ -172,6 +172,16 @@ def test_wrong_weights_of_few_bits(problem: str, changes: dict[str, int], more: 
         import_model(contrib("MatMulNBits", [floats(2, 32)], constants, **attributes))
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_scales_of_blocks_that_are_not_finite(number: float):
+    attributes = {"K": 32, "N": 6, "bits": 4, "block_size": 16}
+    scales = np.ones((6, 2), np.float32)
+    scales[3, 1] = number
+    problem = f"'the_node'.*input 2 \\(a scale\\) has the element {number}, expected finite numbers"
+    with pytest.raises(OnnxImportError, match=problem):
+        import_model(contrib("MatMulNBits", [floats(2, 32)], [PACKED, scales], **attributes))
+
+
 @pytest.mark.parametrize("block", [0, 16, 20])
 @pytest.mark.parametrize("name", ["INT4", "UINT4"])
 @pytest.mark.parametrize("raw", [False, True])

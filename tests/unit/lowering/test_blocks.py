@@ -1,0 +1,73 @@
+"""What computes products with matrices of few bits, and why something else does not."""
+
+from itertools import pairwise
+
+import pytest
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType, f32
+from xdsl.ir import Block, SSAValue
+
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
+from xrelay.lowering.emit.strategy import Selection, Site
+from xrelay.lowering.emit.target import AVX2, AVX512, GENERIC, Target
+from xrelay.lowering.program.registry import explain_selection
+
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+OPERANDS = ("data", "weight", "weight_scale", "weight_zero_point")
+
+
+def selection(
+    rows: int, depth: int = 1024, size: int = 32, target: Target = AVX512, *unknown: str
+) -> Selection:
+    """For a product with a matrix of 1024 rows, all of which is constant but what is named."""
+    blocks = -(-depth // size)
+    types = [
+        TensorType(f32, [rows, depth]),
+        TensorType(ui8, [1024, -(-depth // 2)]),
+        TensorType(f32, [1024, blocks]),
+        TensorType(ui8, [1024, blocks]),
+    ]
+    args = Block(arg_types=types).args
+    op = QnnDenseBlocksOp(*args, block_size=size)
+    constants: list[SSAValue] = [
+        value for name, value in zip(OPERANDS, args, strict=True) if name not in ("data", *unknown)
+    ]
+    return explain_selection(Site(op, target, constants=frozenset(constants)))
+
+
+@pytest.mark.parametrize("target", [GENERIC, AVX2, AVX512])
+@pytest.mark.parametrize("rows", [1, 2, 8])
+def test_few_rows_are_unpacked_in_registers(target: Target, rows: int) -> None:
+    assert selection(rows, 1024, 32, target).chosen.name == "streamed-blocks"
+
+
+def test_many_rows_are_unpacked_into_memory_where_that_takes_many_instructions() -> None:
+    assert selection(512, 1024, 32, AVX2).chosen.name == "unpacked-blocks"
+
+
+def test_estimates_grow_with_rows() -> None:
+    costs = [selection(rows).candidates[0].cost for rows in (8, 16, 64, 512)]
+    assert all(
+        less is not None and more is not None and less < more for less, more in pairwise(costs)
+    )
+
+
+@pytest.mark.parametrize(
+    ("depth", "size", "unknown", "reason"),
+    [
+        (1024, 20, (), "blocks of 20, words of 32 bits have 8 numbers"),
+        (1024, 32, ("weight",), "weights that are computed, or used twice"),
+        (1024, 32, ("weight_scale",), "weights that are computed, or used twice"),
+        (1024, 32, ("weight_zero_point",), "weights that are computed, or used twice"),
+        (0, 32, (), "rows without elements"),
+    ],
+)
+def test_what_is_computed_number_by_number(
+    depth: int, size: int, unknown: tuple[str, ...], reason: str
+) -> None:
+    found = selection(1, depth, size, AVX512, *unknown)
+    assert found.chosen.name == "each-number"
+    assert [each.reason for each in found.refusals] == [reason] * 2
+
+
+def test_one_block_need_not_be_whole_words() -> None:
+    assert selection(1, 20, 30).chosen.name == "streamed-blocks"
