@@ -34,7 +34,6 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import HasNoCode, tuple_depth
 from xrelay.errors import CompileError
-from xrelay.interpreters.arrays import dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE, convert_module
@@ -43,7 +42,7 @@ from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.program import CONSTANTS_ATTRIBUTE, Program, Step, lower_function
 from xrelay.lowering.program.select_strategies import StrategySelection
 from xrelay.memory import require_memory
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, silent
 from xrelay.places import Places, verify_failure
 from xrelay.precision import FULL, PRECISIONS, multiplies
 from xrelay.program_parser import ProgramParser
@@ -53,7 +52,7 @@ from xrelay.runtime.executor import ALIGNMENT, aligned_bytes
 from xrelay.runtime.machine import Machine
 from xrelay.runtime.model import symbol_name
 from xrelay.runtime.reading import read_source
-from xrelay.runtime.signature import Signature, StepSpec, TensorSpec
+from xrelay.runtime.signature import Shapes, Signature, StepSpec, TensorSpec
 from xrelay.transforms.cpu_pipeline import cpu_pipeline
 from xrelay.transforms.fold_constant import FoldingPass
 from xrelay.transforms.fuse_ops import FuseOpsPass
@@ -415,6 +414,7 @@ def build(
         options.threads,
         tuple(map(step_spec, program.steps)),
         options.profile,
+        program.loops,
     )
     machine = Machine(target.triple, target.cpu, target.features)
     return ModelCode(signature, text, machine, constants.result())
@@ -439,7 +439,7 @@ def tensor_spec(port: Port) -> TensorSpec:
     return TensorSpec(
         port.name,
         tuple(port.type.get_shape()),
-        dtype_of(port.type.element_type),
+        port.dtype,
     )
 
 

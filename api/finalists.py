@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.ports import entry_function
-from xrelay.analysis.partition.compilers import REGISTRY, Compiler
+from xrelay.analysis.partition.compilers import REGISTRY
 from xrelay.backends.base import Array, Backend
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import run_passes
@@ -98,18 +98,7 @@ def apply_data(
     before = {op for op in module.ops}
     made = apply_plan(module, graph, plan_of_data(data, graph))
     taking = {each.name for each in backends if each.takes_onnx}
-    compilers = [
-        Compiler(
-            each.name,
-            each.supports,
-            tuple(each.patterns()),
-            each.optimize,
-            each.lower,
-            bind_constants=each.bind_constants,
-        )
-        for each in backends
-    ]
-    with REGISTRY.using(compilers):
+    with REGISTRY.using([each.compiler() for each in backends]):
         for op in list(module.ops):
             if isinstance(op, func.FuncOp) and op not in before:
                 op.detach()

@@ -22,7 +22,7 @@ from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
 from xrelay.finalists import confirmed, distinct_plans, planned_model, plans_to_try
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, silent
 from xrelay.own_costs import own_costs
 from xrelay.placement.confirmation import TURNS, Verdict
 from xrelay.placement.costs.cost import Estimator, FirstKnown
@@ -38,6 +38,7 @@ from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
 from xrelay.priority import priority_placement
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.runtime.signature import Shapes
 from xrelay.sources import Source
 
 if TYPE_CHECKING:
