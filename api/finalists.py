@@ -16,7 +16,9 @@ from xrelay.analysis.partition.compilers import REGISTRY
 from xrelay.backends.base import Array, Backend
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import run_passes
+from xrelay.dialects.shapes import leaf_types
 from xrelay.engines import Engines
+from xrelay.interpreters.arrays import dtype_of
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.partitioned import compile_partition, compiler_of
 from xrelay.placement.apply_placement import apply_plan
@@ -29,6 +31,7 @@ from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.origin import Origin
 from xrelay.placement.placing import Placement, restricted
 from xrelay.placement.plan_file import plan_data, plan_of_data
+from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import HOST, OWN
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.transforms.partition_graph import hand_over
@@ -39,31 +42,44 @@ TURN_SECONDS = 0.05
 """How long a whole network runs in one turn, at least."""
 CLOSE = 1e-3
 """How far outputs may be from own code's, of the largest element: whole networks add up roundings."""
+CLOSE_IN_STEPS = 0.25
+"""The same for networks with small integers: one that is rounded the other way is a step in all layers behind it."""
 
 
 def plans_to_try(
-    placement: Placement, engines: Engines, machine: Machine
+    placement: Placement, engines: Engines, machine: Machine, priority: Placement | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The best plans, and one for each engine alone, as JSON has them; without those that are equal."""
+    """The best plans, one for each engine alone, and that of priority order, as JSON has them."""
     facts = engines.facts()
-    found = {
-        f"plan {number + 1}": plan_data(placement, machine, facts, number)
-        for number in range(len(placement.outcome.plans))
-    }
+    found: dict[str, dict[str, Any]] = {}
     for name in facts:
         single = restricted(placement, name)
         if single is not None:
             found[name] = plan_data(single, machine, facts)
-    distinct: dict[str, dict[str, Any]] = {}
-    for name in sorted(found, key=lambda each: each not in facts):
-        if all(handed_over(found[name]) != handed_over(other) for other in distinct.values()):
-            distinct[name] = found[name]
-    return distinct
+    for number in range(len(placement.outcome.plans)):
+        found[f"plan {number + 1}"] = plan_data(placement, machine, facts, number)
+    if priority is not None:
+        found["priority"] = plan_data(priority, machine, facts)
+    return found
+
+
+def distinct_plans(plans: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """For each plan the first one that hands over the same regions: itself, when it is the first."""
+    found: dict[str, str] = {}
+    for name, plan in plans.items():
+        regions = handed_over(plan)
+        equal = (each for each in found.values() if handed_over(plans[each]) == regions)
+        found[name] = next(equal, name)
+    return found
 
 
 def handed_over(plan: Mapping[str, Any]) -> list[object]:
     """The regions of a plan that other engines run; the rest is own code, however it is listed."""
-    return [region for region in plan["regions"] if region["engine"] not in (OWN, HOST)]
+    return [
+        (region["engine"], region["nodes"], region["nested"])
+        for region in plan["regions"]
+        if region["engine"] not in (OWN, HOST)
+    ]
 
 
 def apply_data(
@@ -141,6 +157,7 @@ def confirmed(
     """
     runs: dict[str, Run] = {}
     excluded: dict[str, str] = {}
+    close = CLOSE_IN_STEPS if rounds(graph) else CLOSE
     expected: dict[str, Array] | None = None
     for name in sorted(finalists, key=lambda name: name != OWN):
         progress(f"compile {name}")
@@ -153,9 +170,9 @@ def confirmed(
             continue
         expected = expected or outputs
         far = farthest(outputs, expected)
-        if far > CLOSE:
+        if far > close:
             excluded[name] = (
-                f"its outputs are {far:.2g} of the largest element away, expected {CLOSE:g}"
+                f"its outputs are {far:.2g} of the largest element away, expected {close:g}"
             )
         else:
             runs[name] = run_of(model, inputs)
@@ -165,6 +182,14 @@ def confirmed(
     progress("run the finalists in turns")
     verdict = confirm({n: run for n, run in runs.items() if n not in singles}, singles, turns)
     return verdict.shipped, verdict, excluded
+
+
+def rounds(graph: Graph) -> bool:
+    """Whether a network computes small integers."""
+    values = (value for node in graph.nodes if is_call(node.op) for value in node.values)
+    types = (leaf for value in values for leaf in leaf_types(value.type))
+    dtypes = (dtype_of(each.element_type) for each in types)
+    return any(each.itemsize == 1 and each.kind in "iu" for each in dtypes)
 
 
 def example_inputs(model: PartitionedModel) -> dict[str, Array]:

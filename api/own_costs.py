@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.operation_count import operation_count
-from xrelay.analysis.facts.ports import entry_function
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import compile_code
 from xrelay.engines import OwnCode
+from xrelay.numbering import number_in, numbered
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator
 from xrelay.placement.costs.crossings import region_start
@@ -31,10 +31,6 @@ from xrelay.placement.rules.base import is_call
 from xrelay.placement.rules.candidate import OWN, Candidate
 from xrelay.runtime.model import Model
 from xrelay.runtime.profile import StepTime, profile_model
-from xrelay.transforms.rules.copying import copied
-
-_MARK = "placed"
-"""What the names of numbered operations begin with."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +44,6 @@ class OwnCosts(Estimator):
         if candidate.engine != OWN:
             return UNKNOWN
         return Cost(sum(self.shares[index] for index in members(candidate.inside)), "profiled")
-
-
-def numbered(module: ModuleOp, graph: Graph) -> ModuleOp:
-    """A copy of a module whose operations in `main` are named by their nodes."""
-    copy = copied(module)
-    ops = list(graph.function.body.block.ops)
-    for op, twin in zip(ops, entry_function(copy).body.block.ops, strict=True):
-        number = graph.numbers.get(op)
-        if number is not None:
-            twin.location = NameLoc(StringAttr(f"{_MARK}{number}"), twin.location)
-    return copy
 
 
 def profiled_shares(
@@ -101,8 +86,7 @@ def shares_of(graph: Graph, steps: Sequence[StepTime]) -> list[float]:
     found = [0.0] * len(graph)
     rest = 0.0
     for step in steps:
-        names = (name.removeprefix(_MARK) for name in step.spec.nodes if name.startswith(_MARK))
-        nodes = [int(name) for name in names]
+        nodes = [number for name in step.spec.nodes if (number := number_in(name)) is not None]
         total = sum(work[index] for index in nodes)
         if not total:
             rest += step.seconds

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xrelay.backends.base import Backend
 from xrelay.engines import Engines
 from xrelay.errors import CompileError
-from xrelay.finalists import confirmed, planned_model, plans_to_try
+from xrelay.finalists import confirmed, distinct_plans, planned_model, plans_to_try
 from xrelay.options import CompileOptions, Progress, silent
 from xrelay.own_costs import own_costs
 from xrelay.placement.confirmation import TURNS, Verdict
@@ -35,6 +35,7 @@ from xrelay.placement.costs.workers import WorkerExecutor
 from xrelay.placement.placing import Placement, Request, place
 from xrelay.placement.plan_file import plan_data, read_plan
 from xrelay.placement.rules.defaults import OWN_KERNELS, own_rule
+from xrelay.priority import priority_placement
 from xrelay.runtime.cache import object_cache
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.signature import Shapes
@@ -74,6 +75,8 @@ class Placed:
     verdict: Verdict | None
     excluded: Mapping[str, str]
     """Plans that were not tried, with reasons."""
+    plans: Mapping[str, Mapping[str, Any]]
+    """All plans that were considered: the best ones, each engine alone, priority order."""
     measured: int
     """How many measurements were made."""
 
@@ -139,18 +142,23 @@ def find_placement(
                 usual=FirstKnown([*profiled, recorded, models]),
                 progress=progress,
             )
+            progress("cost priority order")
+            priority = priority_placement(
+                placement, module, engines.backends, options, FirstKnown([*profiled, costs])
+            )
     finally:
         if settings.executor is None:
             executor.shutdown(cancel_futures=True)
-    finalists = plans_to_try(placement, engines, machine)
+    plans = plans_to_try(placement, engines, machine, priority)
+    finalists = {name: plans[name] for name in dict.fromkeys(distinct_plans(plans).values())}
     if not settings.is_confirmed or len(finalists) == 1:
         plan = plan_data(placement, machine, engines.facts())
-        return Placed(placement, plan, None, {}, costs.measured + crossings.measured)
+        return Placed(placement, plan, None, {}, plans, costs.measured + crossings.measured)
     shipped, verdict, excluded = confirmed(
         graph, module, finalists, engines, options, settings.turns, progress
     )
     plan = {**finalists[shipped], "shipped": shipped, "measured_seconds": verdict.seconds[shipped]}
-    return Placed(placement, plan, verdict, excluded, costs.measured + crossings.measured)
+    return Placed(placement, plan, verdict, excluded, plans, costs.measured + crossings.measured)
 
 
 def placed_model(

@@ -13,7 +13,7 @@ from xdsl.ir import OpResult, SSAValue
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.backends.onnx_original import OnnxOriginal
 from xrelay.compiler import is_onnx, read_model, require_weights, run_passes
-from xrelay.dialects.core.values import ONNX_NAME, ConstantOp
+from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.model_names import model_name
 from xrelay.interpreters.arrays import Array
@@ -94,6 +94,8 @@ def _without_names(main: func.FuncOp, outputs: int) -> dict[str, SSAValue]:
     found: dict[str, SSAValue] = {}
     for value, attribute in zip(values, attributes, strict=True):
         name = attribute.data[ONNX_NAME]
+        if STORED_DTYPE in attribute.data:
+            continue
         assert isinstance(name, StringAttr)
         found[name.data] = value
     end.operands = values[:outputs]
@@ -107,8 +109,12 @@ def _origin(graph: Graph, original: OnnxOriginal, values: dict[str, SSAValue]) -
     """The names of the values of a graph, of which some are given with theirs."""
     names: dict[Place, str] = {}
     known: dict[str, Array] = {}
-    for arg in graph.function.body.block.args:
-        names[graph.numbers[arg], 0] = model_name(arg) or ""
+    main = graph.function
+    assert main.arg_attrs is not None
+    for arg, stated in zip(main.body.block.args, main.arg_attrs.data, strict=True):
+        # What is stored as bits is another value in the model.
+        if STORED_DTYPE not in stated.data:
+            names[graph.numbers[arg], 0] = model_name(arg) or ""
     for name in original.producers:
         value = values.get(name)
         if not isinstance(value, OpResult):

@@ -56,6 +56,7 @@ EXAMPLES: dict[str, Example] = {
     "nn.conv2d": lambda x, rest: conv.Conv2DOp(x, rest[0]((8, _shape(x)[1], 3, 3)), padding=(1, 1)),
     "nn.dense": lambda x, rest: dense.DenseOp(x, rest[0]((6, _shape(x)[-1]))),
     "nn.global_avg_pool2d": lambda x, _: pool.GlobalAvgPool2DOp(x),
+    "nn.matmul": lambda x, rest: dense.MatmulOp(x, rest[0]((_shape(x)[-1], 6))),
     "nn.max_pool2d": lambda x, _: pool.MaxPool2DOp(x, (2, 2), strides=(2, 2)),
     "nn.softmax": lambda x, _: norm.SoftmaxOp(x),
 }

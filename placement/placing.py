@@ -269,21 +269,36 @@ def restricted(placement: Placement, engine: str) -> Placement | None:
     none.
     """
     pairs = list(zip(placement.candidates, placement.costs, strict=True))
-    taken = 0
-    for each, cost in pairs:
-        if each.engine == engine and cost.is_known and cost.is_valid:
-            taken |= each.part.flow
-    chosen = [
+    usable = [
         (each, cost)
         for each, cost in pairs
-        if each.engine in (engine, HOST) or (each.engine == OWN and not each.inside & taken)
+        if each.engine == engine and cost.is_known and cost.is_valid
     ]
-    candidates, costs = [each for each, _ in chosen], [cost for _, cost in chosen]
+    return with_regions(placement, [each for each, _ in usable], [cost for _, cost in usable])
+
+
+def with_regions(
+    placement: Placement, regions: Sequence[Candidate], costs: Sequence[Cost]
+) -> Placement | None:
+    """
+    The cheapest placement of some regions, of which others may be left out when these overlap, and own code for what
+    none of them has; None when there is none.
+    """
+    taken = 0
+    for each in regions:
+        taken |= each.part.flow
+    others = [
+        (each, cost)
+        for each, cost in zip(placement.candidates, placement.costs, strict=True)
+        if each.engine == HOST or (each.engine == OWN and not each.inside & taken)
+    ]
+    candidates = [*regions, *(each for each, _ in others)]
+    known = [*costs, *(cost for _, cost in others)]
     try:
-        problem = problem_of(placement.graph, candidates, costs, placement.borders)
+        problem = problem_of(placement.graph, candidates, known, placement.borders)
     except PlacementError:
         return None
     outcome = exact(problem)
     if outcome.best is None:
         return None
-    return replace(placement, candidates=candidates, costs=costs, problem=problem, outcome=outcome)
+    return replace(placement, candidates=candidates, costs=known, problem=problem, outcome=outcome)

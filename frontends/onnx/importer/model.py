@@ -172,15 +172,13 @@ class _Importer:
         self._require_supported(inputs)
 
         results = [self._result(output) for output in self.graph.output]
-        names = [ArrayAttr(map(_port, side)) for side in (inputs, self.graph.output)]
-        if every_value:
-            others = self._computed()
-            results += others.values()
-            extra = [DictionaryAttr({ONNX_NAME: StringAttr(name)}) for name in others]
-            names[1] = ArrayAttr([*names[1], *extra])
+        others = self._computed() if every_value else {}
+        results += others.values()
         return_op = ReturnOp(*results)
         place_in_post_dfs_order(block, return_op)
         drop_unplaced(self.builder.created)
+        stated = (inputs, [*self.graph.output, *(ValueInfoProto(name=name) for name in others)])
+        names = [ArrayAttr(map(_port, side)) for side in stated]
         function = FuncOp(
             "main",
             (types, [result.type for result in results]),
@@ -189,6 +187,21 @@ class _Importer:
             res_attrs=names[1],
         )
         return ModuleOp([function])
+
+    def _computed(self) -> dict[str, SSAValue]:
+        """
+        The values that nodes compute, by name, in the order in which they were converted, without the outputs of the
+        graph. Those of types that programs do not have are left out: they are other values here.
+        """
+        outputs = {output.name for output in self.graph.output}
+        return {
+            name: value
+            for name, value in self.scope.values.items()
+            if value is not None
+            and name in self.scope.producers
+            and name not in outputs
+            and value not in self.builder.narrow
+        }
 
     def _enter_values(
         self, inputs: Sequence[ValueInfoProto], values: Mapping[str, InputValue]
@@ -234,21 +247,6 @@ class _Importer:
             names,
             many=many,
         )
-
-    def _computed(self) -> dict[str, SSAValue]:
-        """
-        The values that nodes compute and the graph does not return, by name, in the order in which they were
-        converted, without those whose elements are held as bits.
-        """
-        returned = {output.name for output in self.graph.output}
-        return {
-            name: value
-            for name, value in self.scope.values.items()
-            if value is not None
-            and name in self.scope.producers
-            and name not in returned
-            and value not in self.builder.narrow
-        }
 
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""

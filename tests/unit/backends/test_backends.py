@@ -262,7 +262,9 @@ def check_rectifier(run: Callable[..., Any]) -> None:
 
 
 def test_backends_that_come_with_xrelay() -> None:
-    assert {"c", "numpy", "onnxruntime", "openvino", "simulated"} <= set(backend_entries())
+    assert {"c", "numpy", "onnxruntime", "openblas", "openvino", "simulated"} <= set(
+        backend_entries()
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,19 @@
 """Regions as the nodes of the ONNX model that they come from: which have that form, what engines get, and that it is right."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, save
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions, Support
 from xrelay.backends.numpy import NumpyBackend
-from xrelay.backends.onnx_original import OnnxPart
+from xrelay.backends.onnx_original import OnnxPart, fill_weights
 from xrelay.backends.regions import nested
 from xrelay.compiler import read_model
 from xrelay.engines import Engines
@@ -286,6 +287,55 @@ def test_the_whole_model_is_the_original_one(network: Callable[[], ModelProto]) 
     assert got == [[each.op_type for each in network().graph.node if each.op_type not in folded]]
     for result, right in zip(outputs.values(), expected(network()), strict=True):
         np.testing.assert_array_equal(result, right)
+
+
+def test_weights_in_files_and_in_none(tmp_path: Path) -> None:
+    """Parts have the weights of the file beside the model; those that are measured have none until they are there."""
+    path = tmp_path / "model.onnx"
+    save(branches(), path, save_as_external_data=True, location="weights", size_threshold=0)
+    graph = Source.read(path).prepared(CompileOptions())
+    rules = Engines.of([Recorder()]).rules(OWN_KERNELS)
+    found = [each for each in all_candidates(graph, rules) if each.engine == "recorder"]
+    original = part_of(with_label(found, "nn.conv2d+nn.bias_add"))[1]
+    assert original is not None
+    session = ort.InferenceSession(original.model().SerializeToString())
+    bias = weights("float32", 2).reshape(1, 2, 1, 1)
+    (result,) = session.run(None, {"a": np.zeros((1, 2, 3, 3), np.float32)})
+    np.testing.assert_array_equal(result, np.broadcast_to(bias, (1, 2, 3, 3)))
+
+    large = part_of(with_label(candidates(quantised()), "nn.conv2d"))[1]
+    assert large is not None
+    empty = large.model(weights=False)
+    assert {t.name for t in empty.graph.initializer if not t.raw_data} == {"w"}
+    fill_weights(empty, numbers)
+    names = {t.name: numpy_helper.to_array(t) for t in empty.graph.initializer}
+    assert names["w"].shape == (8, 3, 3, 3) and names["w"].dtype == np.int8 and names["w"].any()
+
+
+def test_form_is_part_of_what_is_measured() -> None:
+    """The same function as other nodes is another measurement; names and weights are none of it."""
+
+    def text(network: ModelProto, label: str) -> str:
+        original = part_of(with_label(candidates(network), label))[1]
+        assert original is not None
+        return original.text
+
+    renamed = branches()
+    for each in renamed.graph.node:
+        each.input[:] = [f"{name}_" if name == "s" else name for name in each.input]
+        each.output[:] = [f"{name}_" if name == "s" else name for name in each.output]
+    assert text(branches(), "sigmoid") == text(renamed, "sigmoid")
+    other = branches()
+    other.graph.initializer[0].CopyFrom(
+        numpy_helper.from_array(np.ones((2, 2, 1, 1), np.float32), "w")
+    )
+    label = "nn.conv2d+nn.bias_add"
+    assert text(branches(), label) == text(other, label)
+    assert text(quantised(), "nn.relu") != text(branches(), "sigmoid")
+    plain = quantised()
+    del plain.graph.node[4]
+    plain.graph.node[4].input[0] = "c"
+    assert text(plain, "nn.relu") != text(quantised(), "nn.relu"), "the one has an Identity"
 
 
 def test_a_region_keeps_its_nodes() -> None:

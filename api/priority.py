@@ -1,0 +1,71 @@
+"""The regions of priority order, `backends=[…]` without a plan, as candidates of a placement."""
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.partition.compilers import DEFAULT
+from xrelay.backends.base import Backend
+from xrelay.dialects.core.values import CompositeOp
+from xrelay.dialects.model_names import model_name
+from xrelay.numbering import number_in, numbered
+from xrelay.options import CompileOptions
+from xrelay.partitioned import compiler_of, partition
+from xrelay.placement.costs.cost import Estimator
+from xrelay.placement.graph.dataflow import Graph
+from xrelay.placement.graph.index_set import index_set
+from xrelay.placement.graph.sub_graph import Nested, SubGraph
+from xrelay.placement.placing import Placement, with_regions
+from xrelay.placement.rules.candidate import Candidate
+
+
+def priority_placement(
+    placement: Placement,
+    module: ModuleOp,
+    backends: Sequence[Backend],
+    options: CompileOptions,
+    costs: Estimator,
+) -> Placement | None:
+    """The placement of priority order; None when an engine cannot run a region of it, or nobody knows what it costs."""
+    regions = priority_regions(module, placement.graph, backends, options)
+    found = costs.estimates(regions)
+    if not all(cost.is_known and cost.is_valid for cost in found):
+        return None
+    return with_regions(placement, regions, found)
+
+
+def priority_regions(
+    module: ModuleOp, graph: Graph, backends: Sequence[Backend], options: CompileOptions
+) -> list[Candidate]:
+    """The regions that a prepared module is cut into, of which a copy is cut."""
+    copy = numbered(module, graph)
+    partition(copy, backends, limits=options.limits)
+    found: list[Candidate] = []
+    for op in copy.ops:
+        if not isinstance(op, func.FuncOp) or compiler_of(op) == DEFAULT:
+            continue
+        composites = [each for each in walk(op) if isinstance(each, CompositeOp)]
+        nested = tuple(
+            Nested(SubGraph(graph, numbers_in(each)), (("Composite", each.composite.data),))
+            for each in composites
+        )
+        part = SubGraph(graph, numbers_in(op), nested)
+        if part.flow:
+            attributes: dict[str, str | int] = {"Compiler": compiler_of(op), "Primitive": 1}
+            found.append(Candidate("priority", part.wrapped(attributes), compiler_of(op)))
+    return found
+
+
+def numbers_in(op: Operation) -> int:
+    """The set of the nodes that operations within another one stand for."""
+    return index_set(dict.fromkeys(_numbers(op)))
+
+
+def _numbers(op: Operation) -> Iterator[int]:
+    for inner in walk(op):
+        number = None if isinstance(inner, CompositeOp) else number_in(model_name(inner) or "")
+        if number is not None:
+            yield number

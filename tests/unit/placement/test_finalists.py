@@ -1,0 +1,143 @@
+"""What runs whole in the end: the best plans, each engine alone, and priority order as the passes have it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from placed import program
+from xdsl.dialects import func
+from xdsl.ir import Attribute, Operation
+
+from xrelay.analysis.facts.walking import walk
+from xrelay.analysis.patterns.composites import CompositePattern
+from xrelay.analysis.patterns.language import is_op, wildcard
+from xrelay.backends.base import Backend, CompiledRegion, No, RegionOptions, Support, Yes
+from xrelay.backends.numpy import NumpyBackend
+from xrelay.engines import Engines
+from xrelay.finalists import apply_data, confirmed, distinct_plans, plans_to_try, rounds
+from xrelay.options import CompileOptions, silent
+from xrelay.partitioned import compiler_of, partition
+from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.key import Machine
+from xrelay.placement.placing import Placement, place
+from xrelay.placement.rules.candidate import OWN, Candidate
+from xrelay.placement.rules.defaults import OWN_KERNELS
+from xrelay.priority import priority_placement
+from xrelay.sources import Source
+
+NET = "a = nn.dense x x\nb = nn.relu a\nc = exp b\nd = tanh b\ne = add c d\nf = nn.dense e e\nreturn f"
+OPTIONS = CompileOptions()
+HERE = Machine.here(1)
+
+
+class Some(Backend):
+    """An engine of a few operators."""
+
+    operators: Sequence[str] = ()
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        return Yes() if op.name.removeprefix("relay.") in self.operators else No("it does not")
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        made = NumpyBackend().compile(function, options)
+        assert callable(made)
+        return made
+
+
+class First(Some):
+    name = "first"
+    operators = ("exp", "tanh", "nn.dense")
+
+    def patterns(self) -> Sequence[CompositePattern]:
+        dense = is_op("nn.dense")(wildcard(), wildcard())
+        return (CompositePattern("first.dense_relu", is_op("nn.relu")(dense)),)
+
+
+class Second(Some):
+    name = "second"
+    operators = ("nn.relu", "add", "exp")
+
+
+class Wrong(Some):
+    """An engine that computes something else."""
+
+    name = "wrong"
+    operators = ("nn.dense",)
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        return lambda inputs, outputs: [np.full_like(each, 7) for each in outputs]
+
+
+class Broken(Some):
+    """An engine that cannot do what it says."""
+
+    name = "broken"
+    operators = ("nn.dense",)
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        raise ValueError("out of order")
+
+
+class Cheap(Estimator):
+    """Everything costs as much; own code more."""
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        return Cost(2.0 if candidate.engine == OWN else 1.0, "table")
+
+
+def placed(backends: Sequence[Backend]) -> tuple[Source, Engines, Placement]:
+    source, engines = Source(program(NET)), Engines.of(backends)
+    graph = source.prepared(OPTIONS)
+    return source, engines, place(graph, engines.rules(OWN_KERNELS), Cheap())
+
+
+def functions(ops: Sequence[Operation]) -> list[tuple[str, list[str]]]:
+    """The engine and the operations of each region, those in composites too. Results may be in any order."""
+    found = (op for op in ops if isinstance(op, func.FuncOp) and compiler_of(op) != OWN)
+    return sorted((compiler_of(op), sorted(inner.name for inner in walk(op))) for op in found)
+
+
+def test_priority_order_is_that_of_the_passes() -> None:
+    for backends in ([First(), Second()], [Second(), First()], [Second()]):
+        source, engines, placement = placed(backends)
+        priority = priority_placement(placement, source.module, engines.backends, OPTIONS, Cheap())
+        assert priority is not None
+        plan = plans_to_try(placement, engines, HERE, priority)["priority"]
+        apply_data(source.module, plan, engines.backends, OPTIONS)
+        expected = program(NET)
+        partition(expected, engines.backends)
+        assert functions(list(source.module.ops)) == functions(list(expected.ops))
+
+
+def test_equal_plans_run_once() -> None:
+    _, engines, placement = placed([First(), Second()])
+    plans = plans_to_try(placement, engines, HERE)
+    assert list(plans)[:3] == ["first", "second", OWN]
+    assert distinct_plans({"a": plans["first"], "b": plans[OWN], "c": plans["first"]}) == {
+        "a": "a",
+        "b": "b",
+        "c": "a",
+    }
+
+
+def test_plans_that_fail_or_differ_are_left_out() -> None:
+    source, engines, placement = placed([Wrong(), Broken()])
+    graph = placement.graph
+    plans = plans_to_try(placement, engines, HERE)
+    finalists = {name: plans[name] for name in (OWN, "wrong", "broken")}
+    shipped, verdict, excluded = confirmed(
+        graph, source.module, finalists, engines, OPTIONS, 1, silent
+    )
+    assert shipped == OWN and list(verdict.seconds) == [OWN]
+    assert "of the largest element away, expected 0.001" in excluded["wrong"]
+    assert "out of order" in excluded["broken"]
+
+
+def test_networks_that_round() -> None:
+    """A number that is rounded the other way is a step in all layers behind it."""
+    assert not rounds(placed([First()])[2].graph)
+    text = (
+        "%q = relay.cast %x {dtype = i8} : (tensor<4x4xf32>) -> tensor<4x4xi8>\n"
+        "%r = relay.cast %q {dtype = f32} : (tensor<4x4xi8>) -> tensor<4x4xf32>\n"
+        "func.return %r : tensor<4x4xf32>"
+    )
+    assert rounds(Source(program(text)).prepared(OPTIONS))
