@@ -3,6 +3,7 @@ What the code generator takes of a function beside operators on tensors: branche
 single numbers. It takes no calls, functions as values, data types, or references that branches give.
 """
 
+from collections.abc import Callable, Iterable
 from math import prod
 
 from xdsl.dialects import func, scf, tensor
@@ -32,6 +33,20 @@ def check_flow(function: func.FuncOp) -> None:
     Raises HasNoCode, with the place, for a function that is more than operators on tensors, branches and
     loops with types that stay.
     """
+    _check(function, program_ops(function.body.block), _why_no_code)
+
+
+def check_straight(function: func.FuncOp) -> None:
+    """
+    Raises HasNoCode, with the place, for a function that is more than operators on tensors and calls one
+    after the other: what engines run parts of.
+    """
+    _check(function, function.body.block.ops, _why_not_straight)
+
+
+def _check(
+    function: func.FuncOp, ops: Iterable[Operation], why: Callable[[Operation], str | None]
+) -> None:
     name = function.sym_name.data
     for arg in function.args:
         if _holds(arg.type, _FUNCTION_TYPES):
@@ -39,21 +54,17 @@ def check_flow(function: func.FuncOp) -> None:
                 f"function '{name}': parameter %{arg.name_hint or arg.index} is of type {arg.type}, "
                 f"which has no code: {FUNCTIONS}"
             )
-    for op in program_ops(function.body.block):
-        reason = _why_no_code(op)
+    for op in ops:
+        reason = why(op)
         if reason is not None:
             raise HasNoCode(f"function '{name}': {operation_text(op)} has no code: {reason}")
 
 
-def check_straight(function: func.FuncOp) -> None:
-    """Raises HasNoCode as `check_flow` does, and for branches and loops, which parts for engines have none of."""
-    check_flow(function)
-    for op in function.body.block.ops:
-        if isinstance(op, CONTROL_FLOW):
-            raise HasNoCode(
-                f"function '{function.sym_name.data}': {operation_text(op)} has no code: programs of "
-                "which engines run parts take no control flow"
-            )
+def _why_not_straight(op: Operation) -> str | None:
+    """Why an operation cannot stand between parts for engines."""
+    if type(op) in Scf.operations:
+        return "programs of which engines run parts take no control flow"
+    return FUNCTIONS if INTERPRETER_ONLY.get(type(op)) == FUNCTIONS else None
 
 
 def _why_no_code(op: Operation) -> str | None:
