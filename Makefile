@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo quick test lit unit lint types conformance fuzz mutants pages bench bench-fusion constraints clean help
+.PHONY: demo quick test lit unit lint types conformance conformance-onnx fuzz mutants pages bench bench-fusion constraints clean help
 
 help:
 	@echo "make demo    install, then compile, run and check ResNet-50"
@@ -12,6 +12,7 @@ help:
 	@echo "make test    before each commit: ruff, pyright and pytest"
 	@echo "make conformance  before a release: all tests in random order, lit under another hash seed, many more random"
 	@echo "             programs and cases of every strategy, models between guard pages, recorded passes of TVM"
+	@echo "make conformance-onnx  the 2,033 tests of ONNX for backends, against the list of those that are refused"
 	@echo "make fuzz    random and damaged inputs for ten minutes, and 20,000 random programs of which each goes through a"
 	@echo "             pass; findings go to build/fuzz"
 	@echo "make lint    ruff"
@@ -67,6 +68,12 @@ conformance: lit
 	$(BIN)/python tests/conformance/memory_safety.py light
 	$(if $(GOLDEN),$(BIN)/python tests/conformance/golden.py $(GOLDEN) --roundtrip --jobs 2)
 	$(if $(GOLDEN),$(BIN)/python tests/conformance/golden.py $(GOLDEN) --known --jobs 2)
+
+# Options of the ONNX suite: `make conformance-onnx SUITE="--only reshape --verbose"`.
+SUITE ?=
+
+conformance-onnx: $(VENV)/installed-test
+	$(BIN)/python tests/conformance/onnx_suite.py $(SUITE)
 
 # Options of the fuzzers: `make fuzz FUZZ="--fuzzer mlir,files --seconds 3600 --seed 7"`.
 FUZZ ?= --seconds 600

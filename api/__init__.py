@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from xrelay.runtime.dynamic import DynamicModel
     from xrelay.runtime.errors import ModelError
     from xrelay.runtime.model import Model, load
+    from xrelay.runtime.signature import InputValue
 
     __version__: str
 
 __all__ = [
     "CompileError",
     "DynamicModel",
+    "InputValue",
     "Model",
     "ModelError",
     "OnnxImportError",
@@ -38,6 +40,7 @@ __all__ = [
 _HOMES = {
     "CompileError": ("xrelay.errors", "CompileError"),
     "DynamicModel": ("xrelay.runtime.dynamic", "DynamicModel"),
+    "InputValue": ("xrelay.runtime.signature", "InputValue"),
     "Model": ("xrelay.runtime.model", "Model"),
     "ModelError": ("xrelay.runtime.errors", "ModelError"),
     "OnnxImportError": ("xrelay.frontends.onnx", "OnnxImportError"),

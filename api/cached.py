@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.lowering.emit.target import Target, named_target, native_target
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, silent
 from xrelay.runtime.cache import ObjectCache, object_cache
 from xrelay.runtime.host import host
 from xrelay.runtime.model import Model
@@ -34,6 +34,7 @@ from xrelay.runtime.reading import (
     open_regular,
     size_of,
 )
+from xrelay.runtime.signature import Shapes
 from xrelay.runtime.weights import weights_path
 
 if TYPE_CHECKING:

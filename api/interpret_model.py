@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy.typing as npt
 from xdsl.utils.exceptions import InterpretationError
@@ -17,11 +17,17 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, arrays_in
 from xrelay.interpreters.relay import interpret
-from xrelay.options import Shapes
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import named_arrays
-from xrelay.runtime.signature import UnknownDimensions
+from xrelay.runtime.signature import (
+    Known,
+    Shapes,
+    UnknownDimensions,
+    restored,
+    stored,
+    taken_inputs,
+)
 from xrelay.specialise import described
 
 if TYPE_CHECKING:
@@ -42,18 +48,29 @@ def interpret_model(
     flow, recursion, functions as values, data types and dimensions that depend on data.
 
     `model`, `shapes`, `max_nodes` and `max_bytes` are those of `xrelay.compile`, `inputs` and the result those of
-    `Model.run`. Unknown dimensions of inputs have the lengths of the arrays.
+    `Model.run`. Unknown dimensions of inputs have the lengths of the arrays; inputs on whose elements dimensions
+    depend are constants.
 
     Raises DiagnosticException for models that cannot be read, ModelError for inputs that differ in name, shape or
     dtype, and CompileError for programs that cannot be interpreted.
     """
     limits = Limits(max_nodes, max_bytes)
-    try:
-        return interpreted(model, shapes, limits).run(inputs)
-    except UnknownDimensions as unknown:
-        arrays = named_arrays(unknown.inputs, inputs)
-        known = {spec.name: array.shape for spec, array in zip(unknown.inputs, arrays, strict=True)}
-        return interpreted(model, {**(shapes or {}), **known}, limits).run(inputs)
+    known: dict[str, Known] = {}
+    while True:
+        try:
+            found = interpreted(model, {**(shapes or {}), **known}, limits)
+        except UnknownDimensions as unknown:
+            if not known:
+                arrays = named_arrays(unknown.inputs, inputs)
+                inputs = {
+                    spec.name: array for spec, array in zip(unknown.inputs, arrays, strict=True)
+                }
+            more = unknown.known_of(cast(dict[str, Array], inputs))
+            if more.items() <= known.items():
+                raise
+            known.update(more)
+        else:
+            return found.run(taken_inputs(inputs, known) if known else inputs)
 
 
 def interpreted(
@@ -82,10 +99,12 @@ class InterpretedModel:
             if not spec.describes(array):
                 found = f"{array.dtype}{list(array.shape)}"
                 raise ModelError(f"input '{spec.name}' is {found}, expected {spec}")
-        arguments = nested(arrays, function.function_type.inputs.data)
+        arguments = nested(list(map(stored, arrays)), function.function_type.inputs.data)
         try:
             results = with_room(lambda: interpret(self._module, arguments, function.sym_name.data))
         except InterpretationError as error:
             raise CompileError(f"the program cannot be interpreted: {error}") from error
-        names = (spec.name for spec in self.signature.outputs)
-        return dict(zip(names, arrays_in(results), strict=True))
+        return {
+            spec.name: restored(array, spec.dtype)
+            for spec, array in zip(self.signature.outputs, arrays_in(results), strict=True)
+        }

@@ -1,6 +1,6 @@
 """What `xrelay.compile` takes beside the model. Light: a load from the cache needs no compiler."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import cast
@@ -13,8 +13,6 @@ from xrelay.precision import FULL, NO_RULES, PrecisionRules, checked_precision, 
 from xrelay.runtime.arguments import flag_argument, number_argument
 from xrelay.runtime.support import MAX_THREADS
 
-Shapes = Mapping[str, int | Sequence[int]]
-"""The shapes of inputs, and the lengths of dimensions that a model names."""
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
 

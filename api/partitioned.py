@@ -11,7 +11,7 @@ the same time, and engines read and write it in place where they can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -25,7 +25,7 @@ from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.ports import entry_function, ports
-from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Compiler
+from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
@@ -40,10 +40,10 @@ from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.constants import constant_array
 from xrelay.lowering.emit.target import named_target
 from xrelay.lowering.program.control_flow import check_straight
-from xrelay.options import CompileOptions, Progress, Shapes, silent
+from xrelay.options import CompileOptions, Progress, silent
 from xrelay.runtime.model import Model, symbol_name
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, RunRegion, Slot
-from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.runtime.signature import Shapes, Signature, TensorSpec
 from xrelay.specialise import require_known_inputs
 from xrelay.transforms.annotate_target import AnnotateTargetPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
@@ -131,18 +131,7 @@ def partition(
     Raises CompileError for references that cannot be promoted (see `promote-references`), and when
     the module outgrows `limits`.
     """
-    compilers = [
-        Compiler(
-            backend.name,
-            backend.supports,
-            tuple(backend.patterns()),
-            backend.optimize,
-            backend.lower,
-            bind_constants=backend.bind_constants,
-        )
-        for backend in backends
-    ]
-    with REGISTRY.using(compilers):
+    with REGISTRY.using([each.compiler() for each in backends]):
         run_passes(module, preparation_passes(), progress, limits)
         check_references(module)
         run_passes(module, partition_passes(backends), progress, limits)
@@ -181,6 +170,8 @@ class PartitionedCompiler:
     fallback: bool = False
     """Whether xrelay's own code runs what an engine fails to compile or run."""
     progress: Progress = silent
+    onnx: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """What regions were in the ONNX model that the program comes from, by the names of their functions."""
     slots: list[Slot] = field(default_factory=list[Slot])
     places: dict[SSAValue, tuple[int, ...]] = field(default_factory=dict[SSAValue, tuple[int, ...]])
     """The slots of the tensors of each value."""
@@ -273,7 +264,8 @@ class PartitionedCompiler:
         region = function.clone()
         ModuleOp([region])
         try:
-            step.run = compile_region(backend, region, RegionOptions(self.options.threads))
+            options = RegionOptions(self.options.threads, self.onnx.get(name))
+            step.run = compile_region(backend, region, options)
         except (Exception, SystemExit) as error:
             problem = f"{step.described} cannot be compiled by backend '{compiler}': {error}"
             if not self.fallback:
@@ -334,10 +326,11 @@ def compile_partition(
     cache: bool = True,
     fallback: bool = False,
     progress: Progress = silent,
+    onnx: Mapping[str, bytes] | None = None,
 ) -> PartitionedModel:
     """
     The model that a partitioned module, which is used up, describes. `cache` is about the code of
-    what no backend takes.
+    what no backend takes; `onnx` has regions in the form in which they were in an ONNX model.
 
     Raises DiagnosticException for what a user can mend.
     """
@@ -348,7 +341,9 @@ def compile_partition(
         place = cache_place(program, None, options) if cache else None
         return load_or_compile(place, lambda: compile_code(program, name, options), silent)
 
-    return PartitionedCompiler(module, name, backends, options, native, fallback, progress).run()
+    return PartitionedCompiler(
+        module, name, backends, options, native, fallback, progress, onnx or {}
+    ).run()
 
 
 def compile_partitioned(

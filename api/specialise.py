@@ -13,13 +13,11 @@ from xdsl.rewriter import Rewriter
 from xrelay.analysis.facts.ports import Port, entry_function, ports
 from xrelay.dialects.shapes import is_tensor_type
 from xrelay.errors import CompileError
-from xrelay.interpreters.arrays import dtype_of
-from xrelay.options import Shapes
 from xrelay.runtime.arguments import few, number_argument
 from xrelay.runtime.dynamic import DynamicModel, DynamicSignature
 from xrelay.runtime.model import Model
 from xrelay.runtime.partitioned import PartitionedModel
-from xrelay.runtime.signature import OpenTensor, UnknownDimensions
+from xrelay.runtime.signature import InputValue, Known, OpenTensor, Shapes, UnknownDimensions
 from xrelay.transforms.infer_type import InferTypePass
 from xrelay.transforms.rules.copying import copied
 
@@ -55,7 +53,7 @@ def require_known_inputs(module: ModuleOp) -> None:
 def described(port: Port) -> OpenTensor:
     """An input or output, whose type may have unknown dimensions."""
     dims = tuple(dim if dim >= 0 else "" for dim in port.type.get_shape())
-    return OpenTensor(port.name, dims, dtype_of(port.type.element_type))
+    return OpenTensor(port.name, dims, port.dtype)
 
 
 def dynamic_model(
@@ -64,7 +62,7 @@ def dynamic_model(
     compiled: Callable[[str | Path | ModelProto | ModuleOp, Shapes], Model | PartitionedModel],
 ) -> DynamicModel:
     """
-    A model of which a program is compiled for each combination of lengths that comes. It keeps a copy of
+    A model of which a program is compiled for each combination of lengths and elements that comes. It keeps a copy of
     a model in memory, and of a file only the place: `run` raises CompileError when that has changed.
     """
     if isinstance(model, str | Path):
@@ -75,12 +73,13 @@ def dynamic_model(
     else:
         source, name, before = deepcopy(model), model.graph.name or "model", None
 
-    def program(shapes: dict[str, tuple[int, ...]]) -> Model | PartitionedModel:
+    def program(shapes: dict[str, Known]) -> Model | PartitionedModel:
         if _stamp(source) != before:
             raise CompileError(f"'{source}' has changed since it was compiled: compile it again")
         return compiled(source, shapes)
 
-    return DynamicModel(DynamicSignature(name, unknown.inputs, unknown.outputs), program)
+    signature = DynamicSignature(name, unknown.inputs, unknown.outputs)
+    return DynamicModel(signature, program, values=unknown.values)
 
 
 def _stamp(source: object) -> tuple[int, int] | None:
@@ -117,6 +116,10 @@ def specialise(module: ModuleOp, shapes: Shapes) -> None:
             )
         arg = block.args[by_name[name]]
         assert is_tensor_type(arg.type)
+        if isinstance(given, InputValue):
+            raise CompileError(
+                f"shapes= gives elements of input '{name}', which only ONNX models take"
+            )
         lengths = _lengths(name, given)
         stated = arg.type.get_shape()
         if len(stated) != len(lengths) or any(

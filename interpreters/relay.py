@@ -46,6 +46,7 @@ from xrelay.interpreters.pool.adaptive import AdaptivePoolFunctions
 from xrelay.interpreters.pool.gradient import PoolGradientFunctions
 from xrelay.interpreters.pool.pool import PoolFunctions
 from xrelay.interpreters.qnn.arithmetic import QnnArithmeticFunctions
+from xrelay.interpreters.qnn.blocks import QnnBlocksFunctions
 from xrelay.interpreters.qnn.conversion import QnnFunctions
 from xrelay.interpreters.qnn.products import QnnProductFunctions
 from xrelay.interpreters.qnn.simulate import QuantizeFunctions
@@ -92,6 +93,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     PoolFunctions,
     QnnFunctions,
     QnnArithmeticFunctions,
+    QnnBlocksFunctions,
     QnnProductFunctions,
     RandomFunctions,
     SpaceFunctions,

@@ -1,7 +1,8 @@
 """
 Models whose inputs have unknown dimensions: a static program for each combination of lengths that comes.
 
-Lengths are read off the inputs of a call. A combination that is new is compiled; its program is kept for the
+Lengths are read off the inputs of a call. So are the elements of inputs that dimensions depend on, as the shape that a
+Reshape takes. A combination that is new is compiled; its program is kept for the
 next call, within a number of programs and of bytes, beyond which those go that were used longest ago.
 """
 
@@ -21,7 +22,7 @@ from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import Array, Model, named_arrays
 from xrelay.runtime.partitioned import PartitionedModel
-from xrelay.runtime.signature import OpenTensor
+from xrelay.runtime.signature import InputValue, Known, OpenTensor, UnknownDimensions, taken_inputs
 
 MOST_PROGRAMS = 32
 """How many static programs a model keeps."""
@@ -47,8 +48,8 @@ class DynamicSignature:
 class Specialisation:
     """A static program of a dynamic model."""
 
-    shapes: Mapping[str, tuple[int, ...]]
-    """The shape of each input."""
+    shapes: Mapping[str, Known]
+    """The shape of each input, or its elements where they decide about others."""
     model: Model | PartitionedModel
 
     @property
@@ -58,9 +59,9 @@ class Specialisation:
         return signature.constant_bytes + signature.workspace_bytes
 
 
-_Key: TypeAlias = tuple[tuple[int, ...], ...]
-Specialise: TypeAlias = Callable[[dict[str, tuple[int, ...]]], Model | PartitionedModel]
-"""Compiles the model for the shapes of all inputs."""
+_Key: TypeAlias = tuple[Known, ...]
+Specialise: TypeAlias = Callable[[dict[str, Known]], Model | PartitionedModel]
+"""Compiles the model for the shapes, or the elements, of all inputs."""
 
 
 class DynamicModel:
@@ -75,12 +76,15 @@ class DynamicModel:
         specialise: Specialise,
         most_programs: int = MOST_PROGRAMS,
         most_bytes: int = MOST_BYTES,
+        values: Sequence[str] = (),
     ):
+        """`values` names inputs whose elements programs are made for; compiling one may find others."""
         self.signature = signature
         self._specialise = specialise
         self._most_programs = most_programs
         self._most_bytes = most_bytes
         self._lock = Lock()
+        self._values = frozenset(values)
         self._programs: OrderedDict[_Key, Future[Specialisation]] = OrderedDict()
         """Those that were used last at the end."""
 
@@ -94,23 +98,45 @@ class DynamicModel:
         Raises ModelError that names the input, what was found and what is expected, and what
         `xrelay.compile` raises for lengths for which the model makes no sense.
         """
-        arrays = named_arrays(self.signature.inputs, inputs)
+        specs = self.signature.inputs
+        arrays = named_arrays(specs, inputs)
         self._check(arrays)
-        return self._program([array.shape for array in arrays]).model.run(
-            {spec.name: array for spec, array in zip(self.signature.inputs, arrays, strict=True)}
-        )
+        found = self._program_for(arrays)
+        named = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
+        return found.model.run(taken_inputs(named, found.shapes))
 
-    def specialise(self, shapes: Mapping[str, Sequence[int]]) -> Model | PartitionedModel:
+    def _program_for(self, arrays: Sequence[Array]) -> Specialisation:
+        """The program for a call, which may turn out to depend on the elements of more inputs than others did."""
+        specs = self.signature.inputs
+        while True:
+            values = self._values
+            key = [
+                InputValue.of(array) if spec.name in values else array.shape
+                for spec, array in zip(specs, arrays, strict=True)
+            ]
+            try:
+                return self._program(key)
+            except UnknownDimensions as unknown:
+                if unknown.many or values.issuperset(unknown.values):
+                    raise
+                with self._lock:
+                    self._values |= frozenset(unknown.values)
+
+    def specialise(
+        self, shapes: Mapping[str, Sequence[int] | InputValue]
+    ) -> Model | PartitionedModel:
         """
-        The static program for some shapes, compiled now if it is not there yet.
+        The static program for some shapes, compiled now if it is not there yet. Inputs whose elements
+        decide about dimensions are given by an InputValue; the program does not take them.
 
         Raises ModelError for shapes that are not those of all inputs, and what `xrelay.compile` raises.
         """
         specs = self.signature.inputs
         if set(shapes) != {spec.name for spec in specs}:
             raise ModelError(f"shapes are given of {few(shapes)}; the model takes {few(specs)}")
-        key = [tuple(shapes[spec.name]) for spec in specs]
-        self._check_shapes(key)
+        given = [shapes[spec.name] for spec in specs]
+        key = [each if isinstance(each, InputValue) else tuple(each) for each in given]
+        self._check_shapes([each.shape if isinstance(each, InputValue) else each for each in key])
         return self._program(key).model
 
     @property
@@ -129,13 +155,15 @@ class DynamicModel:
         raise ModelError(f"{self._many_programs()} can be saved as '{path}'")
 
     def _many_programs(self) -> str:
-        open_inputs = few(spec for spec in self.signature.inputs if spec.is_open)
+        open_inputs = few(
+            spec for spec in self.signature.inputs if spec.is_open or spec.name in self._values
+        )
         return (
             f"model '{self.signature.name}' has unknown dimensions ({open_inputs}) and a program for each "
             "combination of lengths. Compile it with shapes=, or take one by `specialise`, which"
         )
 
-    def _program(self, shapes: Sequence[tuple[int, ...]]) -> Specialisation:
+    def _program(self, shapes: Sequence[Known]) -> Specialisation:
         key = tuple(shapes)
         with self._lock:
             future = self._programs.get(key)

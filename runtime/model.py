@@ -19,7 +19,7 @@ from xrelay.runtime.host import missing_features
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.machine import Address
 from xrelay.runtime.machine_code import load_code
-from xrelay.runtime.memory import addresses, check_apart, checked_addresses, contiguous
+from xrelay.runtime.memory import addresses, check_apart, checked_arrays, contiguous
 from xrelay.runtime.signature import Signature, TensorSpec, listed
 
 Array = npt.NDArray[Any]
@@ -87,10 +87,11 @@ class Model:
         """
         self._require_features()
         signature = self.signature
-        reads = checked_addresses("input", signature.inputs, inputs)
-        writes = checked_addresses("output", signature.outputs, outputs)
+        arrays = checked_arrays("input", signature.inputs, inputs)
+        results = checked_arrays("output", signature.outputs, outputs)
+        reads, writes = addresses(arrays), addresses(results)
         specs = (*signature.inputs, *signature.outputs)
-        check_apart(specs, (*inputs, *outputs), (*reads, *writes), len(reads))
+        check_apart(specs, (*arrays, *results), (*reads, *writes), len(reads))
         self._executor.run(reads, writes)
 
     def profile(

@@ -17,7 +17,7 @@ from xrelay.runtime.errors import ModelError
 from xrelay.runtime.executor import aligned_bytes, allocated
 from xrelay.runtime.memory import contiguous
 from xrelay.runtime.model import check_inputs
-from xrelay.runtime.signature import Signature, TensorSpec
+from xrelay.runtime.signature import Signature, TensorSpec, restored, stored
 
 logger = logging.getLogger("xrelay.backends")
 
@@ -116,7 +116,8 @@ class PartitionedModel:
         if after_step is not None:
             check_callable("after_step", after_step, ModelError)
         arrays: dict[int, Array] = dict(self._constants)
-        arrays.update(zip(self._inputs, check_inputs(self.signature.inputs, inputs), strict=True))
+        checked = map(stored, check_inputs(self.signature.inputs, inputs))
+        arrays.update(zip(self._inputs, checked, strict=True))
         given = frozenset(arrays)
         try:
             workspace = self._idle.pop()
@@ -136,7 +137,8 @@ class PartitionedModel:
         for spec, slot in zip(self.signature.outputs, self._outputs, strict=True):
             # What the caller has, or got before, is not given out a second time; what it gets is its own.
             is_own = slot not in seen and arrays[slot].flags.writeable
-            results[spec.name] = arrays[slot] if is_own else arrays[slot].copy()
+            array = arrays[slot] if is_own else arrays[slot].copy()
+            results[spec.name] = restored(array, spec.dtype)
             seen.add(slot)
         return results
 

@@ -1,7 +1,7 @@
 """What a compiled model takes, returns and needs: the data that travels with its machine code."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
@@ -65,15 +65,71 @@ class OpenTensor:
         return f"'{self.name}' {'?' if self.dtype is None else self.dtype}[{shape}]"
 
 
+@dataclass(frozen=True)
+class InputValue:
+    """
+    The elements of an input that a program is made for. They are constants of the program, which does not take
+    the input any more.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    content: bytes
+
+    @staticmethod
+    def of(array: np.ndarray[Any, Any]) -> "InputValue":
+        """The elements of an array."""
+        return InputValue(array.dtype, array.shape, array.tobytes())
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The elements, read-only."""
+        return np.frombuffer(self.content, self.dtype).reshape(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)} {few(self.array.reshape(-1).tolist())}"
+
+
+Known: TypeAlias = tuple[int, ...] | InputValue
+"""What a program is made for: the shape of an input, or its elements."""
+Shapes: TypeAlias = Mapping[str, int | Sequence[int] | InputValue]
+"""The shapes of inputs or their elements, and the lengths of dimensions that a model names."""
+
+
 class UnknownDimensions(DiagnosticException):
-    """Dimensions of a model's inputs are not known: code is generated once they are."""
+    """
+    Dimensions of a model's inputs are not known, or elements that decide about other dimensions: code is
+    generated once they are.
+    """
 
     def __init__(
-        self, message: str, inputs: tuple[OpenTensor, ...], outputs: tuple[OpenTensor, ...]
+        self,
+        message: str,
+        inputs: tuple[OpenTensor, ...],
+        outputs: tuple[OpenTensor, ...],
+        values: tuple[str, ...] = (),
+        *,
+        many: bool = False,
     ):
+        """
+        `values` names the inputs whose elements have to be known. With `many` these are data, of which each call
+        has others, so that a program for each would be made for one call.
+        """
         super().__init__(message)
         self.inputs = inputs
         self.outputs = outputs
+        self.values = values
+        self.many = many
+
+    def known_of(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Known]:
+        """What arrays for the inputs say of that which is unknown."""
+        return {
+            spec.name: InputValue.of(arrays[spec.name])
+            if spec.name in self.values
+            else arrays[spec.name].shape
+            for spec in self.inputs
+            if spec.name in arrays and (spec.is_open or spec.name in self.values)
+        }
 
 
 def listed(specs: Sequence[object]) -> str:
@@ -200,6 +256,13 @@ MAX_BYTES = 2**47
 _T = TypeVar("_T")
 
 
+def taken_inputs(inputs: Mapping[str, _T], known: Mapping[str, object]) -> dict[str, _T]:
+    """The inputs without those whose elements became constants."""
+    return {
+        name: each for name, each in inputs.items() if not isinstance(known.get(name), InputValue)
+    }
+
+
 def _damage(reason: str) -> ModelError:
     return ModelError(f"the model's description is damaged: {reason}")
 
@@ -254,7 +317,7 @@ def _tensor(data: object) -> TensorSpec:
     given = _Fields(data)
     name = given.text("name")
     shape = tuple(_number(f"the shape of '{name}'", each) for each in given.listed("shape"))
-    if given.text("dtype") not in _DTYPES:
+    if given.text("dtype") not in _DTYPES | _STORED:
         raise _damage(f"the dtype of '{name}' is '{given.text('dtype'):.100}'")
     spec = TensorSpec(name, shape, named_dtype(given.text("dtype")))
     _number(f"the size of '{name}'", spec.size)
@@ -268,15 +331,32 @@ _DTYPES = frozenset(
     )
 )
 """The names of those that there are kernels for."""
+_STORED = frozenset(
+    (
+        *("float4_e2m1fn", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+        *("float8_e8m0fnu", "int2", "int4", "uint2", "uint4"),
+    )
+)
+"""The names of those whose bits programs take and return as bytes."""
+
+
+def stored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What a program takes for an array."""
+    return array.view(np.uint8) if array.dtype.name in _STORED else array
+
+
+def restored(array: np.ndarray[Any, Any], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
+    """The array of a type for what a program returns."""
+    return array if dtype is None or dtype.name not in _STORED else array.view(dtype)
 
 
 def named_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy type of a name; bfloat16 is one of ml_dtypes."""
-    if name != "bfloat16":
+    """The NumPy type of a name; bfloat16 and those of 8 bits or fewer are of ml_dtypes."""
+    if name != "bfloat16" and name not in _STORED:
         return np.dtype(name)
     import ml_dtypes
 
-    return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(getattr(ml_dtypes, name))
 
 
 def _step(data: object) -> StepSpec:

@@ -6,7 +6,7 @@ import argparse
 import logging
 import re
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from rich.table import Table
 
 from xrelay.cached import cache_place, load_or_compile
 from xrelay.collector import collector_paused
-from xrelay.options import CompileOptions, Progress, Shapes
+from xrelay.options import CompileOptions, Progress
 from xrelay.precision import FULL
 from xrelay.runtime.code import ModelCode
 from xrelay.runtime.dynamic import DynamicSignature
@@ -25,7 +25,15 @@ from xrelay.runtime.files import whole_file
 from xrelay.runtime.model import Array, Model, check_inputs, load
 from xrelay.runtime.partitioned import PartitionedModel
 from xrelay.runtime.reading import open_regular
-from xrelay.runtime.signature import OpenTensor, Signature, TensorSpec, UnknownDimensions
+from xrelay.runtime.signature import (
+    InputValue,
+    OpenTensor,
+    Shapes,
+    Signature,
+    TensorSpec,
+    UnknownDimensions,
+    taken_inputs,
+)
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
 from xrelay.tools.progress import stage_progress
@@ -78,7 +86,7 @@ def _run_model(args: argparse.Namespace) -> int:
         assert isinstance(model.signature, Signature)
         require_same_interface(model.signature, reference.signature, args)
     with failing_with(BAD_INPUT):
-        inputs = complete_inputs(model.signature, given, args.seed)
+        inputs = complete_inputs(model.signature, taken_inputs(given, shapes), args.seed)
         if isinstance(model.signature, Signature):  # The interpreter checks by itself.
             check_inputs(model.signature.inputs, inputs)
         start = time.perf_counter()
@@ -122,30 +130,27 @@ def _load(
     args: argparse.Namespace, given: Mapping[str, Array]
 ) -> tuple[Model | PartitionedModel | InterpretedModel, Shapes]:
     """
-    The model, from a library, from the cache or from the compiler, and the shapes that it is compiled for:
-    those of --shape, and where these leave dimensions open those of the given inputs.
+    The model, from a library, from the cache or from the compiler, and what it is compiled for: the shapes of
+    --shape, and where these leave something open the shapes and elements of the given inputs.
     """
     if args.fallback and not args.backend:
         raise CommandFailed("--fallback goes with --backend", BAD_INPUT)
     if args.placement != "priority" and not args.backend:
         raise CommandFailed("--placement goes with --backend", BAD_INPUT)
     with failing_with(BAD_INPUT):
-        shapes = arguments.shapes(args.shape)
+        shapes: dict[str, int | Sequence[int] | InputValue] = dict(arguments.shapes(args.shape))
     load = _interpreted if args.interpret else _partitioned if args.backend else _own
-    try:
-        return load(args, shapes), shapes
-    except CommandFailed as failure:
-        unknown = failure.__cause__
-        if not isinstance(unknown, UnknownDimensions):
-            raise
-        found = {
-            spec.name: list(given[spec.name].shape)
-            for spec in unknown.inputs
-            if spec.is_open and spec.name in given
-        }
-        if not found:
-            raise
-    return load(args, {**shapes, **found}), {**shapes, **found}
+    while True:
+        try:
+            return load(args, shapes), shapes
+        except CommandFailed as failure:
+            unknown = failure.__cause__
+            if not isinstance(unknown, UnknownDimensions) or (unknown.many and not args.interpret):
+                raise
+            found = unknown.known_of(given)
+            if found.items() <= shapes.items():
+                raise
+            shapes.update(found)
 
 
 def _interpreted(args: argparse.Namespace, shapes: Shapes) -> InterpretedModel:
@@ -207,6 +212,8 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             "--profile is for xrelay's own code; `xrelay partition --run` has times of regions",
             BAD_INPUT,
         )
+    if args.placement != "priority":
+        return _placed(args, shapes)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             backends = find_backends(arguments.backends(args.backend))
@@ -216,19 +223,36 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             require_weights(module)
         with failing_with(FAILED):
             require_known_inputs(module)
-            if args.placement == "priority":
-                partition(module, backends, progress, options.limits)
-            else:
-                from xrelay.engines import Engines
-                from xrelay.placing import carry_out
-
-                engines = Engines(backends, arguments.backends(args.backend))
-                carry_out(module, engines, options, args.placement, progress)
+            partition(module, backends, progress, options.limits)
             return compile_partition(
                 module,
                 name,
                 backends,
                 options,
+                cache=not args.no_cache,
+                fallback=args.fallback,
+                progress=progress,
+            )
+
+
+def _placed(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
+    """The model with parts that backends run, as a plan has it."""
+    from xrelay.engines import Engines
+    from xrelay.placing import placed_model
+    from xrelay.sources import Source
+
+    with stage_progress() as progress:
+        with failing_with(BAD_INPUT):
+            engines = Engines.of(arguments.backends(args.backend))
+            options = arguments.compile_options(args)
+            progress("read the model")
+            source = Source.read(Path(args.model), shapes, options.limits)
+        with failing_with(FAILED):
+            return placed_model(
+                source,
+                engines,
+                options,
+                args.placement,
                 cache=not args.no_cache,
                 fallback=args.fallback,
                 progress=progress,

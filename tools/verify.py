@@ -14,9 +14,9 @@ from xrelay.dialects.limits import Limits
 from xrelay.interpreters.arrays import arrays_in
 from xrelay.interpreters.numerics import is_float
 from xrelay.interpreters.relay import interpret
-from xrelay.options import Shapes
 from xrelay.precision import FULL, PRECISIONS
 from xrelay.runtime.model import Array
+from xrelay.runtime.signature import Shapes
 from xrelay.tools.errors import FAILED, failing_with
 from xrelay.tools.progress import stage_progress
 

@@ -1,16 +1,19 @@
 """The entry function of a program and its ports: what it takes and returns, seen from outside."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import ml_dtypes
+import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.core.values import ONNX_NAME, RefType
+from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, RefType
 from xrelay.dialects.shapes import is_tensor_type, types_within
+from xrelay.interpreters.arrays import DType, dtype_of
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,15 @@ class Port:
 
     name: str
     type: TensorType[Attribute]
+    stored: str = ""
+    """The type, of ml_dtypes, of the elements whose bits the tensor has; empty where these are numbers."""
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the arrays that a caller gives or gets."""
+        if self.stored:
+            return np.dtype(getattr(ml_dtypes, self.stored))
+        return dtype_of(self.type.element_type)
 
 
 def entry_function(module: ModuleOp, name: str | None = None) -> func.FuncOp:
@@ -89,8 +101,11 @@ def _ports(
         attributes.data if attributes else ()
     )  # As many as the text states, which may be others.
     names = _names([_stated_name(given, i) for i in range(len(types))], hints)
+    stored = [_stated(given, i, STORED_DTYPE) or "" for i in range(len(types))]
     found = tuple(
-        port for name, type_ in zip(names, types, strict=True) for port in _leaves(name, type_)
+        replace(port, stored=dtype)
+        for name, type_, dtype in zip(names, types, stored, strict=True)
+        for port in _leaves(name, type_)
     )
     listed = [port.name for port in found]
     if len(set(listed)) != len(listed):
@@ -99,7 +114,11 @@ def _ports(
 
 
 def _stated_name(attributes: Sequence[DictionaryAttr], i: int) -> str | None:
-    name = attributes[i].data.get(ONNX_NAME) if i < len(attributes) else None
+    return _stated(attributes, i, ONNX_NAME)
+
+
+def _stated(attributes: Sequence[DictionaryAttr], i: int, key: str) -> str | None:
+    name = attributes[i].data.get(key) if i < len(attributes) else None
     return name.data if isinstance(name, StringAttr) else None
 
 

@@ -79,6 +79,8 @@ INLINE_ELEMENTS = 16
 
 ONNX_NAME = "onnx.name"
 """The argument and result attribute that keeps the name of a tensor in its ONNX model."""
+STORED_DTYPE = "onnx.dtype"
+"""The argument and result attribute with the type, of ml_dtypes, of elements whose bits the tensor of `ui8` has."""
 
 
 class Blob:

@@ -1,5 +1,6 @@
 """What the importer and the exporter raise."""
 
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.runtime.signature import UnknownDimensions
@@ -10,7 +11,7 @@ class OnnxImportError(DiagnosticException):
 
 
 class UnknownInputs(OnnxImportError, UnknownDimensions):
-    """The model leaves dimensions of its inputs open, and the caller states none."""
+    """The model leaves dimensions of its inputs open, or depends on their elements, and the caller states none."""
 
 
 class BodiesTooDeep(OnnxImportError):
@@ -22,6 +23,18 @@ class UnsupportedNode(Exception):
     A converter refuses a node; the message is the reason. The importer collects these, so that
     one `OnnxImportError` names every such node of a model.
     """
+
+
+class UnknownValue(UnsupportedNode):
+    """
+    A converter needs the elements of an operand that depends on inputs of the graph. With `decides_sizes` the
+    operand is data, whose elements decide about the size of a result; else it is a shape, an axis, a number.
+    """
+
+    def __init__(self, reason: str, value: SSAValue, *, decides_sizes: bool = False):
+        super().__init__(reason)
+        self.value = value
+        self.decides_sizes = decides_sizes
 
 
 class UnknownOperand(Exception):

@@ -12,6 +12,7 @@ from xrelay.dialects.dtypes import DTYPES, ElementType
 from xrelay.dialects.shapes import array_refusal
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.external import read_external
+from xrelay.frontends.onnx.narrow import Narrow, narrow_of, unpacked
 from xrelay.interpreters.arrays import Array, DType, dtype_of
 
 FOLDED_ELEMENTS = 4096
@@ -31,7 +32,10 @@ def data_type_of(dtype: DType) -> int:
 
 
 def element_type_of(data_type: int, what: str) -> ElementType:
-    """The element type that an ONNX data type code stands for."""
+    """The element type that an ONNX data type code stands for: of 8 bits or fewer what programs hold for it."""
+    narrow = narrow_of(data_type)
+    if narrow is not None:
+        return narrow.held_as
     if data_type not in _ELEMENT_TYPES:
         known = data_type in TensorProto.DataType.values()
         name = TensorProto.DataType.Name(data_type) if known else str(data_type)
@@ -46,26 +50,16 @@ def element_type_named(name: str) -> ElementType:
     return element_type_of(TensorProto.DataType.Value(name.upper()), f"'{name}'")
 
 
-_NIBBLES: dict[int, DType] = {
-    TensorProto.INT4: np.dtype(np.int8),
-    TensorProto.UINT4: np.dtype(np.uint8),
-}
-"""What holds the numbers of 4 bits of stored tensors, two of which share a byte."""
-
-
-def _nibbles(tensor: TensorProto, base_dir: Path | None, what: str) -> Array:
-    """Numbers of 4 bits as bytes; the first of two is in the lower bits."""
+def _unpacked(tensor: TensorProto, narrow: Narrow, base_dir: Path | None, what: str) -> Array:
+    """What a program holds for elements of 8 bits or fewer, of which several may share a byte."""
     shape = _shape_of(tensor, what)
     count = prod(shape)
-    size = -(-count // 2)
+    size = -(-count * narrow.bits // 8)
     if tensor.data_location == TensorProto.EXTERNAL or tensor.HasField("raw_data"):
         packed = np.frombuffer(_content(tensor, base_dir, size, what), np.uint8)
     else:
         packed = _from_fields(tensor, np.dtype(np.uint8), size, what)
-    numbers = np.stack([packed & 15, packed >> 4], axis=-1).reshape(-1)[:count]
-    if tensor.data_type == TensorProto.INT4:
-        numbers = np.where(numbers > 7, numbers.astype(np.int8) - 16, numbers)
-    return numbers.astype(_NIBBLES[tensor.data_type]).reshape(shape)
+    return unpacked(packed, count, narrow).reshape(shape)
 
 
 def _shape_of(tensor: TensorProto, what: str) -> tuple[int, ...]:
@@ -96,11 +90,13 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     The elements of a TensorProto, read-only where its bytes are used in place.
 
     Raises OnnxImportError naming the tensor when its size disagrees with its data, its type is
-    not supported, or its external data cannot be read. Integers of 4 bits are given as bytes.
+    not supported, or its external data cannot be read. Elements of 8 bits or fewer that programs
+    do not have are given as what they hold for them.
     """
     what = f"tensor '{tensor.name}'"
-    if tensor.data_type in _NIBBLES:
-        return _nibbles(tensor, base_dir, what)
+    narrow = narrow_of(tensor.data_type)
+    if narrow is not None:
+        return _unpacked(tensor, narrow, base_dir, what)
     dtype = dtype_of(element_type_of(tensor.data_type, what))
     shape = _shape_of(tensor, what)
     count = prod(shape)
@@ -110,6 +106,27 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     if dtype == np.bool_:  # any byte but 0 is true
         return _shaped(np.frombuffer(content, np.uint8) != 0, tensor, what)
     return _shaped(np.frombuffer(content, dtype), tensor, what)
+
+
+def loaded_tensor(tensor: TensorProto, base_dir: Path | None) -> TensorProto:
+    """
+    A tensor with its bytes in it; itself when they are.
+
+    Raises OnnxImportError when its external data cannot be read.
+    """
+    if tensor.data_location != TensorProto.EXTERNAL:
+        return tensor
+    what = f"tensor '{tensor.name}'"
+    count = prod(_shape_of(tensor, what))
+    narrow = narrow_of(tensor.data_type)
+    if narrow is None:
+        size = count * dtype_of(element_type_of(tensor.data_type, what)).itemsize
+    else:
+        size = -(-count * narrow.bits // 8)
+    content = _content(tensor, base_dir, size, what)
+    return TensorProto(
+        name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=content
+    )
 
 
 def _shaped(elements: Array, tensor: TensorProto, what: str) -> Array:

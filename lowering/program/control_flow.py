@@ -3,7 +3,6 @@ What the code generator takes of a function beside operators on tensors: branche
 single numbers. It takes no calls, functions as values, data types, or references that branches give.
 """
 
-from collections.abc import Callable, Iterable
 from math import prod
 
 from xdsl.dialects import func, scf, tensor
@@ -33,38 +32,41 @@ def check_flow(function: func.FuncOp) -> None:
     Raises HasNoCode, with the place, for a function that is more than operators on tensors, branches and
     loops with types that stay.
     """
-    _check(function, program_ops(function.body.block), _why_no_code)
+    _check_parameters(function)
+    for op in program_ops(function.body.block):
+        _require(function, op, _why_no_code(op))
 
 
 def check_straight(function: func.FuncOp) -> None:
     """
-    Raises HasNoCode, with the place, for a function that is more than operators on tensors and calls one
-    after the other: what engines run parts of.
+    Raises HasNoCode, with the place, for a function of which engines run parts, and which is more than operators
+    on tensors and calls of these parts.
     """
-    _check(function, function.body.block.ops, _why_not_straight)
+    _check_parameters(function)
+    for op in function.body.block.ops:
+        reason = None
+        if isinstance(op, CONTROL_FLOW):
+            reason = "programs of which engines run parts take no control flow"
+        elif not isinstance(op, func.CallOp):
+            reason = _why_no_code(op)
+        _require(function, op, reason)
 
 
-def _check(
-    function: func.FuncOp, ops: Iterable[Operation], why: Callable[[Operation], str | None]
-) -> None:
-    name = function.sym_name.data
+def _check_parameters(function: func.FuncOp) -> None:
     for arg in function.args:
         if _holds(arg.type, _FUNCTION_TYPES):
             raise HasNoCode(
-                f"function '{name}': parameter %{arg.name_hint or arg.index} is of type {arg.type}, "
-                f"which has no code: {FUNCTIONS}"
+                f"function '{function.sym_name.data}': parameter %{arg.name_hint or arg.index} is of "
+                f"type {arg.type}, which has no code: {FUNCTIONS}"
             )
-    for op in ops:
-        reason = why(op)
-        if reason is not None:
-            raise HasNoCode(f"function '{name}': {operation_text(op)} has no code: {reason}")
 
 
-def _why_not_straight(op: Operation) -> str | None:
-    """Why an operation cannot stand between parts for engines."""
-    if type(op) in Scf.operations:
-        return "programs of which engines run parts take no control flow"
-    return FUNCTIONS if INTERPRETER_ONLY.get(type(op)) == FUNCTIONS else None
+def _require(function: func.FuncOp, op: Operation, reason: str | None) -> None:
+    """Raises HasNoCode when there is a reason why an operation has no code."""
+    if reason is not None:
+        raise HasNoCode(
+            f"function '{function.sym_name.data}': {operation_text(op)} has no code: {reason}"
+        )
 
 
 def _why_no_code(op: Operation) -> str | None:

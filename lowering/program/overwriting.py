@@ -59,6 +59,8 @@ class Overwriting:
         """The number of the last operation that uses what lies in the memory of a tensor."""
         self.in_round: dict[Leaf, int] = {}
         """The same of what a loop carries, within a round."""
+        self.homes: dict[Leaf, Leaf] = {}
+        """Shorter ways along parts and results in place: those of a row of operators have one home."""
         self.following: dict[Leaf, Leaf] = {}
         """What a round computes for the next one: what that is in the next one."""
 
@@ -178,13 +180,20 @@ class Overwriting:
 
     def home(self, leaf: Leaf) -> Leaf:
         """The tensor that a buffer was made for, in which this one lies."""
-        while True:
-            if leaf in self.plan.parts:
-                leaf = self.plan.parts[leaf].whole
-            elif leaf in self.in_place:
-                leaf = self.in_place[leaf]
-            else:
-                return leaf
+        passed: list[Leaf] = []
+        while (around := self._around(leaf)) is not None:
+            passed.append(leaf)
+            leaf = around
+        self.homes.update(dict.fromkeys(passed, leaf))
+        return leaf
+
+    def _around(self, leaf: Leaf) -> Leaf | None:
+        """A tensor that another one lies in; None when a buffer is made for it."""
+        if leaf in self.homes:
+            return self.homes[leaf]
+        if leaf in self.plan.parts:
+            return self.plan.parts[leaf].whole
+        return self.in_place.get(leaf)
 
 
 def _is_own(owner: Operation | Block) -> bool:

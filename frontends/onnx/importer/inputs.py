@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from operator import index
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from onnx import ValueInfoProto
@@ -12,15 +12,16 @@ from xdsl.ir import Attribute
 from xrelay.dialects.dtypes import ElementType
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.node import require_size
+from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.runtime.arguments import few, number_argument
-from xrelay.runtime.signature import Dimension, OpenTensor
+from xrelay.runtime.signature import Dimension, InputValue, OpenTensor, Shapes
 
 
 def input_types(
     inputs: Sequence[ValueInfoProto],
-    shapes: Mapping[str, int | Sequence[int]],
+    shapes: Shapes,
     outputs: Sequence[ValueInfoProto] = (),
 ) -> list[TensorType[Attribute]]:
     """
@@ -36,6 +37,7 @@ def input_types(
     fixed: list[Sequence[Dimension] | None] = []
     for value, (_, dims) in zip(inputs, declared, strict=True):
         given = shapes.get(value.name)
+        given = given.shape if isinstance(given, InputValue) else given
         fixed.append(dims if given is None else _completed(value.name, dims, given, symbols))
     types: list[TensorType[Attribute]] = []
     unknown: list[str] = []
@@ -54,10 +56,10 @@ def input_types(
         require_size(static, f"input '{value.name}'")
         types.append(TensorType(element_type, static))
     if unknown:
-        pairs = zip(inputs, declared, fixed, strict=True)
         described = (
             tuple(
-                _described(value.name, type_, dims, symbols) for value, (type_, _), dims in pairs
+                _described(value, "input", dims, symbols)
+                for value, dims in zip(inputs, fixed, strict=True)
             ),
             tuple(_output(value, symbols) for value in outputs),
         )
@@ -66,21 +68,34 @@ def input_types(
 
 
 def _described(
-    name: str,
-    element_type: ElementType,
+    value: ValueInfoProto,
+    side: str,
     dims: Sequence[Dimension] | None,
     symbols: Mapping[str, tuple[int, str]],
 ) -> OpenTensor:
     """What is known of an input or output."""
     lengths = None if dims is None else tuple(_with_lengths(dims, symbols))
-    return OpenTensor(name, lengths, dtype_of(element_type))
+    return OpenTensor(value.name, lengths, _dtype(value, side))
+
+
+def _dtype(value: ValueInfoProto, side: str) -> np.dtype[Any]:
+    """The type of the arrays for an input or output."""
+    narrow = stored_type(value)
+    return dtype_of(_declared(value, side)[0]) if narrow is None else narrow.dtype
+
+
+def stored_type(value: ValueInfoProto) -> Narrow | None:
+    """The element type of an input or output for which programs hold another one."""
+    if value.type.WhichOneof("value") != "tensor_type":
+        return None
+    return narrow_of(value.type.tensor_type.elem_type)
 
 
 def _output(value: ValueInfoProto, symbols: Mapping[str, tuple[int, str]]) -> OpenTensor:
     """What the model states of an output, whose type it may leave out."""
     if value.type.WhichOneof("value") != "tensor_type" or not value.type.tensor_type.elem_type:
         return OpenTensor(value.name, None, None)
-    return _described(value.name, *_declared(value, "output"), symbols)
+    return _described(value, "output", _declared(value, "output")[1], symbols)
 
 
 def _with_lengths(
@@ -90,8 +105,38 @@ def _with_lengths(
     return [symbols[dim][0] if isinstance(dim, str) and dim in symbols else dim for dim in dims]
 
 
+def input_values(inputs: Sequence[ValueInfoProto], shapes: Shapes) -> dict[str, InputValue]:
+    """
+    The elements that `shapes` gives of inputs.
+
+    Raises OnnxImportError for those of another type than the model states.
+    """
+    values: dict[str, InputValue] = {}
+    for value in inputs:
+        given = shapes.get(value.name)
+        if isinstance(given, InputValue):
+            stated = _dtype(value, "input")
+            if given.dtype != stated:
+                raise OnnxImportError(
+                    f"shapes= gives input '{value.name}' elements of type {given.dtype}, "
+                    f"the model states {stated}"
+                )
+            values[value.name] = given
+    return values
+
+
+def described_ports(
+    inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]
+) -> tuple[tuple[OpenTensor, ...], tuple[OpenTensor, ...]]:
+    """What the model states of its inputs and outputs."""
+    return (
+        tuple(_described(value, "input", _declared(value, "input")[1], {}) for value in inputs),
+        tuple(_output(value, {}) for value in outputs),
+    )
+
+
 def _fixed_symbols(
-    shapes: Mapping[str, int | Sequence[int]],
+    shapes: Shapes,
     names: Sequence[str],
     dims: Sequence[Sequence[Dimension] | None],
 ) -> dict[str, tuple[int, str]]:
@@ -109,6 +154,8 @@ def _fixed_symbols(
                 f"inputs: {inputs}; unknown dimensions: {unknown}"
             )
         # `--shape batch=4` of a command line is a list, too.
+        if isinstance(given, InputValue):
+            raise OnnxImportError(f"shapes= gives elements of '{name}', which is no input")
         single = given[0] if isinstance(given, Sequence) and len(given) == 1 else given
         what = f"the length of '{name}' in shapes="
         length = number_argument(what, single, 0, None, OnnxImportError)
@@ -181,13 +228,16 @@ def _completed(
 
 def _unknown_message(name: str, dims: Sequence[Dimension]) -> str:
     """What the user has to state about an input."""
-    unknown = ", ".join(
-        f"{axis} ('{dim}')" if dim else f"{axis}"
-        for axis, dim in enumerate(dims)
-        if isinstance(dim, str)
-    )
-    example = ", ".join(str(dim) or "…" for dim in dims)
+    unknown = {axis: dim for axis, dim in enumerate(dims) if isinstance(dim, str)}
+    listed = ", ".join(f"{axis} ('{dim}')" if dim else f"{axis}" for axis, dim in unknown.items())
+    names = list(dict.fromkeys(unknown.values()))
+    if all(names):
+        mapping = ", ".join(f'"{dim}": …' for dim in names)
+        options = " ".join(f"--shape {dim}=…" for dim in names)
+    else:
+        mapping = f'"{name}": [{", ".join(str(dim) or "…" for dim in dims)}]'
+        options = f"--shape {name}=…"
     return (
-        f"input '{name}' has the unknown dimension {unknown}: "
-        f'use shapes={{"{name}": [{example}]}}, or --shape {name}=… on the command line'
+        f"input '{name}' has the unknown dimension {listed}: "
+        f"use shapes={{{mapping}}}, or {options} on the command line"
     )

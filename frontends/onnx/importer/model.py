@@ -13,29 +13,47 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from onnx import GraphProto, ModelProto, ValueInfoProto
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    TensorType,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.core.values import ONNX_NAME
+from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import tensor_type
+from xrelay.dialects.shapes import element_count, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
-from xrelay.frontends.onnx.importer.inputs import input_types
+from xrelay.frontends.onnx.importer.folding import arguments_of
+from xrelay.frontends.onnx.importer.functions import functions_by_key, operator_sets
+from xrelay.frontends.onnx.importer.inputs import (
+    described_ports,
+    input_types,
+    input_values,
+    stored_type,
+)
 from xrelay.frontends.onnx.importer.loading import check_model, load_model
 from xrelay.frontends.onnx.importer.names import identifier
+from xrelay.frontends.onnx.importer.narrow import from_bits, to_bits
 from xrelay.frontends.onnx.importer.node import Body, Builder
 from xrelay.frontends.onnx.importer.placing import drop_unplaced, place_in_post_dfs_order
-from xrelay.frontends.onnx.importer.scope import Scope, Surroundings, default_domain
+from xrelay.frontends.onnx.importer.scope import Scope, Surroundings
+from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
+from xrelay.runtime.signature import InputValue, Shapes
 
 
 def import_model(
     model: ModelProto | str | Path,
     *,
-    shapes: Mapping[str, int | Sequence[int]] | None = None,
+    shapes: Shapes | None = None,
     base_dir: Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> ModuleOp:
@@ -44,13 +62,42 @@ def import_model(
 
     Its arguments are the graph inputs that are not initializers, its results the graph outputs;
     their attribute `onnx.name` holds the ONNX name. `shapes` gives the shapes of inputs, by name,
-    whose dimensions the model leaves open, or the lengths of such dimensions, by their names. `base_dir` is the folder that external data are read
-    from; for a path it is the folder of the file. `limits` bounds the operations that nodes, functions
+    whose dimensions the model leaves open, or the lengths of such dimensions, by their names; of an input with an
+    InputValue the elements are constants, and it is no argument. `base_dir` is the folder that external data are
+    read from; for a path it is the folder of the file. `limits` bounds the operations that nodes, functions
     and loops become, and the bytes of constants.
 
     Raises OnnxImportError when the model is broken, too large or not supported; one error lists all
-    nodes that are not supported.
+    nodes that are not supported. It is UnknownInputs when they would be, were more known of inputs.
     """
+    return _imported(model, shapes, base_dir, limits, every_value=False)
+
+
+def import_every_value(
+    model: ModelProto | str | Path,
+    *,
+    shapes: Shapes | None = None,
+    base_dir: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> ModuleOp:
+    """
+    As `import_model`, but after the outputs of the graph the function returns all other values that nodes of the
+    graph compute, those of bodies in them apart: whatever passes make of the program, these results are what the
+    nodes computed.
+
+    Raises OnnxImportError as `import_model`.
+    """
+    return _imported(model, shapes, base_dir, limits, every_value=True)
+
+
+def _imported(
+    model: ModelProto | str | Path,
+    shapes: Shapes | None,
+    base_dir: Path | None,
+    limits: Limits,
+    *,
+    every_value: bool,
+) -> ModuleOp:
     if shapes is not None and not isinstance(cast(object, shapes), Mapping):
         what = f"shapes is {kind_of(shapes)}"
         raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
@@ -65,12 +112,24 @@ def import_model(
         base_dir = path.parent if base_dir is None else base_dir
         model = load_model(path)
     try:
-        return _Importer(model, base_dir, limits).run(shapes or {})
+        return _Importer(model, base_dir, limits).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
         message = f"cannot import {title}: {error}"
-        raise UnknownInputs(message, error.inputs, error.outputs) from None
+        raise UnknownInputs(
+            message, error.inputs, error.outputs, error.values, many=error.many
+        ) from None
     except OnnxImportError as error:
         raise OnnxImportError(f"cannot import {title}: {error}") from None
+
+
+MOST_VALUES = 256
+"""Inputs with more elements are data, not shapes."""
+
+
+ELEMENTS_ARE_NEEDED = "supported once the elements of inputs are known (xrelay.InputValue, --input)"
+ELEMENTS_ARE_DATA = (
+    "sizes depend on the elements of inputs, which xrelay.interpret and --interpret allow"
+)
 
 
 class _Importer:
@@ -78,22 +137,27 @@ class _Importer:
 
     def __init__(self, model: ModelProto, base_dir: Path | None, limits: Limits):
         self.graph: GraphProto = model.graph
-        opsets = {entry.domain: entry.version for entry in model.opset_import}
+        opsets = operator_sets(model.opset_import)
         if model.ir_version < 3:
             opsets.setdefault("", 1)
         self.builder = Builder(limits)
-        functions = {
-            (default_domain(function.domain), function.name, function.overload): function
-            for function in model.functions
-        }
         body = Body(model.graph.node, model.graph.initializer, opsets=opsets)
+        functions = functions_by_key(model.functions)
         self.scope = Scope(body, Surroundings(self.builder, base_dir, functions))
 
-    def run(self, shapes: Mapping[str, int | Sequence[int]]) -> ModuleOp:
+    def run(self, shapes: Shapes, *, every_value: bool = False) -> ModuleOp:
         """Imports the graph."""
         scope = self.scope
         inputs = [value for value in self.graph.input if value.name not in scope.initializers]
         types = input_types(inputs, shapes, self.graph.output)
+        values = input_values(inputs, shapes)
+        self._enter_values(inputs, values)
+        free = [number for number, value in enumerate(inputs) if value.name not in values]
+        inputs, types = [inputs[each] for each in free], [types[each] for each in free]
+        types = [
+            type_ if stored_type(value) is None else TensorType(UI8, type_.get_shape())
+            for value, type_ in zip(inputs, types, strict=True)
+        ]
         block = Block(arg_types=types)
         for value, arg in zip(inputs, block.args, strict=True):
             if value.name in scope.values:
@@ -102,24 +166,21 @@ class _Importer:
                 raise OnnxImportError(f"'{value.name}' is an input and the output of a node")
             arg.name_hint = identifier(value.name)
             arg.location = NameLoc(StringAttr(value.name), arg.location)
-            scope.values[value.name] = arg
+            scope.values[value.name] = self._entering(value, arg)
 
         scope.compute([output.name for output in self.graph.output])
-        if scope.problems:
-            count = len(scope.problems)
-            lines = few(scope.problems, "\n  ")
-            raise OnnxImportError(
-                f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"
-            )
+        self._require_supported(inputs)
 
         results = [self._result(output) for output in self.graph.output]
+        names = [ArrayAttr(map(_port, side)) for side in (inputs, self.graph.output)]
+        if every_value:
+            others = self._computed()
+            results += others.values()
+            extra = [DictionaryAttr({ONNX_NAME: StringAttr(name)}) for name in others]
+            names[1] = ArrayAttr([*names[1], *extra])
         return_op = ReturnOp(*results)
         place_in_post_dfs_order(block, return_op)
         drop_unplaced(self.builder.created)
-        names = [
-            ArrayAttr([DictionaryAttr({ONNX_NAME: StringAttr(value.name)}) for value in side])
-            for side in (inputs, self.graph.output)
-        ]
         function = FuncOp(
             "main",
             (types, [result.type for result in results]),
@@ -129,10 +190,78 @@ class _Importer:
         )
         return ModuleOp([function])
 
+    def _enter_values(
+        self, inputs: Sequence[ValueInfoProto], values: Mapping[str, InputValue]
+    ) -> None:
+        """Makes constants of the inputs whose elements are given."""
+        for value in inputs:
+            given = values.get(value.name)
+            if given is not None:
+                array = given.array if stored_type(value) is None else given.array.view(np.uint8)
+                constant = self.builder.constant(array, value.name)
+                self.scope.values[value.name] = self._entering(value, constant)
+
+    def _entering(self, value: ValueInfoProto, given: SSAValue) -> SSAValue:
+        """What the graph computes with for an input."""
+        narrow = stored_type(value)
+        if narrow is None:
+            return given
+        return from_bits(self.scope.node(NodeProto(name=value.name)), given, narrow)
+
+    def _require_supported(self, inputs: Sequence[ValueInfoProto]) -> None:
+        """
+        Raises OnnxImportError for nodes that are not supported; UnknownInputs when they all would be, were
+        elements of inputs known.
+        """
+        problems, unknown = self.scope.problems, self.scope.shared.unknown
+        if not problems:
+            return
+        lines = few(problems, "\n  ")
+        count = len(problems)
+        message = f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"
+        needed = {arg: None for each in unknown for arg in arguments_of(each.value)}
+        given = {id(self.scope.values[value.name]): value for value in inputs}
+        if len(unknown) < count or not needed or any(id(arg) not in given for arg in needed):
+            raise OnnxImportError(message)
+        names = tuple(given[id(arg)].name for arg in needed)
+        many = any(each.decides_sizes for each in unknown) or any(
+            element_count(tensor_type(arg, "an input").get_shape()) > MOST_VALUES for arg in needed
+        )
+        remedy = ELEMENTS_ARE_DATA if many else ELEMENTS_ARE_NEEDED
+        raise UnknownInputs(
+            f"{message}\n  {remedy}: {few(map(repr, names))}",
+            *described_ports(inputs, self.graph.output),
+            names,
+            many=many,
+        )
+
+    def _computed(self) -> dict[str, SSAValue]:
+        """
+        The values that nodes compute and the graph does not return, by name, in the order in which they were
+        converted, without those whose elements are held as bits.
+        """
+        returned = {output.name for output in self.graph.output}
+        return {
+            name: value
+            for name, value in self.scope.values.items()
+            if value is not None
+            and name in self.scope.producers
+            and name not in returned
+            and value not in self.builder.narrow
+        }
+
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""
         value = self.scope.values[output.name]
         assert value is not None
+        narrow, stated_narrow = self.builder.narrow.get(value), stored_type(output)
+        if narrow != stated_narrow:
+            raise OnnxImportError(
+                f"output '{output.name}' is stated with elements of type {_type_name(output)}, "
+                f"but has those of {'another type' if narrow is None else narrow.name}"
+            )
+        if narrow is not None:
+            return to_bits(self.scope.node(NodeProto(name=output.name)), value, narrow)
         if output.type.WhichOneof("value") == "tensor_type":
             stated = element_type_of(output.type.tensor_type.elem_type, f"output '{output.name}'")
             if tensor_type(value, "the value").element_type != stated:
@@ -141,3 +270,18 @@ class _Importer:
                     f"but is {value.type}"
                 )
         return value
+
+
+def _port(value: ValueInfoProto) -> DictionaryAttr:
+    """The attributes of an input or output of the function."""
+    narrow = stored_type(value)
+    stored = {} if narrow is None else {STORED_DTYPE: StringAttr(narrow.name)}
+    return DictionaryAttr({ONNX_NAME: StringAttr(value.name), **stored})
+
+
+def _type_name(output: ValueInfoProto) -> str:
+    """The element type that the model states of an output."""
+    narrow = stored_type(output)
+    if narrow is not None:
+        return narrow.name
+    return str(element_type_of(output.type.tensor_type.elem_type, f"output '{output.name}'"))

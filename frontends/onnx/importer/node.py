@@ -17,15 +17,20 @@ from xrelay.dialects.dtypes import ElementType, is_element_type
 from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type
 from xrelay.dialects.tensor.reshape import ReshapeOp
-from xrelay.frontends.onnx.errors import OnnxImportError, UnknownOperand, UnsupportedNode
-from xrelay.frontends.onnx.importer.folding import fold
+from xrelay.frontends.onnx.errors import (
+    OnnxImportError,
+    UnknownOperand,
+    UnknownValue,
+    UnsupportedNode,
+)
+from xrelay.frontends.onnx.importer.folding import Folding
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
+from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
 from xrelay.interpreters.arrays import Array, dtype_of
-from xrelay.interpreters.constants import constant_op, known_array
+from xrelay.interpreters.constants import constant_op
 from xrelay.interpreters.numerics import convert
-from xrelay.interpreters.relay import relay_interpreter
 from xrelay.runtime.arguments import few
 
 Converter: TypeAlias = Callable[["Node"], SSAValue | Sequence[SSAValue | None]]
@@ -89,7 +94,9 @@ class Builder:
         self.limits = limits
         self.created: list[Operation] = []
         self._constant_bytes = 0
-        self._interpreter = relay_interpreter()
+        self._folding = Folding()
+        self.narrow: dict[SSAValue, Narrow] = {}
+        """The element types of values that hold others for them."""
 
     def constant(self, array: Array, name: str) -> SSAValue:
         """A new constant."""
@@ -109,7 +116,7 @@ class Builder:
         type_ = op.results[0].type
         if is_tensor_type(type_):
             require_size(type_.get_shape(), f"the result of {op.name}")
-        folded = fold(op, self._interpreter)
+        folded = self._folding.small(op)
         if folded is None:
             return self.add(op, name)
         op.drop_all_references()
@@ -117,6 +124,18 @@ class Builder:
             fields = [self.constant(field, name) for field in cast(tuple[Array, ...], folded)]
             return self.add(TupleOp(fields), name)
         return self.constant(folded, name)
+
+    def tensor(self, tensor: TensorProto, base_dir: Path | None, name: str) -> SSAValue:
+        """A new constant for a stored tensor."""
+        value = self.constant(tensor_array(tensor, base_dir), name)
+        narrow = narrow_of(tensor.data_type)
+        if narrow is not None:
+            self.narrow[value] = narrow
+        return value
+
+    def known(self, value: SSAValue) -> Array | None:
+        """The elements of a value that depends on constants alone, None for other values."""
+        return self._folding.known(value)
 
     def add(self, op: Operation, name: str) -> SSAValue:
         """The first result of `op`, which is taken as it is."""
@@ -233,6 +252,13 @@ class Node:
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else tensor_array(attribute.t, self._base_dir)
 
+    def tensor_constant(self, name: str) -> SSAValue | None:
+        """A constant of a tensor attribute, None when that is absent."""
+        attribute = self._attribute(name, AttributeProto.TENSOR)
+        if attribute is None:
+            return None
+        return self._builder.tensor(attribute.t, self._base_dir, self.label)
+
     def graph(self, name: str) -> GraphProto:
         """A graph attribute."""
         attribute = self._attribute(name, AttributeProto.GRAPH)
@@ -312,14 +338,19 @@ class Node:
         return self.type_of(value).get_shape()
 
     def known_value(self, value: SSAValue) -> Array | None:
-        """The elements of a value, when it is a constant."""
-        return known_array(value)
+        """The elements of a value, when it depends on constants alone."""
+        return self._builder.known(value)
 
-    def known(self, index: int, what: str) -> Array:
-        """The elements of an input that must be a constant."""
-        array = self.known_value(self.input(index))
+    def known(self, index: int, what: str, *, decides_sizes: bool = False) -> Array:
+        """
+        The elements of an input that must be a constant: a shape, an axis, a number; or with `decides_sizes` data that the size
+        of the result depends on.
+        """
+        value = self.input(index)
+        array = self.known_value(value)
         if array is None:
-            raise UnsupportedNode(f"input {index} ('{what}') is not a constant")
+            reason = f"input {index} ('{what}') is not a constant"
+            raise UnknownValue(reason, value, decides_sizes=decides_sizes)
         return array
 
     def known_lengths(self, index: int, what: str) -> list[int]:
@@ -351,6 +382,17 @@ class Node:
                 "expected a list of integers"
             )
         return [int(number) for number in array.reshape(-1)]
+
+    # Element types of 8 bits or fewer
+
+    def narrow(self, value: SSAValue) -> Narrow | None:
+        """The element type of ONNX that a value holds bits or numbers of, None for one that it has itself."""
+        return self._builder.narrow.get(value)
+
+    def as_narrow(self, value: SSAValue, narrow: Narrow) -> SSAValue:
+        """A value, from now on of an element type of 8 bits or fewer."""
+        self._builder.narrow[value] = narrow
+        return value
 
     # Operations
 

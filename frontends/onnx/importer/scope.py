@@ -7,7 +7,7 @@ stack, so that deep models need no recursion; only bodies inside of bodies recur
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from onnx import FunctionProto, NodeProto, TensorProto
@@ -18,23 +18,46 @@ from xrelay.frontends.onnx.errors import (
     BodiesTooDeep,
     OnnxImportError,
     UnknownOperand,
+    UnknownValue,
     UnsupportedNode,
 )
 from xrelay.frontends.onnx.importer.converters import DOMAINS, NEWEST_OPSET
 from xrelay.frontends.onnx.importer.functions import (
     FunctionKey,
     captured_names,
+    default_domain,
     graph_attributes,
     model_function,
 )
 from xrelay.frontends.onnx.importer.node import Body, Builder, Converter, Node
 from xrelay.frontends.onnx.importer.refusals import REFUSED
-from xrelay.frontends.onnx.tensors import tensor_array
-from xrelay.interpreters.constants import known_array
 from xrelay.runtime.arguments import few
 
 MAX_DEPTH = 32
 """How deep bodies may lie in each other: functions that call themselves end here."""
+
+
+CONVERSIONS = frozenset(("Cast", "CastLike", "DequantizeLinear", "QuantizeLinear"))
+"""Operators that take element types of 8 bits or fewer which programs only hold."""
+MOVES = frozenset(
+    (
+        *(
+            "Concat",
+            "Expand",
+            "Flatten",
+            "Gather",
+            "GatherElements",
+            "GatherND",
+            "Identity",
+            "Reshape",
+            "Slice",
+        ),
+        *("Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
+    )
+)
+"""Operators that move such elements."""
+BODIES = frozenset(("If", "Loop", "Scan"))
+"""Operators whose bodies are looked at on their own."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +68,8 @@ class Surroundings:
     base_dir: Path | None
     functions: Mapping[FunctionKey, FunctionProto]
     """The functions that the model defines itself."""
+    unknown: list[UnknownValue] = field(default_factory=list[UnknownValue])
+    """The operands whose elements converters asked for in vain."""
 
 
 class Scope:
@@ -57,7 +82,7 @@ class Scope:
         self.nodes = body.nodes
         self.opsets: Mapping[str, int] = {}
         if body.opsets is not None:
-            self.opsets = {default_domain(name): set_ for name, set_ in body.opsets.items()}
+            self.opsets = body.opsets
         elif outer is not None:
             self.opsets = outer.opsets
         self.outer = outer if body.opsets is None else None
@@ -128,7 +153,7 @@ class Scope:
         graphs = {attribute.name: attribute.g for attribute in graph_attributes(node)}
         if node.op_type == "If" and node.input:
             condition = self.values.get(node.input[0])
-            known = None if condition is None else known_array(condition)
+            known = None if condition is None else self.shared.builder.known(condition)
             if known is not None and known.size == 1:
                 graphs.pop("else_branch" if known.item() else "then_branch", None)
         for graph in graphs.values():
@@ -138,9 +163,7 @@ class Scope:
         """The value of a name that no node computes."""
         tensor = self.initializers.get(name)
         if tensor is not None:
-            return self.shared.builder.constant(
-                tensor_array(tensor, self.shared.base_dir), self.prefix + name
-            )
+            return self.shared.builder.tensor(tensor, self.shared.base_dir, self.prefix + name)
         scope = self.outer
         while scope is not None:
             if name in scope.values:
@@ -157,18 +180,12 @@ class Scope:
         outputs: Sequence[SSAValue | None] = ()
         try:
             converter = self._converter(proto)
-            node = Node(
-                proto,
-                self.opsets[default_domain(proto.domain)],
-                self.values,
-                self.shared.builder,
-                self.shared.base_dir,
-                self.prefix,
-                self._inlined,
-            )
+            node = self.node(proto)
+            self._require_wide(proto)
             result = converter(node)
             node.require_known_attributes()
             outputs = [result] if isinstance(result, SSAValue) else result
+            self._keep_narrow(proto, outputs)
             for position, name in enumerate(proto.output):
                 if name and position >= len(outputs):
                     self._missing[name] = self._problem(
@@ -177,6 +194,8 @@ class Scope:
         except UnknownOperand:
             pass
         except UnsupportedNode as error:
+            if isinstance(error, UnknownValue):
+                self.shared.unknown.append(error)
             self.problems.append(self._problem(proto, str(error)))
         except BodiesTooDeep as error:
             if self.depth > 0:
@@ -187,6 +206,39 @@ class Scope:
         for position, name in enumerate(proto.output):
             if name:
                 self.values[name] = outputs[position] if position < len(outputs) else None
+
+    def node(self, proto: NodeProto) -> Node:
+        """A node as its converter sees it."""
+        return Node(
+            proto,
+            self.opsets.get(default_domain(proto.domain), 0),
+            self.values,
+            self.shared.builder,
+            self.shared.base_dir,
+            self.prefix,
+            self._inlined,
+        )
+
+    def _require_wide(self, proto: NodeProto) -> None:
+        """Refuses arithmetic on element types that programs only hold."""
+        if proto.domain or proto.op_type in (*CONVERSIONS, *MOVES, *BODIES):
+            return
+        for index, name in enumerate(proto.input):
+            value = self.values.get(name)
+            narrow = None if value is None else self.shared.builder.narrow.get(value)
+            if narrow is not None:
+                raise UnsupportedNode(
+                    f"input {index} has elements of type {narrow.name}, which are moved and converted only"
+                )
+
+    def _keep_narrow(self, proto: NodeProto, outputs: Sequence[SSAValue | None]) -> None:
+        """What an operator moves keeps its element type."""
+        first = self.values.get(proto.input[0]) if proto.input else None
+        narrow = None if first is None else self.shared.builder.narrow.get(first)
+        if narrow is not None and not proto.domain and proto.op_type in MOVES:
+            self.shared.builder.narrow.update(
+                (output, narrow) for output in outputs if output is not None
+            )
 
     def _inlined(self, body: Body, label: str) -> list[SSAValue]:
         """The outputs of a body that belongs to the node of a label."""
@@ -234,11 +286,6 @@ class Scope:
     def _report_missing(self, name: str) -> None:
         if name in self._missing:
             self.problems.append(self._missing.pop(name))
-
-
-def default_domain(domain: str) -> str:
-    """The default operator set has two names."""
-    return "" if domain == "ai.onnx" else domain
 
 
 def what(node: NodeProto) -> str:

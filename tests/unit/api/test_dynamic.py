@@ -233,3 +233,95 @@ def test_threads_wait_for_one_compilation() -> None:
         for each in waiting:
             each.result(60)
     assert sorted(programs.made) == [1, 2]
+
+
+TILES = """
+<ir_version: 8, opset_import: ["" : 17]>
+tiles (float[rows, 4] x, int64[2] shape, int64 count, float[1] factor) => (float[n] z) {
+  doubled = Add(shape, shape)
+  y = Reshape(x, doubled)
+  line = Constant <value_ints = [-1]> ()
+  counts = Reshape(count, line)
+  ones = Constant <value_ints = [1]> ()
+  both = Concat <axis = 0> (ones, counts)
+  t = Tile(y, both)
+  z = Mul(t, factor)
+}
+"""
+
+
+def test_elements_that_shapes_depend_on_are_read_off_the_inputs() -> None:
+    model = xrelay.compile(parser.parse_model(TILES), cache=False)
+    assert isinstance(model, DynamicModel)
+    x, factor = floats(2, 4), floats(1)
+    for rows, columns, count in ((1, 1, 3), (2, 1, 1), (1, 1, 3)):
+        shape = np.array([rows, columns])
+        inputs = {"x": x[:rows], "shape": shape, "count": np.array(count), "factor": factor}
+        inputs["x"] = x.reshape(-1)[: 4 * rows * columns].reshape(-1, 4)
+        wanted = np.tile(inputs["x"].reshape(2 * shape), (1, count)) * factor
+        np.testing.assert_array_equal(model.run(inputs)["z"], wanted)
+        np.testing.assert_array_equal(
+            xrelay.interpret(parser.parse_model(TILES), inputs)["z"], wanted
+        )
+    assert [
+        {name: str(known) for name, known in each.shapes.items()} for each in model.specialisations
+    ] == [
+        {"x": "(2, 4)", "shape": "int64[2] 2, 1", "count": "int64[] 1", "factor": "(1,)"},
+        {"x": "(1, 4)", "shape": "int64[2] 1, 1", "count": "int64[] 3", "factor": "(1,)"},
+    ]
+
+
+def test_elements_that_are_given_are_no_inputs() -> None:
+    shapes: dict[str, Any] = {
+        "x": (1, 4),
+        "shape": xrelay.InputValue.of(np.array([1, 1])),
+        "count": xrelay.InputValue.of(np.array(2)),
+    }
+    model = xrelay.compile(parser.parse_model(TILES), shapes=shapes, cache=False)
+    assert isinstance(model, Model)
+    assert [spec.name for spec in model.signature.inputs] == ["x", "factor"]
+    x, factor = floats(1, 4), floats(1)
+    found = model.run({"x": x, "factor": factor})["z"]
+    np.testing.assert_array_equal(found, np.tile(x.reshape(2, 2), (1, 2)) * factor)
+    for name, elements, message in (
+        ("shape", np.array([1, 1], np.int32), "elements of type int32, the model states int64"),
+        ("shape", np.array([1, 1, 1]), r"'shape' the shape \[3\], the model states \[2\]"),
+        ("rows", np.array(1), "gives elements of 'rows', which is no input"),
+    ):
+        given = {**shapes, name: xrelay.InputValue.of(elements)}
+        with pytest.raises(OnnxImportError, match=message):
+            xrelay.compile(parser.parse_model(TILES), shapes=given, cache=False)
+
+
+def places(count: int) -> onnx.ModelProto:
+    text = f"""
+    <ir_version: 8, opset_import: ["" : 17]>
+    places (float[{count}] x) => (int64[1, n] z) {{ z = NonZero(x) }}
+    """
+    return parser.parse_model(text)
+
+
+def test_sizes_that_depend_on_data_are_interpreted() -> None:
+    x = np.array([0, 3, 0, 4], np.float32)
+    with pytest.raises(OnnxImportError, match="depend on the elements of inputs.*interpret.*'x'"):
+        xrelay.compile(places(4), cache=False)
+    found = xrelay.interpret(places(4), {"x": x})["z"]
+    np.testing.assert_array_equal(found, [[1, 3]])
+
+
+def test_shapes_of_many_elements_are_taken_for_data() -> None:
+    """No program is made for each content of a large tensor."""
+    text = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    sums (int64[COUNT] x) => (float[n] z) {
+      n = ReduceSum <keepdims = 1> (x)
+      z = ConstantOfShape (n)
+    }
+    """
+    small = xrelay.compile(parser.parse_model(text.replace("COUNT", "256")), cache=False)
+    assert isinstance(small, DynamicModel)
+    assert small.run({"x": np.repeat([0, 1], 128)})["z"].shape == (128,)
+    large = parser.parse_model(text.replace("COUNT", "257"))
+    with pytest.raises(OnnxImportError, match=r"'input'\) is not a constant\n.*--interpret"):
+        xrelay.compile(large, cache=False)
+    assert xrelay.interpret(large, {"x": np.repeat([0, 1], [250, 7])})["z"].shape == (7,)

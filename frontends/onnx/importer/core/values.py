@@ -9,9 +9,9 @@ from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 def constant(node: Node) -> SSAValue:
     """Constant: one of several attributes holds the value."""
-    tensor = node.tensor("value")
+    tensor = node.tensor_constant("value")
     if tensor is not None:
-        return node.constant(tensor)
+        return tensor
     if node.has_attribute("value_int"):
         return node.constant(np.array(node.integer("value_int"), np.int64))
     if node.has_attribute("value_float"):

@@ -1,14 +1,15 @@
 """Conversions of quantised tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.dtypes import ElementType
+from xrelay.dialects.qnn.blocks import QnnDequantizeBlocksOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
-from xrelay.dialects.qnn.parameters import QUANTIZED, ui8
+from xrelay.dialects.qnn.parameters import BYTES, QUANTIZED, ui8
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import (
     AddOp,
@@ -20,13 +21,16 @@ from xrelay.dialects.tensor.binary import (
     SubtractOp,
 )
 from xrelay.dialects.tensor.reduce import MaxOp, MinOp
-from xrelay.dialects.tensor.transform import RepeatOp, StridedSliceOp, WhereOp
+from xrelay.dialects.tensor.transform import RepeatOp, StridedSliceOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
+from xrelay.interpreters.qnn.blocks import packed
 
 
 def quantize(node: Node) -> SSAValue:
@@ -34,16 +38,22 @@ def quantize(node: Node) -> SSAValue:
     QuantizeLinear: x / scale rounded, halves to even, plus the zero point, within the range of its
     type. There is one scale, one for each index of an axis, or one for each block along it.
     """
-    node.ignore("saturate", "precision")
+    node.ignore("precision")
+    saturate = node.flag("saturate", default=True)
     axis, block = node.integer("axis", 1), node.integer("block_size", 0)
     dtype: ElementType = ui8
+    narrow: Narrow | None = None
     if node.has_attribute("output_dtype") and node.integer("output_dtype"):
+        narrow = narrow_of(node.integer("output_dtype"))
         dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
     if node.has_input(2):
-        dtype = node.element_type(node.input(2))
+        dtype, narrow = node.element_type(node.input(2)), node.narrow(node.input(2))
     if dtype not in QUANTIZED:
         raise UnsupportedNode(f"its result has elements of type {dtype}")
     data, scale = cast(node, node.input(0), f32), cast(node, positive_scale(node, 1), f32)
+    if narrow is not None:
+        axis = _parameter_axis(node, data, scale, axis)
+        return _quantize_narrowly(node, narrow, data, scale, axis, block, saturate=saturate)
     zero_point = _zero_point(node, 2, scale)
     axis = _parameter_axis(node, data, scale, axis)
     if len(node.shape_of(scale)) <= 1:
@@ -58,10 +68,44 @@ def quantize(node: Node) -> SSAValue:
     return node.emit(CastOp(node.emit(ClipOp(moved, limits.min, limits.max)), dtype))
 
 
+def _quantize_narrowly(
+    node: Node,
+    narrow: Narrow,
+    data: SSAValue,
+    scale: SSAValue,
+    axis: int,
+    block: int,
+    *,
+    saturate: bool,
+) -> SSAValue:
+    """QuantizeLinear to a type of 8 bits or fewer; of floating-point ones the zero point is 0."""
+    shape = node.shape_of(data)
+    quotient = node.emit(DivideOp(data, _spread(node, scale, shape, axis, block)))
+    if narrow.is_float:
+        return narrowed(node, quotient, narrow, saturate=saturate)
+    zero_point = cast(node, _spread(node, _zero_point(node, 2, scale), shape, axis, block), f32)
+    moved = node.emit(AddOp(node.emit(RoundOp(quotient)), zero_point))
+    low = -(1 << narrow.bits - 1) if narrow.signed else 0
+    clipped = node.emit(ClipOp(moved, low, low + narrow.mask))
+    return narrowed(node, clipped, narrow)
+
+
+def _spread(
+    node: Node, parameter: SSAValue, shape: Sequence[int], axis: int, block: int
+) -> SSAValue:
+    """A parameter in a shape that data of `shape` broadcast with."""
+    if len(node.shape_of(parameter)) > 1:
+        return _for_each(node, parameter, shape, axis, block)
+    parameter = one_or_vector(node, parameter)
+    if not node.shape_of(parameter):
+        return parameter
+    return reshaped(node, parameter, (*node.shape_of(parameter), *[1] * (len(shape) - axis - 1)))
+
+
 def dynamically_quantize(node: Node) -> list[SSAValue]:
     """
     DynamicQuantizeLinear: the range of the data, and 0, becomes that of `ui8`. The scale of zeros
-    alone, for which ONNX's formula divides by 0, is 1.
+    alone, for which ONNX's formula divides by 0, is 1. Where it rounds to 0, the zero point 0 / 0 is 0.
     """
     data = node.input(0)
     zero = node.scalar(0, data)
@@ -83,16 +127,26 @@ def dynamically_quantize(node: Node) -> list[SSAValue]:
 def dequantize(node: Node) -> SSAValue:
     """DequantizeLinear: (x - zero point) * scale, in the type of the scale."""
     axis, block = node.integer("axis", 1), node.integer("block_size", 0)
-    data, scale = node.input(0), positive_scale(node, 1)
+    data = node.input(0)
+    many = len(node.shape_of(node.input(1))) > 1
+    scale = finite_scales(node, 1) if many else positive_scale(node, 1)
     dtype = node.element_type(scale)
     if node.has_attribute("output_dtype") and node.integer("output_dtype"):
         dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
     scale = cast(node, scale, f32)
+    narrow = node.narrow(data)
+    if narrow is not None and narrow.is_float:
+        axis = _parameter_axis(node, data, scale, axis)
+        factor = _spread(node, scale, node.shape_of(data), axis, block)
+        return cast(node, node.emit(MultiplyOp(numbers(node, data), factor)), dtype)
     zero_point = _zero_point(node, 2, scale)
     axis = _parameter_axis(node, data, scale, axis)
-    if len(node.shape_of(scale)) <= 1:
+    if not many:
         scale, zero_point = (one_or_vector(node, value) for value in (scale, zero_point))
         return cast(node, node.emit(QnnDequantizeOp(data, scale, zero_point, axis=axis)), dtype)
+    matrix = _matrix_of_blocks(node, data, node.input(1), zero_point, axis, block)
+    if matrix is not None:
+        return cast(node, matrix, dtype)
     scale, zero_point = (
         _for_each(node, value, node.shape_of(data), axis, block) for value in (scale, zero_point)
     )
@@ -100,15 +154,57 @@ def dequantize(node: Node) -> SSAValue:
     return cast(node, node.emit(MultiplyOp(cast(node, moved, f32), scale)), dtype)
 
 
+def _matrix_of_blocks(
+    node: Node, data: SSAValue, scale: SSAValue, zero_point: SSAValue, axis: int, block: int
+) -> SSAValue | None:
+    """A constant matrix of bytes as one of as few bits as its numbers need; None for other data."""
+    _require_blocks(node, scale, node.shape_of(data), axis, block)
+    numbers, *parameters = (node.known_value(value) for value in (data, scale, zero_point))
+    scales, zeros = parameters
+    if numbers is None or scales is None or zeros is None or numbers.ndim != 2:
+        return None
+    if numbers.size == 0 or node.element_type(data) not in BYTES:
+        return None
+    low, high = int(numbers.min()), int(numbers.max())
+    first = 0 if low >= 0 else -8 if low >= -8 else -128
+    bits = 4 if high < first + 16 else 8
+    if not np.all((first <= zeros) & (zeros < first + 256)):
+        return None
+    if axis == 0:
+        numbers, scales, zeros = numbers.T, scales.T, zeros.T
+    zeros = (zeros - first).astype(np.uint8)
+    if np.all(zeros == zeros[0, 0]):
+        zeros = zeros[0, 0]
+    weight = packed(numbers.astype(np.int16) - first, bits)
+    constants = [node.constant(np.array(each, order="C")) for each in (weight, scales, zeros)]
+    length = numbers.shape[1]
+    matrix = node.emit(
+        QnnDequantizeBlocksOp(*constants, length=length, block_size=block, bits=bits)
+    )
+    return node.emit(TransposeOp(matrix, [1, 0])) if axis == 0 else matrix
+
+
 def positive_scale(node: Node, index: int) -> SSAValue:
     """An input that is a scale. Raises OnnxImportError for one that is known and not positive and finite."""
+    return _required(
+        node, index, "positive numbers", lambda known: (known > 0) & np.isfinite(known)
+    )
+
+
+def finite_scales(node: Node, index: int) -> SSAValue:
+    """
+    The scales of blocks, which may be 0, and negative where the largest number of a block is. Raises
+    OnnxImportError for known ones that are not finite.
+    """
+    return _required(node, index, "finite numbers", np.isfinite)
+
+
+def _required(node: Node, index: int, what: str, accepted: Callable[[Array], Array]) -> SSAValue:
     scale = node.input(index)
     known = node.known_value(scale)
-    if known is not None and not np.all((known > 0) & np.isfinite(known)):
-        wrong = known.reshape(-1)[np.argmin((known > 0) & np.isfinite(known))]
-        raise OnnxImportError(
-            f"input {index} (a scale) has the element {wrong}, expected positive numbers"
-        )
+    if known is not None and not np.all(accepted(known)):
+        wrong = known.reshape(-1)[np.argmin(accepted(known))]
+        raise OnnxImportError(f"input {index} (a scale) has the element {wrong}, expected {what}")
     return scale
 
 
@@ -130,19 +226,26 @@ def _parameter_axis(node: Node, data: SSAValue, scale: SSAValue, axis: int) -> i
     return -1 if shape in ((), (1,)) else normalize_axis(axis, rank)
 
 
+def _require_blocks(
+    node: Node, parameter: SSAValue, shape: Sequence[int], axis: int, block: int
+) -> None:
+    """Raises OnnxImportError unless a parameter has an element for each block along `axis` of the data."""
+    found = node.shape_of(parameter)
+    expected = [*shape[:axis], -(-shape[axis] // max(block, 1)), *shape[axis + 1 :]]
+    if block < 1 or list(found) != expected:
+        raise OnnxImportError(
+            f"'block_size' is {block}, the data have the shape {list(shape)} and their scales "
+            f"{list(found)}"
+        )
+
+
 def _for_each(
     node: Node, parameter: SSAValue, shape: Sequence[int], axis: int, block: int
 ) -> SSAValue:
     """A parameter of blocks along `axis`, repeated to have one element for each of the data."""
-    blocks = node.shape_of(parameter)
-    count = blocks[axis] if len(blocks) == len(shape) else 0
-    if block < 1 or not (count - 1) * block < shape[axis] <= count * block:
-        raise OnnxImportError(
-            f"'block_size' is {block}, the data have the shape {list(shape)} and their scales "
-            f"{list(blocks)}"
-        )
+    _require_blocks(node, parameter, shape, axis, block)
     repeated = node.emit(RepeatOp(parameter, block, axis=axis))
-    if count * block == shape[axis]:
+    if node.shape_of(parameter)[axis] * block == shape[axis]:
         return repeated
     return node.emit(StridedSliceOp(repeated, [0], [shape[axis]], axes=[axis]))
 

@@ -120,7 +120,7 @@ def scatter_elements(node: Node) -> SSAValue:
 def compress(node: Node) -> SSAValue:
     """Compress by a constant condition: the elements, or the slices, where it is true."""
     axis = node.integer("axis", 0) if node.has_attribute("axis") else None
-    data, places = node.input(0), np.flatnonzero(node.known(1, "condition"))
+    data, places = node.input(0), np.flatnonzero(node.known(1, "condition", decides_sizes=True))
     if axis is None:
         data, axis = reshaped(node, data, (prod(node.shape_of(data)),)), 0
     return node.emit(TakeOp(data, node.constant(places.astype(np.int64)), axis=axis))
@@ -128,7 +128,7 @@ def compress(node: Node) -> SSAValue:
 
 def non_zero(node: Node) -> SSAValue:
     """NonZero of a constant."""
-    data = node.known(0, "X")
+    data = node.known(0, "X", decides_sizes=True)
     places = np.stack(np.atleast_1d(data).nonzero()).astype(np.int64)
     return node.constant(places[: data.ndim])
 

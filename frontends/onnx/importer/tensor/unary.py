@@ -52,7 +52,9 @@ from xrelay.dialects.tensor.unary import (
     TanhOp,
 )
 from xrelay.frontends.onnx.errors import OnnxImportError
+from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_named, element_type_of
 
 _FLOAT_MAX = 3.4028234663852886e38
@@ -119,8 +121,21 @@ def bitwise_not(node: Node) -> SSAValue:
 
 def cast(node: Node) -> SSAValue:
     """Cast to the element type `to`."""
-    node.ignore("saturate", "round_mode")  # about float8, which is not supported
-    return converted(node, node.input(0), element_type_of(node.integer("to"), "attribute 'to'"))
+    code = node.integer("to")
+    return cast_to(node, element_type_of(code, "attribute 'to'"), narrow_of(code))
+
+
+def cast_to(node: Node, dtype: ElementType, narrow: Narrow | None) -> SSAValue:
+    """The first input with another element type."""
+    mode, saturate = node.string("round_mode", "up"), node.flag("saturate", default=True)
+    data = node.input(0)
+    if narrow is not None and node.narrow(data) == narrow:
+        return data
+    if narrow is not None:
+        return narrowed(node, numbers(node, data), narrow, mode, saturate=saturate)
+    if node.narrow(data) is not None and node.element_type(data) == dtype:
+        return node.emit(CastOp(data, dtype))  # Another value, of another type of ONNX's.
+    return converted(node, numbers(node, data), dtype)
 
 
 def named_cast(node: Node) -> SSAValue:
@@ -136,8 +151,8 @@ def bit_cast(node: Node) -> SSAValue:
 
 def cast_like(node: Node) -> SSAValue:
     """CastLike: the element type is that of the second input."""
-    node.ignore("saturate", "round_mode")
-    return converted(node, node.input(0), node.element_type(node.input(1)))
+    like = node.input(1)
+    return cast_to(node, node.element_type(like), node.narrow(like))
 
 
 def leaky_relu(node: Node) -> SSAValue:

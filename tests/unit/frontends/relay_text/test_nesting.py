@@ -141,6 +141,21 @@ def test_tuples_nest_too_deeply_for_code(tmp_path: Path, monkeypatch: pytest.Mon
         xrelay.compile(tuples(tmp_path, 1500), cache=False)
 
 
+def test_tuples_nest_too_deeply_for_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """MLIR spells the type of each operand and result, with all types within it."""
+    message = "the text of the program would spell {} types in tuples in tuples, the limit is {}"
+    for options in ([], ["--print-between-passes", "-p", "infer-type", "-t", "relay-text"]):
+        assert opt.main([str(tuples(tmp_path, 5000)), *options]) == 1
+        assert message.format(5000 * 4999, 1 << 20) in capsys.readouterr().err
+    monkeypatch.setattr("xrelay.analysis.facts.program_size.MOST_TYPE_PARTS", 10 * 9)
+    output = str(tmp_path / "output.mlir")
+    assert cli.main(["compile", str(tuples(tmp_path, 10)), "-o", output]) == 0
+    assert cli.main(["compile", str(tuples(tmp_path, 11)), "-o", output]) == 2
+    assert message.format(11 * 10, 10 * 9) in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_branches_nest_deeply_in_the_compiler(tmp_path: Path):
     path = tmp_path / "branches.relay"
