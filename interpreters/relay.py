@@ -222,12 +222,6 @@ def interpret(
     Raises InterpretationError when the module has no such function, and when the inputs differ
     from its parameters in number, shape or dtype.
     """
-    # Loads what interprets all of xDSL's dialects, a quarter of a second that compiling, which
-    # folds constants with `register_relay` alone, can do without.
-    from xdsl.interpreters.arith import ArithFunctions
-    from xdsl.interpreters.func import FuncFunctions
-    from xdsl.interpreters.scf import ScfFunctions
-
     callee = SymbolTable.lookup_symbol(module, function)
     if not isinstance(callee, func.FuncOp):
         raise InterpretationError(f"the module has no function @{function}")
@@ -238,11 +232,25 @@ def interpret(
         )
     for i, (value, type_) in enumerate(zip(inputs, parameters, strict=True)):
         _check(value, type_, f"input {i} of @{function}")
-    interpreter = Interpreter(module, listeners=(ResultChecker(), *listeners))
+    interpreter = program_interpreter(module, (ResultChecker(), *listeners))
+    return interpreter.call_op(callee, tuple(inputs))
+
+
+def program_interpreter(
+    module: ModuleOp, listeners: Sequence[Interpreter.Listener] = ()
+) -> Interpreter:
+    """An interpreter for operators, calls, branches and loops."""
+    # Loads what interprets all of xDSL's dialects, a quarter of a second that compiling, which
+    # folds constants with `register_relay` alone, can do without.
+    from xdsl.interpreters.arith import ArithFunctions
+    from xdsl.interpreters.func import FuncFunctions
+    from xdsl.interpreters.scf import ScfFunctions
+
+    interpreter = Interpreter(module, listeners=tuple(listeners))
     register_relay(interpreter)
     for functions in (ArithFunctions, ArrayElementFunctions, FuncFunctions, ScfFunctions):
         interpreter.register_implementations(functions())
-    return interpreter.call_op(callee, tuple(inputs))
+    return interpreter
 
 
 def _check(value: Any, type_: Attribute, what: str) -> None:

@@ -118,8 +118,6 @@ class Lowering:
             self.nodes.append(Scalar(op))
         elif isinstance(op, tensor.ExtractOp):
             self.load(op)
-        elif isinstance(op, tensor.EmptyOp):
-            self.result_storage(op)
         elif isinstance(op, tensor.FromElementsOp):
             number, (place,) = op.elements[0], self.result_storage(op)
             size = leaf_bytes((op.result, 0))
@@ -130,7 +128,7 @@ class Lowering:
             self.branch(op)
         elif isinstance(op, scf.ForOp | scf.WhileOp):
             self.loop(op)
-        elif not isinstance(op, TERMINATORS):
+        elif not isinstance(op, (*TERMINATORS, tensor.EmptyOp)):
             raise HasNoCode(f"{op.name} cannot be lowered: only operators of the relay dialect are")
 
     def load(self, op: tensor.ExtractOp) -> None:
@@ -195,11 +193,15 @@ class Lowering:
         self.move([(leaf, self.places.place(target)) for leaf, target in pairs])
 
     def move(self, moves: Sequence[tuple[Leaf, Storage]]) -> None:
-        """Copies tensors to places, of which some may hold others of these tensors."""
+        """
+        Copies tensors to places, of which some may hold others of these tensors. Of a tensor without
+        content there is nothing to copy.
+        """
         pending = {
             place: (source, leaf_bytes(leaf))
             for leaf, place in moves
-            if (source := self.places.locate(leaf)) != place
+            if not isinstance(origin(leaf)[0].owner, tensor.EmptyOp)
+            and (source := self.places.locate(leaf)) != place
         }
         readers: dict[Storage, int] = {}
         for source, _ in pending.values():

@@ -9,6 +9,7 @@ from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
@@ -97,6 +98,8 @@ class Places:
         leaf = origin(leaf)
         if leaf not in self.storage:
             op = leaf[0].owner
+            if isinstance(op, tensor.EmptyOp):
+                return self.place(leaf)
             assert isinstance(op, ConstantOp)
             self.storage[leaf] = self.constant(op)
         return self.storage[leaf]
@@ -134,7 +137,7 @@ class Places:
             whole = self.place(part.whole)
             place = Storage(whole.place, whole.number, whole.before + part.offset)
         elif leaf in self.plan.in_place:
-            place = self.storage[self.plan.in_place[leaf]]
+            place = self.locate(self.plan.in_place[leaf])
         else:
             format = self.plan.format(leaf)
             place = self.new_buffer(format.size * kind.bytes, format.before * kind.bytes)

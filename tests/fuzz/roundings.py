@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 from ml_dtypes import finfo
-from xdsl.dialects import func
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.interpreter import Interpreter
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, Region
 
 from tests.fuzz.onnx.values import Array
 from xrelay.analysis.facts.ports import entry_function
@@ -30,7 +30,7 @@ from xrelay.dialects.tensor.bits import ReinterpretOp
 from xrelay.dialects.tensor.reduce import ProdOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.interpreters import numerics
-from xrelay.interpreters.relay import register_relay
+from xrelay.interpreters.relay import program_interpreter
 
 CLOSE = 8
 """Units of the last place within which numbers are the same without further ado."""
@@ -101,32 +101,79 @@ class Noise:
 
 
 def noisy_results(module: ModuleOp, inputs: Sequence[Array], noise: Noise) -> tuple[Any, ...]:
-    """What the main function of a program without regions gives when its operations have errors."""
-    interpreter = Interpreter(module)
-    register_relay(interpreter)
+    """What the main function of a program gives when its operations have errors."""
     block = entry_function(module).body.block
     values: dict[Any, Any] = dict(zip(block.args, inputs, strict=True))
     with np.errstate(all="ignore"):
-        for op in block.ops:
-            operands = tuple(values[operand] for operand in op.operands)
-            if isinstance(op, func.ReturnOp):
-                return operands
-            noisy = noisy_operands(op, operands, noise)
-            if isinstance(op, ProdOp):
-                noisy, others = noise.split(*noisy)
-                (one,), (other,) = (interpreter.run_op(op, each) for each in (noisy, others))
-                results = (np.asarray(one * other),)
-            else:
-                results = interpreter.run_op(op, noisy)
-            if not is_exact(op):
-                # docs/numerics.md: the logarithm of a sum that is nearly 1 has the errors of the sum.
-                least = 1.0 if isinstance(op, LogSoftmaxOp) else 0.0
-                results = tuple(noise.on(value, least=least) for value in results)
-            if isinstance(op, SoftmaxOp):
-                # docs/numerics.md: weights below twice the least normal number are zeros.
-                results = tuple(map(noise.flushed, results))
-            values.update(zip(op.results, results, strict=True))
-    raise AssertionError("the function has no return")
+        return noisy_block(program_interpreter(module), block, values, noise)
+
+
+def noisy_block(
+    interpreter: Interpreter, block: Block, values: dict[Any, Any], noise: Noise
+) -> tuple[Any, ...]:
+    """What the end of a block gets."""
+    for op in block.ops:
+        operands = tuple(values[operand] for operand in op.operands)
+        if op is block.last_op:
+            return operands
+        if isinstance(op, scf.IfOp | scf.ForOp | scf.WhileOp):
+            results = noisy_region(interpreter, op, values, noise)
+        elif op.dialect_name() in ("arith", "tensor"):
+            results = interpreter.run_op(op, operands)
+        else:
+            results = noisy_operation(interpreter, op, operands, noise)
+        values.update(zip(op.results, results, strict=True))
+    raise AssertionError("a block has no end")
+
+
+def noisy_region(
+    interpreter: Interpreter,
+    op: scf.IfOp | scf.ForOp | scf.WhileOp,
+    values: dict[Any, Any],
+    noise: Noise,
+) -> tuple[Any, ...]:
+    """What a branch or a loop gives."""
+
+    def run(region: Region, *given: Any) -> tuple[Any, ...]:
+        values.update(zip(region.block.args, given, strict=True))
+        return noisy_block(interpreter, region.block, values, noise)
+
+    operands = tuple(values[operand] for operand in op.operands)
+    match op:
+        case scf.IfOp():
+            return run(op.true_region if operands[0] else op.false_region)
+        case scf.ForOp():
+            first, end, step, *carried = operands
+            for count in range(first, end, step):
+                carried = run(op.body, count, *carried)
+            return tuple(carried)
+        case scf.WhileOp():
+            while True:
+                goes_on, *passed = run(op.before_region, *operands)
+                if not goes_on:
+                    return tuple(passed)
+                operands = run(op.after_region, *passed)
+
+
+def noisy_operation(
+    interpreter: Interpreter, op: Operation, operands: tuple[Any, ...], noise: Noise
+) -> tuple[Any, ...]:
+    """What an operator gives."""
+    noisy = noisy_operands(op, operands, noise)
+    if isinstance(op, ProdOp):
+        noisy, others = noise.split(*noisy)
+        (one,), (other,) = (interpreter.run_op(op, each) for each in (noisy, others))
+        results = (np.asarray(one * other),)
+    else:
+        results = interpreter.run_op(op, noisy)
+    if not is_exact(op):
+        # docs/numerics.md: the logarithm of a sum that is nearly 1 has the errors of the sum.
+        least = 1.0 if isinstance(op, LogSoftmaxOp) else 0.0
+        results = tuple(noise.on(value, least=least) for value in results)
+    if isinstance(op, SoftmaxOp):
+        # docs/numerics.md: weights below twice the least normal number are zeros.
+        results = tuple(map(noise.flushed, results))
+    return results
 
 
 def noisy_operands(op: Operation, values: Sequence[Any], noise: Noise) -> tuple[Any, ...]:
