@@ -7,7 +7,7 @@ arrays that models take and return have the types of ml_dtypes, an element in th
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -146,4 +146,4 @@ def rounding(narrow: Narrow, mode: str, *, saturate: bool) -> Rounding:
 
 def narrow_of(data_type: int) -> Narrow | None:
     """The type of a code of ONNX's, None for others."""
-    return cast("Narrow | None", NARROW.get(data_type))
+    return NARROW.get(data_type)
