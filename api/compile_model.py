@@ -6,7 +6,8 @@ other engines beside it, each of which is imported only when it is needed.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, overload
 
@@ -115,70 +116,63 @@ def compile_model(
     """
     if not isinstance(tuning, TuningRecords):
         tuning = read_records(path_argument("tuning", tuning, OptionError))
+    rules = read_rules(precision_rules)
     limits = Limits(max_nodes, max_bytes)
-    options = CompileOptions(
-        threads,
-        target,
-        profile,
-        winograd,
-        tuning,
-        limits,
-        precision,
-        read_rules(precision_rules),
-    )
+    options = CompileOptions(threads, target, profile, winograd, tuning, limits, precision, rules)
     remark = note(precision, named_target(target)) if precision != FULL else None
     if remark is not None:
         warnings.warn(remark, PrecisionWarning, stacklevel=2)
     flag_argument("cache", cache, OptionError)
     flag_argument("fallback", fallback, OptionError)
     check_callable("progress", progress, OptionError)
-    if placement not in ("priority", "measured"):
-        placement = path_argument("placement", placement, OptionError)
     given = cast(object, shapes)
     if given is not None and not isinstance(given, Mapping):
         raise OptionError(
             f"shapes is {kind_of(given)}, expected a mapping from inputs to their dimensions"
         )
-    partly = not isinstance(cast(object, backends), Sequence) or bool(backends)
-    if placement != "priority":
-        if not partly:
-            raise OptionError(f"placement is {placement!r}, which needs backends, found none")
-        from xrelay.placing import compile_placed
-
-        return with_room(
-            lambda: compile_placed(
-                model,
-                shapes,
-                options,
-                backends,
-                placement,
-                cache=cache,
-                fallback=fallback,
-                progress=progress,
-            )
-        )
+    regions = _compile_regions(backends, placement, cache=cache, fallback=fallback)
 
     def compiled(
         model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None
     ) -> Model | PartitionedModel:
-        if not partly:
-            return _compile_own(model, shapes, options, cache=cache, progress=progress)
-        from xrelay.partitioned import compile_partitioned
-
-        return with_room(
-            lambda: compile_partitioned(
-                model, shapes, options, backends, cache=cache, fallback=fallback, progress=progress
-            )
-        )
+        if regions is not None:
+            return with_room(partial(regions, model, shapes, options, progress=progress))
+        return _compile_own(model, shapes, options, cache=cache, progress=progress)
 
     try:
         return compiled(model, shapes)
     except UnknownDimensions as unknown:
-        if unknown.many:
+        if unknown.many or placement != "priority":
             raise
         from xrelay.specialise import dynamic_model
 
         return dynamic_model(model, unknown, compiled)
+
+
+def _compile_regions(
+    backends: Sequence[str | Backend], placement: str | Path, *, cache: bool, fallback: bool
+) -> Callable[..., PartitionedModel] | None:
+    """
+    What compiles a model for some engines, as `placement` says; None when there are no engines.
+
+    Raises OptionError for a placement that is none, or that has nothing to place on.
+    """
+    partly = not isinstance(cast(object, backends), Sequence) or bool(backends)
+    if placement == "priority":
+        if not partly:
+            return None
+        from xrelay.partitioned import compile_partitioned
+
+        return partial(compile_partitioned, backends=backends, cache=cache, fallback=fallback)
+    if placement != "measured":
+        placement = path_argument("placement", placement, OptionError)
+    if not partly:
+        raise OptionError(f"placement is {placement!r}, which needs backends, found none")
+    from xrelay.placing import compile_placed
+
+    return partial(
+        compile_placed, backends=backends, placement=placement, cache=cache, fallback=fallback
+    )
 
 
 def _compile_own(

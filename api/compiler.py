@@ -407,6 +407,7 @@ def build(
         options.threads,
         tuple(map(step_spec, program.steps)),
         options.profile,
+        program.loops,
     )
     machine = Machine(target.triple, target.cpu, target.features)
     return ModelCode(signature, text, machine, constants.result())

@@ -25,7 +25,7 @@ from xrelay.analysis.facts.call_graph import CallGraph
 from xrelay.analysis.facts.memory_plan import Lifetime, plan_memory
 from xrelay.analysis.facts.names import operation_text
 from xrelay.analysis.facts.ports import entry_function, ports
-from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY, Compiler
+from xrelay.analysis.partition.compilers import DEFAULT, REGISTRY
 from xrelay.backends.base import Backend, BackendError, RegionOptions
 from xrelay.backends.checked import CheckedBackend
 from xrelay.backends.discovery import find_backend
@@ -131,18 +131,7 @@ def partition(
     Raises CompileError for references that cannot be promoted (see `promote-references`), and when
     the module outgrows `limits`.
     """
-    compilers = [
-        Compiler(
-            backend.name,
-            backend.supports,
-            tuple(backend.patterns()),
-            backend.optimize,
-            backend.lower,
-            bind_constants=backend.bind_constants,
-        )
-        for backend in backends
-    ]
-    with REGISTRY.using(compilers):
+    with REGISTRY.using([each.compiler() for each in backends]):
         run_passes(module, preparation_passes(), progress, limits)
         check_references(module)
         run_passes(module, partition_passes(backends), progress, limits)

@@ -22,7 +22,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from xrelay.analysis.facts.ports import entry_function
-from xrelay.analysis.partition.compilers import REGISTRY, Compiler
+from xrelay.analysis.partition.compilers import REGISTRY
 from xrelay.backends.base import Array, Backend
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import read_model, require_weights, run_passes
@@ -223,18 +223,7 @@ def apply_data(
     graph = Graph.of(entry_function(module))
     before = {op for op in module.ops}
     apply_plan(module, graph, plan_of_data(data, graph))
-    compilers = [
-        Compiler(
-            each.name,
-            each.supports,
-            tuple(each.patterns()),
-            each.optimize,
-            each.lower,
-            bind_constants=each.bind_constants,
-        )
-        for each in backends
-    ]
-    with REGISTRY.using(compilers):
+    with REGISTRY.using([each.compiler() for each in backends]):
         for op in list(module.ops):
             if isinstance(op, func.FuncOp) and op not in before:
                 op.detach()

@@ -14,19 +14,23 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import element_count
 from xrelay.places import Places
 
+_PASSED_ON = (ParseError, RecursionError, MemoryError)
+"""What has a place already, or is about more than one operation."""
+
 
 class ProgramParser(Parser):
     """
-    xDSL's parser, but for four things: it notes where operations stand, takes no copy of all values for
-    each region, and takes a hexadecimal element of a dense attribute of floats for its bits, as MLIR does
-    and as xDSL prints infinities, NaN and large whole numbers. xDSL reads it as a whole number. A number that
-    stands for all elements of a tensor is repeated as bytes, and no more often than `limits` allows.
+    xDSL's parser, but for five things: it notes where operations stand, says where whatever it refuses stands, takes
+    no copy of all values for each region, and takes a hexadecimal element of a dense attribute of floats for
+    its bits, as MLIR does and as xDSL prints infinities, NaN and large whole numbers. xDSL reads it as a whole number.
+    A number that stands for all elements of a tensor is repeated as bytes, and no more often than `limits` allows.
     """
 
     def __init__(
@@ -58,7 +62,13 @@ class ProgramParser(Parser):
 
     def parse_operation(self) -> Operation:
         place = self._current_token.span
-        op = super().parse_operation()
+        try:
+            op = super().parse_operation()
+        except _PASSED_ON:
+            raise
+        except Exception as error:
+            # What the verifier says of properties, and assertions of the parser.
+            raise _placed(error, place) from error
         self._places[op] = place
         return op
 
@@ -66,6 +76,7 @@ class ProgramParser(Parser):
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
         self._elements, self._is_splat, self._repeated = [], False, None
+        place = self._current_token.span
         try:
             attribute = self._with_bits(super().parse_dense_int_or_fp_elements_attr(type))
             if self._repeated is None:
@@ -73,6 +84,8 @@ class ProgramParser(Parser):
             content = attribute.data.data * element_count(self._repeated.get_shape())
         except MemoryError:
             self.raise_error("there is no memory for the elements of this attribute")
+        except (ValueError, OverflowError, VerifyException) as error:
+            raise _placed(error, place) from error
         return DenseIntOrFPElementsAttr(self._repeated, BytesAttr(content))
 
     def _with_bits(self, attribute: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
@@ -148,6 +161,11 @@ class _ScopedValues(dict[str, tuple[SSAValue, ...]]):
         for name in self.names[first:]:
             del self[name]
         del self.names[first:]
+
+
+def _placed(error: Exception, place: Span[str]) -> ParseError:
+    """The same with a place, for what has none."""
+    return ParseError(place, str(error) or "this cannot be parsed")
 
 
 def _is_hexadecimal(element: Span[str]) -> bool:

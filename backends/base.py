@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.analysis.partition.compilers import No, Support, Yes
+from xrelay.analysis.partition.compilers import Compiler, No, Support, Yes
 from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.interpreters.arrays import Array
 
@@ -147,6 +147,17 @@ class Backend(ABC):
         True. False leaves the region, as it came, to `compile`.
         """
         return False
+
+    def compiler(self) -> Compiler:
+        """What the passes that cut programs into regions know of this engine."""
+        return Compiler(
+            self.name,
+            self.supports,
+            tuple(self.patterns()),
+            self.optimize,
+            self.lower,
+            bind_constants=self.bind_constants,
+        )
 
     @abstractmethod
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion | ObjectFile:

@@ -14,24 +14,13 @@ import numpy as np
 
 from benchmarks.engines import ENGINES, REFERENCE, Array, Job
 from benchmarks.results import EngineResult, Timing
+from xrelay.placement.costs.timing import settle
 
 TURN_SECONDS = 0.1
 TURN_RUNS = 3
 """A turn has at least so many runs, and at least lasts so long."""
 MIN_RUNS = 12
 """At least so many runs are counted, however long they take."""
-SETTLE_SECONDS = 0.005
-SETTLE_LIMIT = 1.0
-
-
-def settle() -> None:
-    """Waits until the threads of this process are idle, for at most a second."""
-    limit = time.perf_counter() + SETTLE_LIMIT
-    while time.perf_counter() < limit:
-        used = time.process_time()
-        time.sleep(SETTLE_SECONDS)
-        if time.process_time() - used < SETTLE_SECONDS / 10:
-            return
 
 
 def turn(run: Callable[[], object], runs: int | None = None) -> list[float]:

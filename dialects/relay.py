@@ -31,6 +31,7 @@ from xrelay.dialects.pool.adaptive import ADAPTIVE_POOL_OPS
 from xrelay.dialects.pool.gradient import POOL_GRADIENT_OPS
 from xrelay.dialects.pool.pool import POOL_OPS
 from xrelay.dialects.qnn.arithmetic import QNN_ARITHMETIC_OPS
+from xrelay.dialects.qnn.blocks import QNN_BLOCKS_OPS
 from xrelay.dialects.qnn.conversion import QNN_OPS
 from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS
 from xrelay.dialects.qnn.simulate import QUANTIZE_OPS
@@ -91,6 +92,7 @@ Relay = Dialect(
         *ADAPTIVE_POOL_OPS,
         *QNN_OPS,
         *QNN_ARITHMETIC_OPS,
+        *QNN_BLOCKS_OPS,
         *QNN_PRODUCT_OPS,
         *RANDOM_OPS,
         *IMAGE_OPS,

@@ -10,15 +10,15 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TupleType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import InterpretationError
 
 from xrelay.dialects.core.values import RefType
-from xrelay.dialects.shapes import array_refusal, compatible, is_tensor_type
-from xrelay.interpreters.arrays import Array, type_of
+from xrelay.dialects.shapes import array_refusal, compatible, is_tensor_type, tensor_type
+from xrelay.interpreters.arrays import Array, dtype_of, type_of
 from xrelay.interpreters.conv.conv import ConvFunctions
 from xrelay.interpreters.conv.gradient import ConvGradientFunctions
 from xrelay.interpreters.conv.packed import ConvPackedFunctions
@@ -46,6 +46,7 @@ from xrelay.interpreters.pool.adaptive import AdaptivePoolFunctions
 from xrelay.interpreters.pool.gradient import PoolGradientFunctions
 from xrelay.interpreters.pool.pool import PoolFunctions
 from xrelay.interpreters.qnn.arithmetic import QnnArithmeticFunctions
+from xrelay.interpreters.qnn.blocks import QnnBlocksFunctions
 from xrelay.interpreters.qnn.conversion import QnnFunctions
 from xrelay.interpreters.qnn.products import QnnProductFunctions
 from xrelay.interpreters.qnn.simulate import QuantizeFunctions
@@ -92,6 +93,7 @@ RELAY_FUNCTIONS: tuple[type[InterpreterFunctions], ...] = (
     PoolFunctions,
     QnnFunctions,
     QnnArithmeticFunctions,
+    QnnBlocksFunctions,
     QnnProductFunctions,
     RandomFunctions,
     SpaceFunctions,
@@ -148,7 +150,7 @@ def relay_interpreter() -> Interpreter:
 
 @register_impls
 class ArrayElementFunctions(InterpreterFunctions):
-    """`tensor.extract` from an array: how a computed condition reaches `scf.if`."""
+    """Between arrays and single numbers: how a computed condition reaches `scf.if`, and a loop writes rows."""
 
     @impl(tensor.ExtractOp)
     def run_extract(
@@ -156,6 +158,30 @@ class ArrayElementFunctions(InterpreterFunctions):
     ) -> PythonValues:
         array, *indices = args
         return (array[tuple(indices)].item(),)
+
+    @impl(tensor.FromElementsOp)
+    def run_from_elements(
+        self, interpreter: Interpreter, op: tensor.FromElementsOp, args: PythonValues
+    ) -> PythonValues:
+        type_ = tensor_type(op.result, "the result")
+        dtype = dtype_of(type_.element_type)
+        return (np.array(args).astype(dtype).reshape(type_.get_shape()),)
+
+    @impl(tensor.InsertSliceOp)
+    def run_insert_slice(
+        self, interpreter: Interpreter, op: tensor.InsertSliceOp, args: PythonValues
+    ) -> PythonValues:
+        source, target, *given = args
+        numbers = iter(given)
+        offsets, sizes, strides = (
+            [next(numbers) if number == DYNAMIC_INDEX else number for number in static.get_values()]
+            for static in (op.static_offsets, op.static_sizes, op.static_strides)
+        )
+        parts = zip(offsets, sizes, strides, strict=True)
+        places = tuple(slice(start, start + size * step, step) for start, size, step in parts)
+        result = target.copy()
+        result[places] = source.reshape(sizes)
+        return (result,)
 
 
 class ResultChecker(Interpreter.Listener):

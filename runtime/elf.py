@@ -9,6 +9,8 @@ A block of memory holds, each from a page boundary on,
 Code may call functions of the C library, which is further away than a 32-bit displacement reaches:
 such calls go through a jump in the block.
 
+Saved libraries are left to the system's loader; `required_size` says how long they have to be.
+
 Reference: System V Application Binary Interface, AMD64 Architecture Processor Supplement, 4.4.
 """
 
@@ -18,9 +20,12 @@ import platform
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 _HEADER = struct.Struct("<16xHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+_SEGMENT = struct.Struct("<8xQ16xQ16x")
+"""The header of a segment, by which a library is loaded: of it, the place in the file and the bytes there."""
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _IDENTITY = b"\x7fELF\x02\x01\x01"
@@ -120,6 +125,27 @@ class LoadedObject:
     def address(self, name: str) -> int:
         """The address of a function that the code defines."""
         return self._addresses[name]
+
+
+def required_size(file: BinaryIO, size: int) -> int:
+    """
+    How many bytes a library has at least, as the headers in an open file of `size` bytes say. The system's loader
+    believes them: of a file that ends before, it maps memory that cannot be read. None where the format is another one.
+    """
+    file.seek(0)
+    header = file.read(min(size, _HEADER.size))
+    if not header.startswith(_IDENTITY):
+        return 0
+    if len(header) < _HEADER.size:
+        return _HEADER.size
+    _, _, _, _, segments, sections, *_, each, count, section, number, _ = _HEADER.unpack(header)
+    ends = [segments + each * count, sections + section * number]
+    # Of headers of another size the loader takes none.
+    if ends[0] <= size and each == _SEGMENT.size:
+        file.seek(segments)
+        table = _SEGMENT.iter_unpack(file.read(each * count))
+        ends += [start + length for start, length in table]
+    return max(ends)
 
 
 def _headers(code: bytes) -> tuple[list[tuple[int, ...]], int]:

@@ -2,11 +2,13 @@
 
 import ctypes
 import os
+import threading
 import weakref
 from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -82,6 +84,7 @@ class Executor:
         self._threads = signature.threads
         self._workspace_bytes = signature.workspace_bytes
         self._stamp_count = len(signature.steps) + 1
+        self._loops = signature.loops
         self._constants = constants
         self._owner = owner
         self._places: deque[_Place] = deque()
@@ -102,9 +105,9 @@ class Executor:
         stamps: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """
-        Runs the code once, on arrays that are given by their addresses. `stamps`, one more than there
-        are steps, get the nanoseconds of the monotonic clock at the start and after each step; only
-        a model that is compiled for profiling writes them.
+        Runs the code once, on arrays that are given by their addresses. `stamps`, zeros, one more than
+        there are steps, get the nanoseconds of the monotonic clock at the start, and those that each step
+        takes; only a model that is compiled for profiling writes them.
 
         Raises ModelError when the system refuses to start the threads.
         """
@@ -118,11 +121,14 @@ class Executor:
                 self._constants,
                 place.address,
             )
-            if place.team is None:
-                self._run(*addresses)
-                return
-            self._team_stamps(place.team, None if stamps is None else stamps.ctypes.data)
-            self._run_on(place.team, *addresses)
+            run = partial(self._run, *addresses)
+            if place.team is not None:
+                self._team_stamps(place.team, None if stamps is None else stamps.ctypes.data)
+                run = partial(self._run_on, place.team, *addresses)
+            if self._loops and threading.current_thread() is threading.main_thread():
+                _run_interruptibly(run, place.workspace)
+            else:
+                run()
         finally:
             self._places.append(place)
 
@@ -147,6 +153,38 @@ class Executor:
                 f"'{self._name}' was compiled for"
             )
         return _Place(process, workspace, start, team)
+
+
+def _run_interruptibly(run: Callable[[], None], workspace: npt.NDArray[np.uint8]) -> None:
+    """
+    Runs code whose loops may not end in another thread: Python handles signals in the main thread, and only
+    when this runs Python. What a handler raises (KeyboardInterrupt) ends the loops after their round,
+    and comes out here once nothing uses the memory any more.
+    """
+    ended = threading.Event()
+
+    def work() -> None:
+        run()
+        ended.set()
+
+    worker = threading.Thread(target=work)
+    try:
+        worker.start()
+        ended.wait()
+    except BaseException:
+        request = workspace[:8].view(np.int64)
+        while worker.ident is not None and not ended.is_set():
+            request[0] = 1  # Again and again: a run that begins sets it to 0.
+            _wait(ended)
+        raise
+
+
+def _wait(ended: threading.Event) -> None:
+    """Waits a short time. Another interrupt tells nothing new."""
+    try:
+        ended.wait(0.01)
+    except KeyboardInterrupt:
+        return
 
 
 def _end_teams(places: deque[_Place], destroy: Callable[[int], None], owner: object) -> None:

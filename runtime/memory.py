@@ -35,9 +35,10 @@ def contiguous(array: Array) -> Array:
     return np.require(array, requirements=["C", "A"]).reshape(array.shape)
 
 
-def checked_addresses(kind: str, specs: Sequence[TensorSpec], arrays: object) -> list[int]:
+def checked_arrays(kind: str, specs: Sequence[TensorSpec], arrays: object) -> list[Array]:
     """
-    Where the arrays of one `kind`, "input" or "output", begin.
+    The arrays of one `kind`, "input" or "output". Those of subclasses of NumPy's, which may say anything of their shape,
+    are seen as NumPy's own.
 
     Raises ModelError that names the array, what was found and what is expected, for another number
     of arrays, other shapes or dtypes, and memory that machine code cannot use as it is.
@@ -50,19 +51,21 @@ def checked_addresses(kind: str, specs: Sequence[TensorSpec], arrays: object) ->
     if len(given) != len(specs):
         raise ModelError(f"{count_given(len(given), kind)}, expected {listed(specs)}")
     is_output = kind == "output"
-    found: list[int] = []
-    for spec, array in zip(specs, given, strict=True):
-        if not isinstance(array, np.ndarray):
-            what = f"{kind} '{spec.name}' is {kind_of(array)}"
+    found: list[Array] = []
+    for spec, each in zip(specs, given, strict=True):
+        if not isinstance(each, np.ndarray):
+            what = f"{kind} '{spec.name}' is {kind_of(each)}"
             raise ModelError(f"{what}, expected the array {spec}")
-        array = cast(Array, array)
+        array = cast(Array, each)
+        if type(array) is not np.ndarray:
+            array = np.asarray(array)
         if array.shape != spec.shape or array.dtype != spec.dtype:
             what = f"{array.dtype}{list(array.shape)}"
             raise ModelError(f"{kind} '{spec.name}' is {what}, expected {spec}")
         flags = array.flags
         if not (flags.carray if is_output else flags.c_contiguous and flags.aligned):
             raise ModelError(f"{kind} '{spec.name}' {_unusable(array)}")
-        found.append(address_of(array))
+        found.append(array)
     return found
 
 

@@ -19,7 +19,7 @@ from xrelay.runtime.host import missing_features
 from xrelay.runtime.library import LoadedLibrary
 from xrelay.runtime.machine import Address
 from xrelay.runtime.machine_code import load_code
-from xrelay.runtime.memory import addresses, check_apart, checked_addresses, contiguous
+from xrelay.runtime.memory import addresses, check_apart, checked_arrays, contiguous
 from xrelay.runtime.signature import Signature, TensorSpec, listed
 
 Array = npt.NDArray[Any]
@@ -87,10 +87,11 @@ class Model:
         """
         self._require_features()
         signature = self.signature
-        reads = checked_addresses("input", signature.inputs, inputs)
-        writes = checked_addresses("output", signature.outputs, outputs)
+        arrays = checked_arrays("input", signature.inputs, inputs)
+        results = checked_arrays("output", signature.outputs, outputs)
+        reads, writes = addresses(arrays), addresses(results)
         specs = (*signature.inputs, *signature.outputs)
-        check_apart(specs, (*inputs, *outputs), (*reads, *writes), len(reads))
+        check_apart(specs, (*arrays, *results), (*reads, *writes), len(reads))
         self._executor.run(reads, writes)
 
     def profile(
@@ -98,7 +99,8 @@ class Model:
     ) -> tuple[dict[str, Array], npt.NDArray[np.int64]]:
         """
         Runs the model some times. Returns the outputs of the last run, and a row for each run:
-        the nanoseconds of a clock at its start and after each of `signature.steps`.
+        the nanoseconds of a clock at its start and after each of `signature.steps`, as if each was
+        done in one go: what a loop repeats counts as often as it runs, what a branch leaves out takes no time.
 
         Raises ModelError as `run` does, and for a model that is not compiled for profiling.
         """
@@ -110,7 +112,7 @@ class Model:
         reads, writes = addresses(arrays), addresses(outputs.values())
         for row in stamps:
             self._executor.run(reads, writes, row)
-        return outputs, stamps
+        return outputs, stamps.cumsum(axis=1)
 
     def _prepare(self, inputs: Mapping[str, npt.ArrayLike]) -> tuple[list[Array], dict[str, Array]]:
         """Checked inputs, and memory for the outputs."""

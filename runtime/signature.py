@@ -13,7 +13,7 @@ from xrelay.runtime.arguments import few
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.support import MAX_THREADS
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 Dimension: TypeAlias = int | str
 """A length, or the name of an unknown one, "" when it has none."""
@@ -172,6 +172,8 @@ class Signature:
     """What the model does, in order."""
     profiled: bool = False
     """Whether the code notes when each step ends."""
+    loops: bool = False
+    """Whether the code has loops, which end after a round when the first 64 bits of the workspace are not 0."""
 
     def __str__(self) -> str:
         """The interface in one line."""
@@ -208,6 +210,7 @@ class Signature:
                 "threads": self.threads,
                 "steps": [astuple(step) for step in self.steps],
                 "profiled": self.profiled,
+                "loops": self.loops,
             }
         )
 
@@ -237,6 +240,7 @@ class Signature:
             given.number("threads", 1, MAX_THREADS),
             tuple(map(_step, given.listed("steps"))),
             _checked("'profiled'", given.data.get("profiled"), bool),
+            _checked("'loops'", given.data.get("loops"), bool),
         )
         for what, specs in (("inputs", signature.inputs), ("outputs", signature.outputs)):
             if len({spec.name for spec in specs}) < len(specs):

@@ -8,8 +8,9 @@ A compiled model has one entry function, which every thread of a *team* runs:
 
 It calls `xrelay_barrier(team, threads)` between steps that depend on each other,
 `xrelay_next_task(team, thread, threads, loop, tasks, last)` for the next task of a loop that the
-threads share and, in a model that is compiled for profiling, `xrelay_stamp(team, steps)` before the
-first step and after each one. Around it this module puts the plain C functions that callers use:
+threads share, `xrelay_poll(team, thread, threads, words)` after each round of a loop of the model and, in a
+model that is compiled for profiling, `xrelay_stamp(team, steps)` before the first step and after each
+one, by its number. Around it this module puts the plain C functions that callers use:
 
     void <name>_run(inputs, outputs, constants, workspace)
     void *<name>_team_create(size_t threads)
@@ -44,7 +45,7 @@ from xrelay.runtime.errors import ModelError
 
 MAX_THREADS = 256
 
-SUPPORT_FUNCTIONS = ("xrelay_barrier", "xrelay_next_task", "xrelay_stamp")
+SUPPORT_FUNCTIONS = ("xrelay_barrier", "xrelay_next_task", "xrelay_poll", "xrelay_stamp")
 """What the entry function may call."""
 
 IDLE_PATIENCE_NS = 100_000
@@ -108,6 +109,11 @@ define i64 @xrelay_next_task(ptr %team, i64 %thread, i64 %threads, i64 %loop, i6
   ret i64 %next
 }
 
+define i64 @xrelay_poll(ptr %team, i64 %thread, i64 %threads, ptr %words) nounwind {
+  %end = load atomic i64, ptr %words monotonic, align 8
+  ret i64 %end
+}
+
 define void @$NAME_run(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace) nounwind {
   call void @$NAME_step_all(ptr %inputs, ptr %outputs, ptr %constants, ptr %workspace, i64 0, i64 1,
                             ptr null)
@@ -126,8 +132,8 @@ _WAITING = """
   i64, i32, ptr, %xrelay.job,                               ; 0 threads, 1 process, 2 stamps, 3 job
   %xrelay.word, %xrelay.word, %xrelay.word, %xrelay.word,   ; 4 epoch, 5 arrived, 6 generation, 7 sleepers
   [64 x i8], [64 x i8],                                     ; 8 mutex, 9 condition
-  i64, i64, [48 x i8],                                      ; 10 workers, 11 time of the last barrier
-  [0 x %xrelay.seat]                                        ; 13 seats
+  i64, i64, i64, [40 x i8],                                 ; 10 workers, 11 time of the last barrier, 12 of the last stamp
+  [0 x %xrelay.seat]                                        ; 14 seats
 }
 %xrelay.time = type { i64, i64 }
 
@@ -236,7 +242,7 @@ release:
   br label %clear
 clear:
   %seat = phi i64 [ 0, %release ], [ %seat.next, %clear ]
-  %counters = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %seat, i32 4
+  %counters = getelementptr %xrelay.team, ptr %team, i64 0, i32 14, i64 %seat, i32 4
   store %xrelay.counters zeroinitializer, ptr %counters, align 64
   %seat.next = add i64 %seat, 1
   %cleared = icmp eq i64 %seat.next, %threads
@@ -282,7 +288,7 @@ share:
   %end = udiv i64 %end.scaled, %threads
   %size.wide = sub i64 %end, %first
   %size = trunc i64 %size.wide to i32
-  %counter = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %owner, i32 4, i64 %loop
+  %counter = getelementptr %xrelay.team, ptr %team, i64 0, i32 14, i64 %owner, i32 4, i64 %loop
   %seen = load atomic i32, ptr %counter monotonic, align 4
   %open = icmp ult i32 %seen, %size
   br i1 %open, label %take, label %next.owner
@@ -306,8 +312,35 @@ none:
   ret i64 %tasks
 }
 
-; Notes the time after so many steps: that of the barrier behind them, which others may have left
-; long ago.
+; Whether loops are to end, which the first word says: the same to all threads. The first thread hands on what it
+; finds by one of two further words; the next time, one barrier later, by the other one: a thread
+; that is late does not find the answer of the next time.
+define i64 @xrelay_poll(ptr %team, i64 %thread, i64 %threads, ptr %words) nounwind {
+  %alone = icmp ule i64 %threads, 1
+  br i1 %alone, label %look, label %share
+look:
+  %found = load atomic i64, ptr %words monotonic, align 8
+  ret i64 %found
+share:
+  %generation.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 6
+  %generation = load atomic i32, ptr %generation.at acquire, align 4
+  %odd = and i32 %generation, 1
+  %place = add i32 %odd, 1
+  %answer.at = getelementptr i64, ptr %words, i32 %place
+  %first = icmp eq i64 %thread, 0
+  br i1 %first, label %hand.on, label %wait
+hand.on:
+  %asked = load atomic i64, ptr %words monotonic, align 8
+  store i64 %asked, ptr %answer.at
+  br label %wait
+wait:
+  call void @xrelay_barrier(ptr %team, i64 %threads)
+  %answer = load i64, ptr %answer.at
+  ret i64 %answer
+}
+
+; Adds the time since the last stamp to that of a step that ends. It ends with the barrier behind it, which
+; others may have left long ago. Before the first step the number is 0, and the time itself is noted.
 define void @xrelay_stamp(ptr %team, i64 %step) nounwind {
   %alone = icmp eq ptr %team, null
   br i1 %alone, label %done, label %look
@@ -318,21 +351,26 @@ look:
   br i1 %wanted, label %note, label %done
 note:
   %place = getelementptr i64, ptr %stamps, i64 %step
+  %since.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 12
   %now = call i64 @xrelay.now()
-  store i64 %now, ptr %place
   %start = icmp eq i64 %step, 0
-  br i1 %start, label %done, label %compare
+  br i1 %start, label %begin, label %compare
+begin:
+  store i64 %now, ptr %place
+  store i64 %now, ptr %since.at
+  br label %done
 compare:
   ; A thread alone meets no barrier: what stands there is older than the step before.
   %time.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 11
   %time = load i64, ptr %time.at
-  %before = sub i64 %step, 1
-  %previous.at = getelementptr i64, ptr %stamps, i64 %before
-  %previous = load i64, ptr %previous.at
-  %met = icmp sge i64 %time, %previous
-  br i1 %met, label %replace, label %done
-replace:
-  store i64 %time, ptr %place
+  %since = load i64, ptr %since.at
+  %met = icmp sge i64 %time, %since
+  %end = select i1 %met, i64 %time, i64 %now
+  %elapsed = sub i64 %end, %since
+  %before = load i64, ptr %place
+  %total = add i64 %before, %elapsed
+  store i64 %total, ptr %place
+  store i64 %end, ptr %since.at
   br label %done
 done:
   ret void
@@ -419,7 +457,7 @@ start:
   %fits = icmp ult i64 %less, $THREADS
   br i1 %fits, label %allocate, label %fail
 allocate:
-  %end = getelementptr %xrelay.team, ptr null, i64 0, i32 13, i64 %threads
+  %end = getelementptr %xrelay.team, ptr null, i64 0, i32 14, i64 %threads
   %bytes = ptrtoint ptr %end to i64
   %more = add i64 %bytes, 63
   %size = and i64 %more, -64
@@ -443,7 +481,7 @@ test:
   br i1 %complete, label %created, label %launch
 launch:
   %thread = add i64 %workers, 1
-  %seat = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %thread
+  %seat = getelementptr %xrelay.team, ptr %team, i64 0, i32 14, i64 %thread
   store ptr %team, ptr %seat
   %number = getelementptr %xrelay.seat, ptr %seat, i64 0, i32 1
   store i64 %thread, ptr %number
@@ -485,7 +523,7 @@ test:
   br i1 %complete, label %release, label %join
 join:
   %thread = add i64 %joined, 1
-  %handle.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 13, i64 %thread, i32 2
+  %handle.at = getelementptr %xrelay.team, ptr %team, i64 0, i32 14, i64 %thread, i32 2
   %handle = load i64, ptr %handle.at
   %error = call i32 @pthread_join(i64 %handle, ptr null)
   br label %test

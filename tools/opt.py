@@ -21,7 +21,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xrelay.analysis.facts.program_size import expanded_size
+from xrelay.analysis.facts.program_size import check_text, expanded_size
 from xrelay.analysis.facts.suggestions import did_you_mean
 from xrelay.collector import collector_paused
 from xrelay.deep import TooDeepError, nests_deeply, with_deep_stack, with_room
@@ -253,11 +253,12 @@ class XRelayOptMain(xDSLOptMain):
 
     def text_of(self, prog: ModuleOp) -> str:
         """What the target makes of a program."""
-        if parse_spec(self.args.target).name == "mlir":
-            from xrelay.compiler import supplied_weights
-
-            self.weights.update(supplied_weights(prog))
         with failing_with(FAILED):
+            if parse_spec(self.args.target).name == "mlir":
+                from xrelay.compiler import supplied_weights
+
+                check_text(prog)
+                self.weights.update(supplied_weights(prog))
             try:
                 return super().output_resulting_program(prog)
             except NotImplementedError as error:

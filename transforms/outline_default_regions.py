@@ -9,7 +9,8 @@
     }                                              }
 
 Operators are taken as early as they can be, and calls only when no operator is left that does not
-wait for one: there are few functions. Constants and tuples are made where they are used.
+wait for one: there are few functions. Constants and tuples are made where they are used, in each function once, and
+what takes a field out of a tuple again is not needed.
 
 Changes the function `main` (or the one named) only. Operations of other dialects go into such
 functions too; calls and the terminator stay.
@@ -18,27 +19,30 @@ Source: none in Relay, whose executors call kernels one by one.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator, SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.dependencies import operations_for
 from xrelay.analysis.facts.effects import Effects
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.partition.compilers import DEFAULT
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
+from xrelay.dialects.shapes import same_type
 from xrelay.transforms.rules.operands import exchange_operands
 
 
 @dataclass
 class Segments:
-    """The operations of a block in an order in which those to be outlined stand together."""
+    """The operations of a block in an order in which those to be outlined stand together; tuples stand nowhere."""
 
     order: list[list[Operation]] = field(default_factory=list[list[Operation]])
     """Segments of operations that become a function, and others alone."""
@@ -46,17 +50,16 @@ class Segments:
         default_factory=dict[Operation, list[Operation]]
     )
     """The segment of each operation that goes into a function."""
+    behind: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
+    )
+    """For tuples: the segment that was under way when the last of their fields was there, if that is in it."""
 
     @classmethod
     def of(cls, block: Block) -> "Segments":
         """Sorts the operations of a block. Takes time in proportion to their operands."""
         found = cls()
-        waits = {op: _producers(op, block) for op in block.ops}
-        # Effects stay in their order.
-        effects = Effects()
-        in_order = [op for op in block.ops if effects.keeps_place(op)]
-        for earlier, later in pairwise(in_order):
-            waits[later].add(earlier)
+        waits, kinds = _waits(block), _kinds(block)
         users: dict[Operation, list[Operation]] = {}
         for op, producers in waits.items():
             for producer in producers:
@@ -70,9 +73,12 @@ class Segments:
         segment: list[Operation] = []
 
         def add(op: Operation) -> None:
-            kind = _kind(op)
-            if kind == "free" and any(found.inside.get(p) is segment for p in waits[op]):
-                kind = "other"  # It stands after the call that the segment becomes.
+            kind = kinds[op]
+            if kind == "free" and found.needs(waits[op], segment):
+                if isinstance(op, TupleOp):
+                    found.behind[op] = segment
+                else:
+                    kind = "other"  # It stands after the call that the segment becomes.
             ready[kind].append(op)
 
         for op, count in left.items():
@@ -83,7 +89,7 @@ class Segments:
             if queue is ready["outlined"]:
                 found.inside[op] = segment
                 segment.append(op)
-            else:
+            elif not isinstance(op, TupleOp):
                 if queue is ready["other"] and segment:
                     found.order.append(segment)
                     segment = []
@@ -95,6 +101,23 @@ class Segments:
         if segment:
             found.order.append(segment)
         return found
+
+    def needs(self, producers: Iterable[Operation], segment: list[Operation]) -> bool:
+        """Whether an operation that waits for others waits for the segment that is under way."""
+        return any(
+            self.inside.get(each) is segment or self.behind.get(each) is segment
+            for each in producers
+        )
+
+
+def _waits(block: Block) -> dict[Operation, set[Operation]]:
+    """What each operation of a block has to stand behind. Effects stay in their order."""
+    waits = {op: _producers(op, block) for op in block.ops}
+    effects = Effects()
+    in_order = [op for op in block.ops if effects.keeps_place(op)]
+    for earlier, later in pairwise(in_order):
+        waits[later].add(earlier)
+    return waits
 
 
 def _producers(op: Operation, block: Block) -> set[Operation]:
@@ -110,149 +133,167 @@ def _producers(op: Operation, block: Block) -> set[Operation]:
     return found
 
 
-def _kind(op: Operation) -> str:
+def _kinds(block: Block) -> dict[Operation, str]:
     """
-    Whether an operation is "outlined", costs nothing and is "free" to stand anywhere, or is an
-    "other" one, which ends a segment. Tuples go where their one user goes.
+    Whether each operation of a block is "outlined", costs nothing and is "free" to stand anywhere, or is an
+    "other" one, which ends a segment. Fields are taken where the tuple is made.
     """
-    tuple_or_user = op
-    while isinstance(tuple_or_user, TupleOp):
-        user = tuple_or_user.result.get_user_of_unique_use()
-        if user is None:
-            return "free"
-        tuple_or_user = user
-    if isinstance(tuple_or_user, TupleGetItemOp):
-        source = tuple_or_user.tuple_value.owner
-        if isinstance(source, TupleOp):
-            return "free"
-        outlined = isinstance(source, Operation) and _kind(source) == "outlined"
-        return "outlined" if outlined else "free"
-    if isinstance(op, ConstantOp):
-        return "free"
-    if isinstance(tuple_or_user, func.CallOp) or tuple_or_user.has_trait(IsTerminator):
-        return "free" if isinstance(op, TupleOp) else "other"
-    return "outlined"
+    kinds: dict[Operation, str] = {}
+    for op in block.ops:
+        match op:
+            case ConstantOp() | TupleOp():
+                kinds[op] = "free"
+            case TupleGetItemOp():
+                source = op.tuple_value.owner
+                outlined = isinstance(source, Operation) and kinds.get(source) == "outlined"
+                kinds[op] = "outlined" if outlined else "free"
+            case func.CallOp():
+                kinds[op] = "other"
+            case _:
+                kinds[op] = "other" if op.has_trait(IsTerminator) else "outlined"
+    return kinds
 
 
-def _own_tuples(block: Block) -> None:
-    """Gives each user of a tuple one of its own."""
-    for op in reversed(list(block.ops)):
-        if isinstance(op, TupleOp):
-            for use in list(op.result.uses)[1:]:
-                copy = op.clone()
-                block.insert_op_before(copy, op)
-                use.operation.operands[use.index] = copy.result
+def _forward_fields(block: Block) -> None:
+    """Puts the fields of tuples that are made in the block in the place of what takes them out again."""
+    for op in list(block.ops):
+        if isinstance(op, TupleGetItemOp) and isinstance(made := op.tuple_value.owner, TupleOp):
+            value = made.fields[op.index.value.data]
+            if same_type(value.type, op.result.type):
+                Rewriter.replace_op(op, [], [value])
 
 
 @dataclass
 class _Outlining:
-    """The move of one segment into a function."""
+    """The move of the segments of a block into functions."""
 
-    ops: list[Operation]
-    name: str
-    inside: dict[Operation, list[Operation]]
-    moved: dict[SSAValue, SSAValue]
+    block: Block
+    segments: Segments
+    level: set[SSAValue] = field(default_factory=set[SSAValue])
+    """The values of the block itself, those within operations left out."""
+    needed: set[SSAValue] = field(default_factory=set[SSAValue])
+    """The values of the block, but tuples made there, that another operation than those of their segment uses."""
+    moved: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Values that segments compute, and what the calls give in their place."""
-    inputs: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Values from outside, and what they are inside: parameters and copies of constants."""
+    placed: set[Operation] = field(default_factory=set[Operation])
+    """The tuples that the block itself needs, and which have found their place there."""
 
-    def run(self, before: Operation) -> func.FuncOp:
-        """Makes the function, and a call of it in front of an operation."""
-        body = Block()
-        outputs = list(self.outputs())
-        for op in self.ops:
+    def __post_init__(self):
+        self.level.update(self.block.args, *(op.results for op in self.block.ops))
+        for ops in self.segments.order:
+            seen: set[SSAValue] = set()
+            pending = [value for op in ops for value in _operands(op)]
+            while pending:
+                value = pending.pop()
+                if value in seen or value not in self.level:
+                    continue
+                seen.add(value)
+                if isinstance(value.owner, TupleOp):
+                    pending.extend(value.owner.fields)
+                elif not self.is_own(value, ops):
+                    self.needed.add(value)
+
+    def is_own(self, value: SSAValue, ops: list[Operation]) -> bool:
+        """Whether an operation of a segment gives a value."""
+        return isinstance(value.owner, Operation) and self.segments.inside.get(value.owner) is ops
+
+    def place(self, op: Operation, last: Operation) -> None:
+        """Moves an operation that is not outlined to the end of the block, behind the tuples that it uses."""
+        for each in operations_for(op, self._is_unplaced_tuple):
+            if each is not last:
+                each.detach()
+                self.block.insert_op_before(each, last)
+            self.placed.add(each)
+
+    def _is_unplaced_tuple(self, value: SSAValue) -> bool:
+        owner = value.owner
+        return isinstance(owner, TupleOp) and value in self.level and owner not in self.placed
+
+    def outline(self, ops: list[Operation], name: str, last: Operation) -> func.FuncOp:
+        """Makes a function of a segment, and a call of it at the end of the block."""
+        steps = self._with_tuples(ops)
+        used = (value for op in steps for value in _operands(op) if value in self.level)
+        outside = dict.fromkeys(
+            value for value in used if value.owner not in steps and not self.is_own(value, ops)
+        )
+        constants = [value.owner for value in outside if isinstance(value.owner, ConstantOp)]
+        args = [value for value in outside if not isinstance(value.owner, ConstantOp)]
+        outputs = [value for op in ops for value in op.results if value in self.needed]
+        body = Block(arg_types=[value.type for value in args])
+        inputs: dict[SSAValue, SSAValue] = dict(zip(args, body.args, strict=True))
+        for value, own in inputs.items():
+            own.name_hint = value.name_hint
+        body.add_ops([constant.clone(inputs) for constant in constants])
+        for op in steps:
+            if op not in self.segments.inside:
+                body.add_op(op.clone(inputs))
+                continue
             op.detach()
             body.add_op(op)
-            for inner in walk(op):
-                outside = [value for value in inner.operands if self.is_outside(value, body)]
-                exchange_operands([inner], {value: self.imported(value, body) for value in outside})
-        args = [value for value, own in self.inputs.items() if isinstance(own, BlockArgument)]
-        call = func.CallOp(self.name, args, [value.type for value in outputs])
-        block = before.parent
-        assert block is not None
-        block.insert_op_before(call, before)
+            exchange_operands(walk(op), inputs)
+        call = func.CallOp(name, args, [value.type for value in outputs])
+        self.block.insert_op_before(call, last)
         for value, result in zip(outputs, call.results, strict=True):
             result.name_hint = value.name_hint
             self.moved[value] = result
         body.add_op(func.ReturnOp(*outputs))
         type_ = FunctionType.from_lists(body.arg_types, [value.type for value in outputs])
-        return func.FuncOp(self.name, type_, Region(body), visibility="private")
+        return func.FuncOp(name, type_, Region(body), visibility="private")
 
-    def outputs(self) -> Iterator[SSAValue]:
-        """The results of the operations that others use."""
-        for op in self.ops:
-            for result in op.results:
-                users = (_top(use.operation, op.parent) for use in result.uses)
-                if any(self.inside.get(user) is not self.ops for user in users):
-                    yield result
+    def _with_tuples(self, ops: list[Operation]) -> dict[Operation, None]:
+        """The operations of a segment, each behind the tuples that it uses and those before it do not."""
+        steps: dict[Operation, None] = {}
 
-    def is_outside(self, value: SSAValue, body: Block) -> bool:
-        """Whether an operand comes from another segment, a call, a constant or a parameter."""
-        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        while block is not None and block is not body:
-            parent = block.parent_op()
-            block = None if parent is None else parent.parent
-        return block is None
+        def is_new_tuple(value: SSAValue) -> bool:
+            owner = value.owner
+            return isinstance(owner, TupleOp) and value in self.level and owner not in steps
 
-    def imported(self, value: SSAValue, body: Block) -> SSAValue:
-        """What stands for a value from outside."""
-        own = self.inputs.get(value)
-        if own is None:
-            if isinstance(value.owner, ConstantOp):
-                copy = value.owner.clone()
-                first = body.first_op
-                assert first is not None
-                body.insert_op_before(copy, first)
-                own = copy.result
-            else:
-                own = body.insert_arg(value.type, len(body.args))
-                own.name_hint = value.name_hint
-            self.inputs[value] = own
-        return own
+        for op in ops:
+            steps.update(dict.fromkeys(operations_for(op, is_new_tuple)))
+        return steps
+
+    def finish(self, function: func.FuncOp) -> None:
+        """Lets the block use what the calls give, and removes what it no longer needs."""
+        for op in reversed(list(self.block.ops)):
+            if isinstance(op, TupleOp) and op not in self.placed:
+                Rewriter.erase_op(op)
+        exchange_operands(walk(function), self.moved)
+        for op in list(self.block.ops):
+            if isinstance(op, ConstantOp) and not op.result.uses:
+                Rewriter.erase_op(op)
 
 
-def _top(op: Operation, block: Block | None) -> Operation:
-    """The operation of the block that an operation is, or is inside of."""
-    while op.parent is not block:
-        parent = op.parent_op()
-        assert parent is not None
-        op = parent
-    return op
+def _operands(op: Operation) -> Iterator[SSAValue]:
+    """The operands of an operation and of those within it."""
+    return (value for inner in walk(op) for value in inner.operands)
 
 
-def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> list[func.FuncOp]:
+def outline_default_regions(module: ModuleOp, function: func.FuncOp) -> Sequence[func.FuncOp]:
     """
     Moves what a function computes itself into functions of the module, which are returned in the
     order of their calls. The function has one block.
     """
     block = function.body.block
-    _own_tuples(block)
+    _forward_fields(block)
     segments = Segments.of(block)
+    outlining = _Outlining(block, segments)
     last = block.last_op
     assert last is not None
     taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     created: list[func.FuncOp] = []
-    moved: dict[SSAValue, SSAValue] = {}
     number = 0
     for ops in segments.order:
         if ops[0] not in segments.inside:
-            if ops[0] is not last:
-                ops[0].detach()
-                block.insert_op_before(ops[0], last)
+            outlining.place(ops[0], last)
             continue
         name = f"{DEFAULT}_{function.sym_name.data}_{number}"
         while name in taken:
             number += 1
             name = f"{DEFAULT}_{function.sym_name.data}_{number}"
         number += 1
-        made = _Outlining(ops, name, segments.inside, moved).run(last)
-        module.body.block.add_op(made)
-        created.append(made)
-    exchange_operands(walk(function), moved)
-    for op in list(block.ops):
-        if isinstance(op, ConstantOp) and not op.result.uses:
-            op.detach()
-            op.erase()
+        created.append(outlining.outline(ops, name, last))
+        module.body.block.add_op(created[-1])
+    outlining.finish(function)
     return created
 
 

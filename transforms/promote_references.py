@@ -41,19 +41,22 @@ from xrelay.dialects.core.values import (
     TupleGetItemOp,
     TupleOp,
 )
+from xrelay.dialects.shapes import inner_tuples_first
 from xrelay.transforms.rules.operands import exchange_operands
+
+_HOLDS = "xrelay.holds_references"
+"""What is kept with a tuple type, as tuples of shared tuples have very many parts."""
 
 
 def holds_references(type_: Attribute) -> bool:
     """Whether values of a type are references or tuples with references in them."""
-    parts = [type_]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, RefType):
-            return True
-        if isinstance(part, TupleType):
-            parts.extend(part.types.data)
-    return False
+    for each in inner_tuples_first((type_,), lambda each: _HOLDS in vars(each)):
+        vars(each)[_HOLDS] = any(map(_is_known_to_hold, each.types.data))
+    return _is_known_to_hold(type_)
+
+
+def _is_known_to_hold(type_: Attribute) -> bool:
+    return vars(type_)[_HOLDS] if isinstance(type_, TupleType) else isinstance(type_, RefType)
 
 
 def _is_followed(op: Operation) -> bool:

@@ -30,6 +30,7 @@ from xrelay.dialects.core.functional import FUNCTIONAL_OPS, GlobalVarOp
 from xrelay.dialects.core.values import CORE_OPS, CalledBodyOp, ConstantOp, YieldOp
 from xrelay.dialects.nn.correlation import DeformableConv2DOp
 from xrelay.dialects.nn.dense import ContribDensePackOp, DenseOp, MatrixProductOp
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.dialects.qnn.products import QnnProductOp
 from xrelay.dialects.shapes import leaf_types
 from xrelay.dialects.tensor.layout import Layout
@@ -71,7 +72,7 @@ def multiply_adds(op: Operation) -> int:
             grads, _, _ = op.layouts
             lengths = grads.lengths(_shape(op, 0))
             return _results(op) * lengths["N"] * lengths["H"] * lengths["W"]
-        case DenseOp() | ContribDensePackOp():
+        case DenseOp() | ContribDensePackOp() | QnnDenseBlocksOp():
             return _results(op) * _shape(op, 0)[-1]
         case MatrixProductOp():
             return _results(op) * _shape(op, 0)[-2 if op.transpose_a.value.data else -1]

@@ -5,13 +5,17 @@ from itertools import chain
 from typing import NamedTuple
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.call_graph import CallGraph, symbols_in
 from xrelay.analysis.facts.walking import walk
 from xrelay.dialects.core.values import ConstantOp, stored_bytes
-from xrelay.dialects.shapes import leaf_count, tuple_depth
+from xrelay.dialects.shapes import inner_tuples_first, leaf_count, tuple_depth
+
+MOST_TYPE_PARTS = 1 << 20
+"""How many types within tuples in tuples a text may spell."""
 
 
 class ProgramSize(NamedTuple):
@@ -78,6 +82,27 @@ def check_leaves(module: ModuleOp) -> None:
     """
     for type_ in types_of(module):
         leaf_count(type_)
+
+
+def check_text(module: ModuleOp) -> None:
+    """
+    Raises DiagnosticException for a program whose text would be far longer than the program: MLIR spells the type of each
+    operand and result, of tuples in tuples with all that is in them.
+    """
+    parts: dict[int, int] = {}
+    """How many types are in tuples within a type, by its identity: comparing types recurses as deep."""
+    count = 0
+    for op in walk(module):
+        types = [*op.operand_types, *op.result_types]
+        for type_ in inner_tuples_first(types, lambda each: id(each) in parts):
+            tuples = [each for each in type_.types.data if isinstance(each, TupleType)]
+            parts[id(type_)] = sum(parts[id(each)] + len(each.types.data) for each in tuples)
+        count += sum(parts.get(id(each), 0) for each in types)
+    if count > MOST_TYPE_PARTS:
+        raise DiagnosticException(
+            f"the text of the program would spell {count} types in tuples in tuples, the limit is "
+            f"{MOST_TYPE_PARTS}"
+        )
 
 
 def _expanded(scope: Operation, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, int]:

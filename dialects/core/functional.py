@@ -9,7 +9,7 @@ A polymorphic function (`fn [A](A) -> A`) has type parameters: a `func.func` in 
 `!relay.type_var<"A">`. Each use of such a function states the types of that use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, cast
 
 from xdsl.dialects import func
@@ -194,6 +194,21 @@ def type_parts(type_: Attribute) -> tuple[Attribute, ...]:
             return (type_.body,)
         case _:
             return ()
+
+
+def types_inside(types: Iterable[Attribute]) -> Iterator[Attribute]:
+    """
+    Some types and those that they are made of, from the left, each of them once however many share it: tuples of shared
+    tuples are small and have very many parts. (By identity: to compare two types takes time in all of their parts.)
+    """
+    pending = [*types][::-1]
+    seen: dict[int, Attribute] = {}
+    while pending:
+        type_ = pending.pop()
+        if id(type_) not in seen:
+            seen[id(type_)] = type_
+            yield type_
+            pending.extend(type_parts(type_)[::-1])
 
 
 def same_head(one: Attribute, other: Attribute) -> bool:

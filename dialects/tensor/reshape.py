@@ -100,22 +100,25 @@ def apply_reshape(old: Sequence[int], codes: Sequence[int], allowzero: bool) -> 
             raise VerifyException(f"'newshape' {list(codes)} has the unknown code {code}")
         i += 1
     if inferred is not None:
+        # Axes that are copied cancel out, known or not.
+        kept = [dim for axis, dim in enumerate(old) if axis not in copied.values()]
+        others = [dim for axis, dim in enumerate(new) if axis not in (inferred, *copied)]
         if 0 in new:
             raise VerifyException(f"-1 in 'newshape' {list(codes)} stands beside a dimension of 0")
-        # Axes that are copied cancel out, known or not.
-        others = dimension_product(
-            [dim for axis, dim in enumerate(new) if axis != inferred and axis not in copied]
-        )
-        total = dimension_product(
-            [dim for axis, dim in enumerate(old) if axis not in copied.values()]
-        )
-        if DYNAMIC_INDEX not in (others, total):
-            if total % others:
-                raise VerifyException(
-                    f"'data' {shape_text(old)} does not divide into 'newshape' {list(codes)}"
-                )
-            new[inferred] = total // others
+        length = _quotient(dimension_product(kept), dimension_product(others))
+        if length is None:
+            raise VerifyException(
+                f"'data' {shape_text(old)} does not divide into 'newshape' {list(codes)}"
+            )
+        new[inferred] = length
     return new
+
+
+def _quotient(total: int, others: int) -> int | None:
+    """The length that makes up a total with others, unknown when one is; None when there is none."""
+    if DYNAMIC_INDEX in (total, others):
+        return DYNAMIC_INDEX
+    return None if total % others else total // others
 
 
 @irdl_op_definition

@@ -40,6 +40,11 @@ class Panels:
         """Where a panel begins."""
         return b.add(b.mul(member, self.member), b.mul(panel, self.panel))
 
+    def weights(self, b: KernelBuilder, member: Index, panel: Index, step: Index) -> Index:
+        """Where the weights of a step begin, at which a part of the depth does."""
+        start = b.add(self.start(b, member, panel), b.mul(step, self.step))
+        return b.add(start, self.before)
+
 
 def right_operand(ctx: KernelContext, plan: PanelPlan, width: int) -> Panels:
     """The right operand in panels of `width` columns, where it lies or packed."""

@@ -16,19 +16,18 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.dialects.nn.dense import DenseOp
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Spacing
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, unless
 from xrelay.lowering.loops.dots import NO_DOT
-from xrelay.lowering.loops.matrix_operands import left_operand, right_operand
+from xrelay.lowering.loops.matrix_operands import Panels, left_operand, right_operand
 from xrelay.lowering.loops.matrix_product import PanelPlan, Product
 from xrelay.lowering.loops.micro_kernel import LINE_BYTES, UNROLLED_STEPS, DepthLoop, accumulate
-from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, converted, emit_tiles
+from xrelay.lowering.loops.tiles import Place, PrepareCode, TileAt, TileGrid, converted, emit_tiles
 from xrelay.lowering.loops.tiling import Tiling, tile_parameters
 
 PACK_CYCLES = 3
@@ -39,7 +38,7 @@ FAR_PACK_CYCLES = 5
 """The same where the panels do not stay in the near caches."""
 
 
-def _tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
+def panel_tile(plan: PanelPlan, parameters: Parameters) -> Tiling:
     """The tile that parameters state."""
     vectors, rows = plan.vectors, plan.product.rows
     names = ("", "rows", "vectors")
@@ -56,7 +55,7 @@ def _parts(plan: PanelPlan, parameters: Parameters) -> int:
 def _parameters(site: Site, parameters: Parameters) -> None:
     plan = PanelPlan.of(Product.of(site.op), site.target)
     if 0 not in shape_of(site.op.results[0]):
-        _tile(plan, parameters)
+        panel_tile(plan, parameters)
         _parts(plan, parameters)
 
 
@@ -68,7 +67,11 @@ def _refusal(site: Site) -> str | None:
 
 
 def _spacing(site: Site) -> Spacing:
-    product = Product.of(site.op)
+    return row_spacing(Product.of(site.op))
+
+
+def row_spacing(product: Product) -> Spacing:
+    """The gap between rows of the left operand that keeps columns apart in the first-level cache."""
     line = LINE_BYTES // element_of(product.left).bytes
     return Spacing(row_gap=line if product.rows_collide else 0)
 
@@ -88,19 +91,34 @@ def _cost(site: Site) -> float:
 
 
 def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    product, b = Product.of(op), ctx.b
-    out_shape = shape_of(op.results[0])
-    if 0 in out_shape:
+    if 0 in shape_of(op.results[0]):
         return
-    plan = PanelPlan.of(product, ctx.target)
-    dot, lanes = plan.dot, plan.lanes
-    tiling = _tile(plan, ctx.parameters)
-    width = tiling.vectors * lanes
+    plan = PanelPlan.of(Product.of(op), ctx.target)
+    tiling = panel_tile(plan, ctx.parameters)
     left = left_operand(ctx, plan)
+    right = right_operand(ctx, plan, tiling.vectors * plan.lanes)
+    emit_panels(ctx, plan, tiling, _parts(plan, ctx.parameters), left, right, sink)
+
+
+def emit_panels(
+    ctx: KernelContext,
+    plan: PanelPlan,
+    tiling: Tiling,
+    parts: int,
+    left: Buffer,
+    right: Panels,
+    sink: Sink,
+    prepare: PrepareCode | None = None,
+) -> None:
+    """
+    The loops of a product whose operands lie as steps of its dot product read them, with the depth in `parts`
+    parts; `prepare` as `emit_tiles` has it.
+    """
+    product, dot, lanes, b = plan.product, plan.dot, plan.lanes, ctx.b
+    out_shape = product.out_shape
+    width = tiling.vectors * lanes
     row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
-    right = right_operand(ctx, plan, width)
     left_member = 0 if product.left_batch == 1 else product.rows * row_step
-    parts = _parts(plan, ctx.parameters)
     steps = plan.steps // parts
 
     def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -111,8 +129,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             b.add(b.add(b.mul(member, left_member), b.mul(row, row_step)), b.mul(first, dot.group)),
             dot.image.storage,
         )
-        start = b.add(right.start(b, member, panel), b.mul(first, right.step))
-        w = b.address(right.pointer, b.add(start, right.before), dot.weight.storage)
+        w = b.address(right.pointer, right.weights(b, member, panel, first), dot.weight.storage)
         vectors = len(totals) // tiling.columns
         rows = [i * row_step for i in range(tiling.columns)]
         columns = [v * lanes * dot.group for v in range(vectors)]
@@ -134,7 +151,7 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
 
     def place_of(place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:
         column = b.mul(vector, lanes)
-        if isinstance(op, DenseOp):
+        if product.batch == 1:
             return Position(out_shape, b.unflatten(row, out_shape[:-1]), column, count)
         member = b.unflatten(place[0], out_shape[:-2])
         return Position(out_shape, (*member, row), column, count)
@@ -148,12 +165,13 @@ def _emit(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         steps * dot.group * dot.image.bytes,
         plan.steps * product.columns * dot.group * dot.weight.bytes,
         parts,
-        steps * width * dot.group if product.right in ctx.packings else 0,
+        steps * width * dot.group if product.right in ctx.packings and prepare is None else 0,
         UNROLLED_STEPS * width * dot.group,
         product.columns % lanes,
     )
     finish = converted(b, sink, dot.total, product.kind)
-    emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish, start_of if dot.shift else None)
+    start = start_of if dot.shift else None
+    emit_tiles(ctx, grid, dot, lanes, tile, place_of, finish, start, prepare)
 
 
 PANELS = Implementation("panels", _emit, 20, _refusal, _cost, _spacing, _parameters)

@@ -35,16 +35,19 @@ class Product:
     transpose_left: bool
     kind: Element
     """Of the result."""
+    out_shape: tuple[int, ...]
 
     @staticmethod
     def of(op: Operation) -> "Product":
         """The sizes of an operator."""
-        kind = element_of(op.results[0])
+        kind, result = element_of(op.results[0]), shape_of(op.results[0])
         if isinstance(op, DenseOp):
             *outer, depth = shape_of(op.data)
             columns = shape_of(op.weight)[0]
             rows = prod(outer)
-            return Product(op.data, op.weight, 1, rows, depth, columns, 1, 1, False, False, kind)
+            return Product(
+                op.data, op.weight, 1, rows, depth, columns, 1, 1, False, False, kind, result
+            )
         assert isinstance(op, MatrixProductOp)
         *outer, rows, columns = shape_of(op.result)
         left, right = shape_of(op.tensor_a), shape_of(op.tensor_b)
@@ -61,6 +64,7 @@ class Product:
             not op.transpose_b.value.data,
             transpose_left,
             kind,
+            result,
         )
 
     def dot(self, target: Target) -> Dot | None:

@@ -62,6 +62,9 @@ each position as the tile has vectors."""
 StartCode: TypeAlias = Callable[[Place, int], Sequence[SSAValue]]
 """What the sums of a panel begin with, for each of a number of vectors."""
 
+PrepareCode: TypeAlias = Callable[[Place, Index], None]
+"""Brings the weights of a part of the depth of a panel to where the tiles read them."""
+
 PlaceOf: TypeAlias = Callable[[Place, Index, Index, Index, int], Position]
 """Where the result for position (y, x) and a number of lanes of a vector of channels lies."""
 
@@ -145,10 +148,11 @@ def emit_tiles(
     place_of: PlaceOf,
     sink: Sink,
     start: StartCode | None = None,
+    prepare: PrepareCode | None = None,
 ) -> None:
     """
     Emits the loops. Tiles at the end of a row or column overlap with the ones before. Sums begin with 0,
-    or as `start` says.
+    or as `start` says; `prepare` is run before the tiles of each panel and part.
     """
     b, tiles = ctx.b, grid.rows_of_tiles * grid.columns_of_tiles
     zero = b.constant(dot.total.compute, 0, lanes)
@@ -156,11 +160,16 @@ def emit_tiles(
     def zeros(_: Place, vectors: int) -> Sequence[SSAValue]:
         return [zero] * vectors
 
+    def nothing(place: Place, part: Index) -> None:
+        del place, part
+
     for first, panels, widths in grid.parts(lanes):
         count = _tiles_per_block(ctx, grid, panels)
         # With parts of the depth, a task has all panels that one thread computes.
         together = blocks(panels, ctx.team.size) if grid.depth_parts > 1 else 1
-        code = _Tiles(ctx, grid, dot, lanes, tile, place_of, sink, start or zeros, widths, count)
+        code = _Tiles(
+            ctx, grid, dot, lanes, tile, place_of, sink, start or zeros, prepare or nothing, widths, count
+        )  # fmt: skip
 
         def task(
             indices: tuple[Index, ...],
@@ -176,8 +185,10 @@ def emit_tiles(
                 kept = code.kept_sums(together)
                 code.in_parts(batch, tile_range, (b.add(low, first), b.add(high, first)), kept)
                 return
+            place = (*batch, b.add(low, first))
+            code.prepare(place, 0)
             with b.loop(*tile_range) as i:
-                code.whole((*batch, b.add(low, first)), i)
+                code.whole(place, i)
 
         ctx.tasks((*grid.batch, blocks(tiles, count), blocks(panels, together)), task)
 
@@ -194,6 +205,7 @@ class _Tiles:
     place_of: PlaceOf
     sink: Sink
     start: StartCode
+    prepare: PrepareCode
     widths: Sequence[int]
     """The lanes that count in each vector of a panel."""
     count: int
@@ -236,9 +248,14 @@ class _Tiles:
         """A block of tiles for a range of panels, with the sums in memory between the parts."""
         b, kind = self.b, self.dot.total
 
-        def each(body: Callable[[Index, Index, tuple[Index, Index]], None]) -> None:
-            with b.loop(*panels) as panel, b.loop(*tiles) as i:
-                body(panel, i, (b.sub(panel, panels[0]), b.sub(i, tiles[0])))
+        def each(
+            body: Callable[[Index, Index, tuple[Index, Index]], None], part: Index | None = None
+        ) -> None:
+            with b.loop(*panels) as panel:
+                if part is not None:
+                    self.prepare((*batch, panel), part)
+                with b.loop(*tiles) as i:
+                    body(panel, i, (b.sub(panel, panels[0]), b.sub(i, tiles[0])))
 
         def clear(panel: Index, i: Index, slot: tuple[Index, Index]) -> None:
             first = self.start((*batch, panel), len(self.widths))
@@ -259,7 +276,7 @@ class _Tiles:
                 for place, total in zip(places, self.tile(where, totals), strict=True):
                     b.store(kept.pointer, place, kind, total)
 
-            each(add_part)
+            each(add_part, part)
         each(finish)
 
     def _corner(self, i: Index) -> tuple[Index, Index]:

@@ -1,46 +1,200 @@
-"""What the code generator does not take: control flow, functions as values, data types."""
+"""
+What the code generator takes of a function beside operators on tensors: branches, and loops that carry tensors and
+single numbers. It takes no calls, functions as values, data types, or references that branches give.
+"""
 
-from xdsl.dialects import func
+from math import prod
+
+from xdsl.dialects import func, scf, tensor
 from xdsl.dialects.builtin import TupleType
 from xdsl.dialects.scf import Scf
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xrelay.analysis.facts.names import operation_text
 from xrelay.dialects.core.functional import AdtType, FnType, ForallType, TypeVarType
-from xrelay.dialects.shapes import HasNoCode
+from xrelay.dialects.core.values import RefType
+from xrelay.dialects.shapes import HasNoCode, is_dynamic, is_integer_type, is_tensor_type
+from xrelay.lowering.program.operations import (
+    CONTROL_FLOW,
+    TERMINATORS,
+    constant_number,
+    is_scalar,
+    passed_on,
+    program_ops,
+)
 from xrelay.lowering.program.registry import FUNCTIONS, INTERPRETER_ONLY
 
-CONTROL_FLOW = frozenset(Scf.operations)
+_NO_CODE = frozenset(Scf.operations) - {*CONTROL_FLOW, *TERMINATORS}
+
+
+def check_flow(function: func.FuncOp) -> None:
+    """
+    Raises HasNoCode, with the place, for a function that is more than operators on tensors, branches and
+    loops with types that stay.
+    """
+    _check_parameters(function)
+    for op in program_ops(function.body.block):
+        _require(function, op, _why_no_code(op))
 
 
 def check_straight(function: func.FuncOp) -> None:
     """
-    Raises HasNoCode, with the place, for a function that is more than operators on
-    tensors one after the other.
+    Raises HasNoCode, with the place, for a function of which engines run parts, and which is more than operators
+    on tensors and calls of these parts.
     """
-    name = function.sym_name.data
-    for arg in function.args:
-        if _holds_values_of_functions(arg.type):
-            raise HasNoCode(
-                f"function '{name}': parameter %{arg.name_hint or arg.index} is of type {arg.type}, "
-                f"which has no code: {FUNCTIONS}"
-            )
+    _check_parameters(function)
     for op in function.body.block.ops:
-        if type(op) in CONTROL_FLOW:
-            reason = "the code generator takes no control flow"
-        elif INTERPRETER_ONLY.get(type(op)) == FUNCTIONS:
-            reason = FUNCTIONS
-        else:
-            continue
-        raise HasNoCode(f"function '{name}': {operation_text(op)} has no code: {reason}")
+        reason = None
+        if isinstance(op, CONTROL_FLOW):
+            reason = "programs of which engines run parts take no control flow"
+        elif not isinstance(op, func.CallOp):
+            reason = _why_no_code(op)
+        _require(function, op, reason)
 
 
-def _holds_values_of_functions(type_: Attribute) -> bool:
+def _check_parameters(function: func.FuncOp) -> None:
+    for arg in function.args:
+        if _holds(arg.type, _FUNCTION_TYPES):
+            raise HasNoCode(
+                f"function '{function.sym_name.data}': parameter %{arg.name_hint or arg.index} is of "
+                f"type {arg.type}, which has no code: {FUNCTIONS}"
+            )
+
+
+def _require(function: func.FuncOp, op: Operation, reason: str | None) -> None:
+    """Raises HasNoCode when there is a reason why an operation has no code."""
+    if reason is not None:
+        raise HasNoCode(
+            f"function '{function.sym_name.data}': {operation_text(op)} has no code: {reason}"
+        )
+
+
+def _why_no_code(op: Operation) -> str | None:
+    """Why an operation of a function cannot be lowered, as far as its kind and its types say."""
+    match op:
+        case scf.IfOp() | scf.ForOp() | scf.WhileOp():
+            return _why_not(op)
+        case func.CallOp():
+            return (
+                "the function that it calls has no body, calls itself, or is for another compiler"
+            )
+        case tensor.ExtractOp():
+            return _why_not_extracted(op)
+        case tensor.FromElementsOp() if len(op.elements) != 1 or not _is_number(op.elements[0]):
+            return "only a tensor of one integer is made of numbers"
+        case tensor.InsertSliceOp():
+            return None if _is_row(op) else "only one of the rows of a tensor can be replaced"
+        case _ if type(op) in _NO_CODE:
+            return (
+                "the code generator takes no other control flow than scf.if, scf.for and scf.while"
+            )
+        case _:
+            return FUNCTIONS if INTERPRETER_ONLY.get(type(op)) == FUNCTIONS else None
+
+
+def _why_not(op: scf.IfOp | scf.ForOp | scf.WhileOp) -> str | None:
+    """Why a branch or a loop cannot be lowered."""
+    for what, expected, found in _handed_over(op):
+        if len(expected) != len(found):
+            return f"{what} gives {len(found)} values, expected {len(expected)}"
+        for i, (type_, value) in enumerate(zip(expected, found, strict=True)):
+            if type_ != value.type:
+                return f"value {i} that {what} gives is {value.type}, expected {type_}"
+            if not is_scalar(type_) and not _holds_tensors(type_):
+                return f"value {i} that {what} gives is {type_}, expected tensors or an integer"
+    if isinstance(op, scf.ForOp):
+        step = constant_number(op.step)
+        if step is None or step < 1:
+            return f"its step is {'not a constant' if step is None else step}, expected 1 or more"
+    return None
+
+
+def _handed_over(
+    op: scf.IfOp | scf.ForOp | scf.WhileOp,
+) -> list[tuple[str, list[Attribute], tuple[SSAValue, ...]]]:
+    """What is handed over within a branch or loop: from where, the types expected, and the values."""
+    types = [result.type for result in op.results]
+    match op:
+        case scf.IfOp():
+            sides = zip(("the first branch", "the other branch"), op.regions, strict=True)
+            return [
+                (what, types, passed_on(region.block) if region.blocks else ())
+                for what, region in sides
+            ]
+        case scf.ForOp():
+            return [
+                ("the start", types, tuple(op.iter_args)),
+                ("a round", types, passed_on(op.body.block)),
+            ]
+        case scf.WhileOp():
+            carried = [arg.type for arg in op.before_region.block.args]
+            body = [arg.type for arg in op.after_region.block.args]
+            tested = passed_on(op.before_region.block)
+            return [
+                ("the start", carried, tuple(op.arguments)),
+                ("the condition", types, tested),
+                ("the condition", body, tested),
+                ("a round", carried, passed_on(op.after_region.block)),
+            ]
+
+
+def _why_not_extracted(op: tensor.ExtractOp) -> str | None:
+    type_ = op.tensor.type
+    if not is_tensor_type(type_) or not is_integer_type(type_.element_type):
+        return f"the tensor is {type_}, expected one of integers"
+    if is_dynamic(type_):
+        return f"the tensor is {type_}, which has an unknown dimension"
+    shape = type_.get_shape()
+    for axis, (index, length) in enumerate(zip(op.indices, shape, strict=True)):
+        number = constant_number(index)
+        if number is None:
+            return f"index {axis} is not a constant"
+        if not 0 <= number < length:
+            return f"index {axis} is {number}, expected 0 to {length - 1}"
+    return None
+
+
+def _is_row(op: tensor.InsertSliceOp) -> bool:
+    """Whether a tensor of some rows gets another row, at an index."""
+    source, target = op.source.type, op.dest.type
+    if not is_tensor_type(source) or not is_tensor_type(target):
+        return False
+    if is_dynamic(source) or is_dynamic(target) or not target.get_shape():
+        return False
+    shape = target.get_shape()
+    whole = (1, *shape[1:])
+    return (
+        len(op.offsets) == 1
+        and not op.sizes
+        and not op.strides
+        and tuple(op.static_offsets.get_values())[1:] == (0,) * (len(shape) - 1)
+        and tuple(op.static_sizes.get_values()) == whole
+        and set(op.static_strides.get_values()) == {1}
+        and prod(source.get_shape()) == prod(whole)
+    )
+
+
+def _is_number(value: SSAValue) -> bool:
+    return is_scalar(value.type)
+
+
+_FUNCTION_TYPES = (AdtType, FnType, ForallType, TypeVarType)
+
+
+def _holds(type_: Attribute, kinds: tuple[type[Attribute], ...]) -> bool:
+    """Whether a type is one of some kinds, or a tuple with such a field."""
     parts = [type_]
     while parts:
         part = parts.pop()
-        if isinstance(part, AdtType | FnType | ForallType | TypeVarType):
+        if isinstance(part, kinds):
             return True
         if isinstance(part, TupleType):
             parts.extend(part.types.data)
     return False
+
+
+def _holds_tensors(type_: Attribute) -> bool:
+    """Whether a type is that of a tensor, or of a tuple of such."""
+    if isinstance(type_, TupleType):
+        return not _holds(type_, (*_FUNCTION_TYPES, RefType))
+    return is_tensor_type(type_)

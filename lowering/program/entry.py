@@ -1,95 +1,69 @@
 """
 The entry function of a program: it runs the steps, and its callers know where everything lies.
 
-Every thread of a team runs it; between steps the threads wait for one another.
+Every thread of a team runs it; between steps the threads wait for one another. Branches and loops are those
+of the program: each thread takes the same way, because numbers that decide are read once all threads
+have arrived, and not written again before all have read them.
+
+A loop that may last ends before its time when the caller asks for it. After each round `xrelay_poll`
+says so to all threads alike, by words at the start of the workspace.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import ChainMap
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, llvm, scf
-from xdsl.dialects.builtin import BoolAttr, FunctionType, UnitAttr, i8, i64
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    UnitAttr,
+    i1,
+    i8,
+    i64,
+)
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
-from xrelay.dialects.model_names import model_names
+from xrelay.dialects.shapes import is_integer_type
 from xrelay.lowering.emit.attributes import access, step, whole_number
 from xrelay.lowering.emit.builder import POINTER
 from xrelay.lowering.emit.context import BARRIER, NEXT_TASK
-from xrelay.lowering.emit.strategy import Selection
+from xrelay.lowering.emit.elements import element
 from xrelay.lowering.llvm.to_llvm import PUBLIC_ATTRIBUTE
-from xrelay.lowering.program.kernel import Kernel
-from xrelay.lowering.program.selection import Choice
+from xrelay.lowering.program.operations import constant_number, is_scalar, passed_on
+from xrelay.lowering.program.steps import Branch, Call, Load, Loop, Node, Scalar
 from xrelay.lowering.program.storage import Storage
 
 STAMP = "xrelay_stamp"
 """The function of the run time that takes the time: void (ptr team, i64 step)."""
-COPY = "copy"
-"""The name of the steps that copy tensors. Those of kernels begin with `fused`."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A kernel call or a copy."""
-
-    name: str
-    """The kernel's, or `copy`."""
-    choices: tuple[Choice, ...]
-    """What computes the operators that have strategies."""
-    flops: int
-    """Additions and multiplications of convolutions and matrix products; other operators count
-    one operation for each element of their result."""
-    bytes: int
-    """Bytes of the tensors that are read and written."""
-    op: Operation | None = None
-    """The operation of the program that the kernel computes, None for a copy."""
-
-    @property
-    def is_kernel(self) -> bool:
-        """Whether it calls a kernel."""
-        return self.name != COPY
-
-    @property
-    def implementations(self) -> tuple[str, ...]:
-        """The names of what computes the operators that have strategies."""
-        return tuple(choice.implementation.name for choice in self.choices)
-
-    @cached_property
-    def selections(self) -> tuple[Selection, ...]:
-        """The choices beside the other implementations, which are judged for this."""
-        return tuple(choice.selection for choice in self.choices)
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The names of the nodes of the model that it computes."""
-        return () if self.op is None else model_names(self.op)
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of a kernel (`kernel` None: a copy of `size` bytes) on tensors."""
-
-    kernel: Kernel | None
-    reads: tuple[Storage, ...]
-    writes: tuple[Storage, ...]
-    step: Step
-    size: int = 0
+POLL = "xrelay_poll"
+"""The function of the run time that says whether loops are to end, the same to all threads, which wait for one
+another in it: i64 (ptr team, i64 thread, i64 threads, ptr words)."""
+MOST_UNASKED = 4096
+"""Loops of as many rounds, and no loops within, just end."""
+WORDS = ALIGNMENT
+"""Bytes at the start of the workspace of a program with loops: what `xrelay_poll` is given. The caller sets the
+first one, of 64 bits, to 1."""
 
 
 def write_entry(
     name: str,
-    calls: Sequence[Call],
+    nodes: Sequence[Node],
     offsets: Sequence[int],
+    buffers: int,
     threads: int,
     *,
     profile: bool,
 ) -> func.FuncOp:
     """
-    The function that runs the calls for `threads` threads.
+    The function that runs the nodes for `threads` threads.
 
-    `offsets` are those of the buffers of the workspace: first of the numbered ones, then of the
+    `offsets` are those in the workspace: first of as many numbered buffers, then of the
     scratch memory of each call. `profile` makes it take the time of its steps.
     """
     pointer = LLVMPointerType()
@@ -97,34 +71,46 @@ def write_entry(
     names = ("inputs", "outputs", "constants", "workspace", "thread", "threads", "team")
     for arg, hint in zip(block.args, names, strict=True):
         arg.name_hint = hint
-    writer = _EntryWriter(block, offsets, threads)
-    buffers = len(offsets) - len(calls)
-    for number, call in enumerate(calls):
-        if number:
-            writer.barrier()
-        if profile:
-            writer.stamp(number)
-        if call.kernel is None:
-            writer.copy(call.reads[0], call.writes[0], call.size)
-            continue
-        places = [*call.reads, *call.writes, Storage("buffer", buffers + number)]
-        block.add_op(
-            func.CallOp(
-                call.kernel.function.sym_name.data,
-                [*map(writer.address, places), *block.args[4:]],
-                [],
-            )
-        )
+    writer = _EntryWriter(block, offsets, buffers, threads, profile)
+    if any(may_last(node) for node in within(nodes)):
+        writer.begin_polling()
     if profile:
-        writer.barrier()
-        writer.stamp(len(calls))
-    block.add_op(func.ReturnOp())
+        writer.stamp(0)
+    writer.nodes(nodes)
+    writer.emit_end(func.ReturnOp())
     function = func.FuncOp(name, FunctionType.from_lists(block.arg_types, []), Region(block))
     function.attributes[PUBLIC_ATTRIBUTE] = UnitAttr()
     return function
 
 
-def declarations(threads: int, *, profile: bool) -> list[llvm.FuncOp]:
+def within(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The nodes and those in them."""
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        yield node
+        match node:
+            case Branch():
+                pending.extend(inner for side in node.sides for inner in side)
+            case Loop():
+                pending.extend((*node.test, *node.body))
+            case _:
+                pass
+
+
+def may_last(node: Node) -> bool:
+    """Whether a node is a loop that is asked after each round whether to end: all but short ones."""
+    if not isinstance(node, Loop):
+        return False
+    if isinstance(node.op, scf.WhileOp) or any(
+        isinstance(each, Loop) for each in within(node.body)
+    ):
+        return True
+    first, end = constant_number(node.op.lb), constant_number(node.op.ub)
+    return first is None or end is None or end - first > MOST_UNASKED
+
+
+def declarations(threads: int, *, profile: bool, loops: bool) -> list[llvm.FuncOp]:
     """The functions of the run time that the program calls."""
     pointer = LLVMPointerType()
     taken: dict[str, llvm.LLVMFunctionType] = {}
@@ -133,45 +119,284 @@ def declarations(threads: int, *, profile: bool) -> list[llvm.FuncOp]:
         taken[NEXT_TASK] = llvm.LLVMFunctionType([pointer, *[i64] * 5], i64)
     if profile:
         taken[STAMP] = llvm.LLVMFunctionType([pointer, i64])
+    if loops:
+        taken[POLL] = llvm.LLVMFunctionType([pointer, i64, i64, pointer], i64)
     external = llvm.LinkageAttr("external")
     return [llvm.FuncOp(name, type_, linkage=external) for name, type_ in taken.items()]
 
 
 @dataclass(eq=False)
 class _EntryWriter:
-    """Writes the addresses of tensors into the entry function, each once."""
+    """Writes the entry function, and the address of each tensor once where that suffices."""
 
     block: Block
     offsets: Sequence[int]
+    buffers: int
     threads: int
-    addresses: dict[Storage, SSAValue] = field(default_factory=dict[Storage, SSAValue])
+    profile: bool
+    calls: int = 0
+    """How many there are so far."""
+    unread: bool = False
+    """Whether something was written that other threads may not have finished."""
+    untouched: bool = True
+    """Whether no thread may still be reading what the next step writes."""
+
+    def __post_init__(self):
+        self.args = tuple(self.block.args)
+        self.addresses = ChainMap[Storage, SSAValue]()
+        self.scalars: dict[SSAValue, SSAValue] = {}
+        """The numbers of the program, as this function has them."""
+
+    def nodes(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            match node:
+                case Call():
+                    self.call(node)
+                case Scalar():
+                    self.scalar(node.op)
+                case Load():
+                    self.load(node)
+                case Branch():
+                    self.branch(node)
+                case Loop():
+                    self.loop(node)
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def call(self, call: Call) -> None:
+        """A step; the threads wait before it for what they have not all done."""
+        number = self.calls
+        self.calls += 1
+        self.barrier()
+        self.unread = True
+        if call.number is not None:
+            self.write(call.number, call.writes[0])
+        elif call.kernel is None:
+            self.copy(call)
+        else:
+            places = [*call.reads, *call.writes, Storage("buffer", self.buffers + number)]
+            callee, args = call.kernel.function.sym_name.data, map(self.address, places)
+            self.block.add_op(func.CallOp(callee, [*args, *self.args[4:]], []))
+        if self.profile:
+            self.barrier()
+            self.stamp(number + 1)
 
     def barrier(self) -> None:
-        """Waits until every thread has finished the steps so far."""
-        _, threads, team = self.block.args[4:]
-        if self.threads > 1:
-            self.block.add_op(llvm.CallOp(BARRIER, team, threads))
+        """Waits until every thread has finished the steps so far, and read what it had to."""
+        if self.unread or not self.untouched:
+            _, threads, team = self.args[4:]
+            if self.threads > 1:
+                self.block.add_op(llvm.CallOp(BARRIER, team, threads))
+        self.unread, self.untouched = False, True
 
     def stamp(self, step: int) -> None:
-        """Takes the time at which a step begins."""
-        thread, _, team = self.block.args[4:]
-        is_first = self.emit(arith.CmpiOp(thread, self.number(0), "eq"))
-        then = Block([llvm.CallOp(STAMP, team, self.number(step)), scf.YieldOp()])
+        """Takes the time at which a step ends."""
+        number = self.constant(step)
+        self.first_alone([llvm.CallOp(STAMP, self.args[6], number.result)], number)
+
+    def begin_polling(self) -> None:
+        """Nobody has asked yet for an end."""
+        zero = self.constant(0)
+        self.first_alone([_store(zero.result, self.args[3], 8)], zero)
+
+    def first_alone(self, ops: Sequence[Operation], *before: Operation) -> None:
+        """What only the first thread does."""
+        is_first = self.emit(arith.CmpiOp(self.args[4], self.number(0), "eq"))
+        self.block.add_ops(before)
+        then = Block([*ops, scf.YieldOp()])
         self.block.add_op(scf.IfOp(is_first, [], Region(then), Region(Block([scf.YieldOp()]))))
+
+    def write(self, value: SSAValue, place: Storage) -> None:
+        """A number becomes a tensor."""
+        kind = element(_held(value.type))
+        number, address = self.scalars[value], self.address(place)
+        if kind.is_bool:
+            number = self.emit(llvm.ZExtOp(number, i8))
+        self.first_alone([_store(number, address, kind.bytes)])
+
+    def copy(self, call: Call) -> None:
+        """A copy of bytes; every thread copies a part."""
+        target = self.address(call.writes[0])
+        if call.rows is not None:
+            index, most = self.scalars[call.rows.index], self.number(call.rows.count - 1)
+            index = self.emit(arith.MinUIOp(index, most))
+            behind = self.emit(arith.MuliOp(index, self.number(call.size)))
+            target = self.step([target, behind], llvm.GEP_USE_SSA_VAL, i8)
+        addresses, count = [target, self.address(call.reads[0])], self.number(call.size)
+        if self.threads > 1:
+            units, threads = self.number(-(-call.size // ALIGNMENT)), self.args[5]
+            unit, thread = self.number(ALIGNMENT), self.args[4]
+            after = self.emit(arith.AddiOp(thread, self.number(1)))
+            start, stop = (
+                self.emit(arith.MuliOp(self.emit(arith.DivUIOp(part, threads)), unit))
+                for part in [self.emit(arith.MuliOp(i, units)) for i in (thread, after)]
+            )
+            stop = self.emit(arith.MinUIOp(stop, count))
+            addresses = [self.step([each, start], llvm.GEP_USE_SSA_VAL, i8) for each in addresses]
+            count = self.emit(arith.SubiOp(stop, start))
+        volatile = self.emit(
+            llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
+        )
+        args = [*addresses, count, volatile]
+        self.block.add_op(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []))
+
+    # -- numbers in registers -------------------------------------------------------------------
+
+    def scalar(self, op: Operation) -> None:
+        """Arithmetic, in which an index is an i64."""
+        operands = [self.scalars[operand] for operand in op.operands]
+        (old,) = op.results
+        if isinstance(op, arith.IndexCastOp):
+            self.scalars[old] = self.cast(operands[0], old.type)
+            return
+        if isinstance(op, arith.ConstantOp):
+            assert isinstance(op.value, IntegerAttr)
+            type_ = _held(old.type)
+            constant = llvm.ConstantOp(whole_number(type_, op.value.value.data), type_)
+            self.scalars[old] = self.emit(constant)
+            return
+        new = type(op).create(
+            operands=operands, result_types=[_held(old.type)], properties=op.properties
+        )
+        self.scalars[old] = self.emit(new)
+
+    def cast(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """A number of another width, by its sign."""
+        old, new = _held(value.type), _held(type_)
+        if old == new:
+            return value
+        wider = old.width.data < new.width.data
+        return self.emit((llvm.SExtOp if wider else llvm.TruncOp)(value, new))
+
+    def load(self, load: Load) -> None:
+        """A number from memory."""
+        if self.unread:
+            self.barrier()
+        self.untouched = False
+        address, kind = self.address(load.place), load.kind
+        if load.before:
+            address = self.offset(address, load.before)
+        op = llvm.LoadOp.create(
+            operands=[address], result_types=[kind.storage], properties=access(kind.bytes)
+        )
+        value = self.emit(op)
+        if kind.is_bool:
+            zero = self.emit(llvm.ConstantOp(whole_number(i8, 0), i8))
+            value = self.emit(arith.CmpiOp(value, zero, "ne"))
+        self.scalars[load.result] = self.cast(value, load.result.type)
+
+    # -- branches and loops ---------------------------------------------------------------------
+
+    @contextmanager
+    def region(self, arg_types: Sequence[Attribute] = ()) -> Generator[Block]:
+        """A block within the one that is being written."""
+        outer, self.block = self.block, Block(arg_types=arg_types)
+        self.addresses = self.addresses.new_child()
+        yield self.block
+        self.addresses = self.addresses.parents
+        self.block = outer
+
+    def branch(self, node: Branch) -> None:
+        """A branch; what one side leaves undone counts behind both."""
+        before, after = (self.unread, self.untouched), (False, True)
+        results = [result for result in node.op.results if is_scalar(result.type)]
+        regions: list[Region] = []
+        for side, region in zip(node.sides, node.op.regions, strict=True):
+            self.unread, self.untouched = before
+            with self.region() as block:
+                self.nodes(side)
+                values = passed_on(region.block) if region.blocks else ()
+                self.emit_end(scf.YieldOp(*self.numbers(values)))
+            after = self.unread or after[0], self.untouched and after[1]
+            regions.append(Region(block))
+        self.unread, self.untouched = after
+        types = [_held(result.type) for result in results]
+        then, otherwise = regions
+        op = scf.IfOp(self.scalars[node.op.cond], types, then, otherwise)
+        self.block.add_op(op)
+        self.scalars.update(zip(results, op.results, strict=True))
+
+    def loop(self, node: Loop) -> None:
+        """
+        A loop as `scf.while`, which carries whether to stop, the count of an `scf.for`, and the numbers of
+        the program.
+        """
+        self.barrier()
+        go_on, op = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1)), node.op
+        given = self.numbers(
+            op.arguments if isinstance(op, scf.WhileOp) else (op.lb, *op.iter_args)
+        )
+        header = op.body.block if isinstance(op, scf.ForOp) else op.before_region.block
+        body = op.body.block if isinstance(op, scf.ForOp) else op.after_region.block
+        with self.region([i1, *(value.type for value in given)]) as test:
+            stop, *values = test.args
+            self.scalars.update(zip(_scalars(header.args), values, strict=True))
+            self.nodes(node.test)
+            if isinstance(op, scf.ForOp):
+                more, passed = (
+                    self.emit(arith.CmpiOp(values[0], self.scalars[op.ub], "slt")),
+                    values,
+                )
+            else:
+                assert header.last_op is not None
+                more = self.scalars[header.last_op.operands[0]]
+                passed = self.numbers(passed_on(header))
+            stays = self.emit(
+                arith.XOrIOp(stop, self.emit(llvm.ConstantOp(whole_number(i1, 1), i1)))
+            )
+            self.emit_end(scf.ConditionOp(self.emit(arith.AndIOp(more, stays)), *passed))
+        after = self.unread, self.untouched
+        types = [value.type for value in passed]
+        with self.region(types) as round_:
+            self.scalars.update(zip(_scalars(body.args), round_.args, strict=True))
+            self.nodes(node.body)
+            following = self.numbers(passed_on(body))
+            if isinstance(op, scf.ForOp):
+                count = arith.AddiOp(round_.args[0], self.scalars[op.step])
+                following.insert(0, self.emit(count))
+            if may_last(node):
+                asked = self.poll()
+            else:
+                self.barrier()
+                asked = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1))
+            self.emit_end(scf.YieldOp(asked, *following))
+        self.unread, self.untouched = after
+        loop = scf.WhileOp([go_on, *given], types, Region(test), Region(round_))
+        self.block.add_op(loop)
+        found = loop.results[1:] if isinstance(op, scf.ForOp) else loop.results
+        self.scalars.update(zip(_scalars(op.results), found, strict=True))
+
+    def poll(self) -> SSAValue:
+        """Whether loops are to end; all threads arrive before one goes on."""
+        thread, threads, team = self.args[4:]
+        call = llvm.CallOp(POLL, team, thread, threads, self.args[3], return_type=i64)
+        return self.emit(arith.CmpiOp(self.emit(call), self.number(0), "ne"))
+
+    def numbers(self, values: Sequence[SSAValue]) -> list[SSAValue]:
+        """Those of some values that are numbers in registers."""
+        return [self.scalars[value] for value in _scalars(values)]
+
+    # -- addresses --------------------------------------------------------------------------------
 
     def emit(self, op: Operation) -> SSAValue:
         self.block.add_op(op)
         return op.results[0]
 
+    def emit_end(self, op: Operation) -> None:
+        self.block.add_op(op)
+
+    def constant(self, value: int) -> llvm.ConstantOp:
+        return llvm.ConstantOp(whole_number(i64, value), i64)
+
     def number(self, value: int) -> SSAValue:
-        return self.emit(llvm.ConstantOp(whole_number(i64, value), i64))
+        return self.emit(self.constant(value))
 
     def address(self, place: Storage) -> SSAValue:
         """The address of a tensor."""
         known = self.addresses.get(place)
         if known is not None:
             return known
-        inputs, outputs, constants, workspace = self.block.args[:4]
+        inputs, outputs, constants, workspace = self.args[:4]
         match place.place:
             case "input" | "output":
                 table = inputs if place.place == "input" else outputs
@@ -201,22 +426,17 @@ class _EntryWriter:
             )
         )
 
-    def copy(self, source: Storage, place: Storage, size: int) -> None:
-        """A copy of bytes; every thread copies a part."""
-        addresses, count = [self.address(place), self.address(source)], self.number(size)
-        if self.threads > 1:
-            units, threads = self.number(-(-size // ALIGNMENT)), self.block.args[5]
-            unit, thread = self.number(ALIGNMENT), self.block.args[4]
-            after = self.emit(arith.AddiOp(thread, self.number(1)))
-            start, stop = (
-                self.emit(arith.MuliOp(self.emit(arith.DivUIOp(part, threads)), unit))
-                for part in [self.emit(arith.MuliOp(i, units)) for i in (thread, after)]
-            )
-            stop = self.emit(arith.MinUIOp(stop, count))
-            addresses = [self.step([each, start], llvm.GEP_USE_SSA_VAL, i8) for each in addresses]
-            count = self.emit(arith.SubiOp(stop, start))
-        volatile = self.emit(
-            llvm.ConstantOp(BoolAttr.from_bool(False), BoolAttr.from_bool(False).type)
-        )
-        args = [*addresses, count, volatile]
-        self.block.add_op(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", args, []))
+
+def _store(value: SSAValue, address: SSAValue, size: int) -> llvm.StoreOp:
+    """A number of some bytes goes to memory."""
+    return llvm.StoreOp.create(operands=[value, address], properties=access(size))
+
+
+def _held(type_: Attribute) -> IntegerType:
+    """The type of a number of the program in a register."""
+    return type_ if is_integer_type(type_) else i64
+
+
+def _scalars(values: Sequence[SSAValue]) -> list[SSAValue]:
+    """The numbers among some values."""
+    return [value for value in values if is_scalar(value.type)]

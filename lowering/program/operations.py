@@ -1,8 +1,14 @@
-"""The operations of a program: which become kernels, and which are only names."""
+"""
+The operations of a program: which become kernels, which are only names, which are control flow, and
+which compute numbers in registers.
+"""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from xdsl.ir import Block, Operation
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.annotation import AnnotationOp
@@ -22,16 +28,88 @@ PASSING_ON = (TupleOp, TupleGetItemOp, AnnotationOp)
 
 _NO_KERNELS = (ConstantOp, RefCreateOp, RefReadOp, RefWriteOp)
 
+LoopOp: TypeAlias = scf.ForOp | scf.WhileOp
+"""What is done in rounds."""
+
+CONTROL_FLOW = (scf.IfOp, scf.ForOp, scf.WhileOp)
+"""Operations with regions that the entry function runs as branches and loops."""
+
+TERMINATORS = (scf.YieldOp, scf.ConditionOp)
+"""The ends of the regions of these."""
+
+SCALARS = (
+    arith.AddiOp,
+    arith.AndIOp,
+    arith.CmpiOp,
+    arith.ConstantOp,
+    arith.IndexCastOp,
+    arith.MuliOp,
+    arith.OrIOp,
+    arith.SelectOp,
+    arith.SubiOp,
+    arith.XOrIOp,
+)
+"""Arithmetic on single numbers, by which loops count and branches choose. Every thread computes it."""
+
+ELEMENTS = (tensor.ExtractOp, tensor.FromElementsOp, tensor.InsertSliceOp)
+"""What goes between tensors and single numbers, or stands at a place that is a number."""
+
+
+def is_scalar(type_: Attribute) -> bool:
+    """Whether values of a type are single numbers, which live in registers."""
+    return isinstance(type_, IntegerType | IndexType)
+
 
 def program_ops(block: Block) -> Iterator[Operation]:
-    """The operations that are lowered, those of composites in their place."""
+    """
+    The operations that are lowered, those of composites in their place, and those in the regions of
+    branches and loops behind these.
+    """
     for op in block.ops:
         if isinstance(op, CompositeOp):
             yield from program_ops(op.block)
-        else:
-            yield op
+            continue
+        yield op
+        if isinstance(op, CONTROL_FLOW):
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from program_ops(inner)
 
 
 def calls_kernel(op: Operation | Block) -> bool:
     """Whether an operation can become a kernel call: not a name or a constant, no use of cells."""
     return isinstance(op, FusedOp | RelayOp) and not isinstance(op, (*PASSING_ON, *_NO_KERNELS))
+
+
+def surrounding_block(node: Operation | Block) -> Block | None:
+    """The block in which an operation runs: composites run in the block around them."""
+    block = node.parent if isinstance(node, Operation) else node
+    while block is not None and isinstance(composite := block.parent_op(), CompositeOp):
+        block = composite.parent
+    return block
+
+
+def carried_values(op: LoopOp) -> list[tuple[SSAValue, SSAValue]]:
+    """What a loop carries from round to round: the value in a round, and that before the first."""
+    if isinstance(op, scf.ForOp):
+        return list(zip(op.body.block.args[1:], op.iter_args, strict=True))
+    return list(zip(op.before_region.block.args, op.arguments, strict=True))
+
+
+def passed_on(block: Block) -> tuple[SSAValue, ...]:
+    """What the end of a region hands to what is around it; of a condition, all but whether to go on."""
+    match block.last_op:
+        case scf.YieldOp() as end:
+            return tuple(end.operands)
+        case scf.ConditionOp() as end:
+            return tuple(end.operands[1:])
+        case _:
+            return ()
+
+
+def constant_number(value: SSAValue) -> int | None:
+    """A number in a register that is a constant."""
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None

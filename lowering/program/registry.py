@@ -53,6 +53,7 @@ from xrelay.lowering.operators.pool import adaptive as adaptive_pool
 from xrelay.lowering.operators.pool import gradient as pool_gradient
 from xrelay.lowering.operators.pool import pool
 from xrelay.lowering.operators.qnn import arithmetic as qnn_arithmetic
+from xrelay.lowering.operators.qnn import blocks as qnn_blocks
 from xrelay.lowering.operators.qnn import conversion as qnn
 from xrelay.lowering.operators.qnn import simulate as quantize
 from xrelay.lowering.operators.sparse import coordinates as sparse_coordinates
@@ -91,6 +92,7 @@ RULES: dict[type[Operation], RuleFunction] = {
     **norm.RULES,
     **qnn.RULES,
     **qnn_arithmetic.RULES,
+    **qnn_blocks.RULES,
     **sampling.RULES,
     **regions.RULES,
     **space.RULES,
@@ -128,6 +130,7 @@ STRATEGIES: dict[type[Operation], Strategy] = {
     **conv_gradient.STRATEGIES,
     **correlation.STRATEGIES,
     **bitserial.STRATEGIES,
+    **qnn_blocks.STRATEGIES,
     **sparse.STRATEGIES,
     **layout.STRATEGIES,
     **many_fields.STRATEGIES,

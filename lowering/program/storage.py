@@ -1,7 +1,8 @@
 """
 Where the tensors of a program lie: what shares memory, and in which format.
 
-    names      tuples, annotations, reshapes and borders of composites are other names of a tensor
+    names      tuples, annotations, reshapes and borders of composites are other names of a tensor; so are
+               the results of loops, of what these carry
     formats    a tensor that kernels write gets the spaces that its readers want between elements
     parts      what a concatenation joins is computed into its parts of the result:
 
@@ -20,8 +21,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.reshapes import reshaped_argument
@@ -36,7 +38,15 @@ from xrelay.lowering.emit.format import NO_HALO, NO_SPACING, Format, Spacing, ro
 from xrelay.lowering.emit.group import group_of
 from xrelay.lowering.operators.core.values import source_leaf, source_leaves
 from xrelay.lowering.program.anchors import keeps_indices
-from xrelay.lowering.program.operations import PASSING_ON, calls_kernel, program_ops
+from xrelay.lowering.program.nesting import Nesting
+from xrelay.lowering.program.operations import (
+    PASSING_ON,
+    calls_kernel,
+    is_scalar,
+    passed_on,
+    program_ops,
+    surrounding_block,
+)
 from xrelay.lowering.program.selection import Choices
 
 
@@ -104,6 +114,8 @@ class _Planner:
         self.parts: dict[Leaf, Part] = {}
         self.joined: dict[Operation, tuple[tuple[Leaf, int], ...]] = {}
         self.in_place: dict[Leaf, Leaf] = {}
+        self.homes: dict[Leaf, Leaf] = {}
+        """Shorter ways along parts and results in place: those of a row of operators have one home."""
 
     def run(self) -> StoragePlan:
         for op in self.program:
@@ -167,7 +179,7 @@ class _Planner:
         start = 0
         for field in fields:
             source = origin(field)
-            if source not in placed and self.fits(source, field, spacing):
+            if source not in placed and self.fits(op, source, field, spacing):
                 placed[source] = start
             elif spacing == NO_SPACING == self.spacing(source):
                 copied.append((field, start))
@@ -181,10 +193,12 @@ class _Planner:
                 self.parts[source] = Part(whole, offset)
                 self.given[source] = spacing
 
-    def fits(self, source: Leaf, field: Leaf, spacing: Spacing) -> bool:
+    def fits(self, op: Operation, source: Leaf, field: Leaf, spacing: Spacing) -> bool:
         """Whether a tensor can be computed with the spacing of a concatenation, into its part."""
         if not calls_kernel(source[0].owner) or source in self.outputs or source in self.parts:
             return False
+        if surrounding_block(source[0].owner) is not surrounding_block(op):
+            return False  # The next round of a loop may find the part written over.
         if self.spacing(source) | spacing != spacing:
             return False
         same_shape = source not in self.shared and leaf_shape(source) == leaf_shape(field)
@@ -194,12 +208,14 @@ class _Planner:
 
     def overwrite(self, plan: StoragePlan) -> None:
         """Lets elementwise kernels write over an operand that they are the last to read."""
+        nesting = Nesting(self.program)
         last: dict[Leaf, int] = {}
         for number, op in enumerate(self.program):
             if isinstance(op, PASSING_ON):
                 continue  # Nobody reads yet; whoever does knows the tensor by its origin.
             for leaf in (*map(origin, _operand_leaves(op)), *_result_leaves(op)):
-                last[self.home(leaf)] = number
+                home, end = self.home(leaf), nesting.last_use(leaf[0], op, number, carried=True)
+                last[home] = max(end, last.get(home, 0))
         for number, op in enumerate(self.program):
             result = next(_result_leaves(op), None)
             if result is None or not calls_kernel(op) or origin(result) != result:
@@ -220,7 +236,7 @@ class _Planner:
         # Loops of an operator's own may hand elements over twice; else each is computed once.
         if self.choices.get(op) or len(leaf_types(group.result.type)) != 1:
             return None
-        homes = [self.home(origin(leaf)) for arg in group.args for leaf in _leaves(arg)]
+        homes = [self.home(origin(leaf)) for arg in group.args for leaf in leaves_of(arg)]
         for param, arg in zip(group.params, group.args, strict=True):
             if not isinstance(param.type, TensorType) or not keeps_indices(param, group):
                 continue
@@ -236,13 +252,20 @@ class _Planner:
 
     def home(self, leaf: Leaf) -> Leaf:
         """The tensor that a buffer was made for, in which this one lies."""
-        while True:
-            if leaf in self.parts:
-                leaf = self.parts[leaf].whole
-            elif leaf in self.in_place:
-                leaf = self.in_place[leaf]
-            else:
-                return leaf
+        passed: list[Leaf] = []
+        while (around := self._around(leaf)) is not None:
+            passed.append(leaf)
+            leaf = around
+        self.homes.update(dict.fromkeys(passed, leaf))
+        return leaf
+
+    def _around(self, leaf: Leaf) -> Leaf | None:
+        """A tensor that another one lies in; None when a buffer is made for it."""
+        if leaf in self.homes:
+            return self.homes[leaf]
+        if leaf in self.parts:
+            return self.parts[leaf].whole
+        return self.in_place.get(leaf)
 
 
 def _concatenation(op: Operation) -> tuple[int, list[Leaf]] | None:
@@ -287,9 +310,20 @@ def _origin_step(value: SSAValue, number: int) -> Leaf | None:
     """The tensor that this one is under another name or in another shape, if it is."""
     match value.owner:
         case Block() as block:
-            op = block.parent_op()
             assert isinstance(value, BlockArgument)
-            return (op.args[value.index], number) if isinstance(op, CompositeOp) else None
+            match block.parent_op():
+                case CompositeOp() as op:
+                    return op.args[value.index], number
+                case scf.WhileOp() as op if block is op.after_region.block:
+                    return passed_on(op.before_region.block)[value.index], number
+                case _:
+                    return None
+        case scf.ForOp() as op:
+            assert isinstance(value, OpResult)
+            return op.body.block.args[1 + value.index], number
+        case scf.WhileOp() as op:
+            assert isinstance(value, OpResult)
+            return passed_on(op.before_region.block)[value.index], number
         case CompositeOp() as op:
             return op.yielded, number
         case FusedOp() as op if op.reshape_only is not None:
@@ -328,14 +362,16 @@ def _element_bytes(leaf: Leaf) -> int:
 
 def _operand_leaves(op: Operation) -> Iterator[Leaf]:
     for operand in op.operands:
-        yield from _leaves(operand)
+        yield from leaves_of(operand)
 
 
 def _result_leaves(op: Operation) -> Iterator[Leaf]:
     for result in op.results:
-        yield from _leaves(result)
+        yield from leaves_of(result)
 
 
-def _leaves(value: SSAValue) -> Iterator[Leaf]:
-    for i in range(len(value_types(value.type))):
-        yield value, i
+def leaves_of(value: SSAValue) -> Iterator[Leaf]:
+    """The tensors of a value; a number in a register has none."""
+    if not is_scalar(value.type):
+        for i in range(len(value_types(value.type))):
+            yield value, i

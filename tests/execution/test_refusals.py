@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from xdsl.dialects import arith, func, scf, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IntegerType,
@@ -97,7 +97,6 @@ def test_functions_that_are_called_like_a_kernel():
     assert names == ["fused_abs_1", "fused_abs"]
 
 
-BRANCH = "if (%c) { exp(%x) } else { log(%x) }"
 OPTION = (
     "function 'main': parameter %o is of type !relay.adt<@Opt, [tensor<4xf32>]>, which has no code: "
     "functions and data types are no tensors"
@@ -109,8 +108,6 @@ MATCH = "match (%o) { Some(%y) => exp(%y), None => %x }"
 @pytest.mark.parametrize(
     ("parameters", "body", "message"),
     [
-        ("%c: bool, %x: Tensor[(4), float32]", BRANCH,
-         "function 'main': scf.if has no code: the code generator takes no control flow"),
         ("%x: Tensor[(4), float32]", DATA_TYPE,
          "function 'main': relay.construct has no code: functions and data types are no tensors"),
         ("%o: Opt[Tensor[(4), float32]], %x: Tensor[(4), float32]", MATCH,
@@ -133,9 +130,13 @@ def test_control_flow_and_data_types(
     assert str(refused.value).startswith(message)
 
 
-def test_control_flow_is_named_with_its_place():
-    program = read_relay_text(f"def @main(%c: bool, %x: Tensor[(4), float32]) {{ {BRANCH} }}")
-    (branch,) = [op for op in program.walk() if isinstance(op, scf.IfOp)]
-    branch.location = NameLoc(StringAttr("layer7"), branch.location)
-    with pytest.raises(DiagnosticException, match='scf.if at .*"layer7".* has no code'):
+def test_calls_are_named_with_their_place():
+    program = read_relay_text(
+        "def @g(%c: bool, %x: Tensor[(4), float32]) -> Tensor[(4), float32] "
+        "{ if (%c) { @g(%c, exp(%x)) } else { %x } }\n"
+        "def @main(%c: bool, %x: Tensor[(4), float32]) { @g(%c, %x) }"
+    )
+    *_, call = [op for op in program.walk() if isinstance(op, func.CallOp)]
+    call.location = NameLoc(StringAttr("layer7"), call.location)
+    with pytest.raises(DiagnosticException, match='call at .*"layer7".* has no code.*--interpret'):
         xrelay.compile(program)

@@ -29,7 +29,7 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.model_names import model_name
 from xrelay.lowering.program.program import Program
-from xrelay.options import CompileOptions
+from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.files import write_files
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, CommandFailed, failing_with
@@ -46,26 +46,7 @@ from xrelay.transforms.rules.quantize.local import kept_in_floating_point
 
 def explain_model(args: argparse.Namespace) -> int:
     """Runs the command."""
-    if args.limit is not None and args.limit < 1:
-        raise CommandFailed(f"--limit is {args.limit}, expected at least 1", BAD_INPUT)
-    lowers = args.strategies or args.memory
-    counts = args.operators or args.types
-    if args.json is not None and not lowers and not counts:
-        raise CommandFailed(
-            "--json goes with --strategies, --memory, --operators or --types", BAD_INPUT
-        )
-    if args.chart is not None and not args.memory:
-        raise CommandFailed("--chart goes with --memory", BAD_INPUT)
-    if args.chart is not None:
-        check_chart(Path(args.chart))
-    asks_plan = args.why is not None or args.what_if or args.plan_json is not None
-    if asks_plan and (lowers or counts):
-        raise CommandFailed(
-            "--why, --what-if and --plan-json go without --strategies, --memory, --operators and --types",
-            BAD_INPUT,
-        )
-    program: Program | None = None
-    notes: list[str] = []
+    _check(args)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             options = arguments.fusion_options(args)
@@ -73,39 +54,73 @@ def explain_model(args: argparse.Namespace) -> int:
             progress("read the model")
             module, _ = read_model(args.model, arguments.shapes(args.shape), compile_options.limits)
         with failing_with(FAILED):
-            if not args.no_simplify:
-                passes = preparation(compile_options)
-                # What stays in floating point is told before algebra changes it.
-                kinds = [type(each) for each in passes]
-                middle = kinds.index(FakeQuantizationToIntegerPass) + 1
-                run_passes(module, passes[:middle], progress, compile_options.limits)
-                kept = kept_in_floating_point(module)
-                notes = [f"{described(op)} computes with f32: {reason}" for op, reason in kept]
-                run_passes(module, passes[middle:], progress, compile_options.limits)
-            if lowers:
+            notes = [] if args.no_simplify else _prepare(module, compile_options, progress)
+            program: Program | None = None
+            if args.strategies or args.memory:
                 passes = generation(compile_options, options)
                 run_passes(module, passes, progress, compile_options.limits)
                 program = generate(module, compile_options, progress)
-    if program is not None:
-        with failing_with(BAD_INPUT):
+    with failing_with(BAD_INPUT):
+        if program is not None:
             explain_program(program, args)
-        return 0
-    if counts:
-        with failing_with(BAD_INPUT):
+        elif args.operators or args.types:
             explain_operators(module, args, compile_options)
-        return 0
-    console = Console(soft_wrap=True, highlight=False)
-    if asks_plan:
-        with failing_with(BAD_INPUT):
+        elif _asks_plan(args):
+            console = Console(soft_wrap=True, highlight=False)
             explain_decisions(console, module, options, args)
-        return 0
+        else:
+            _explain_groups(module, options, notes, args.limit)
+    return 0
+
+
+def _asks_plan(args: argparse.Namespace) -> bool:
+    """Whether decisions of fusion are asked for."""
+    return args.why is not None or args.what_if or args.plan_json is not None
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raises CommandFailed for options that make no sense, or not together."""
+    shows = args.strategies or args.memory or args.operators or args.types
+    if args.limit is not None and args.limit < 1:
+        raise CommandFailed(f"--limit is {args.limit}, expected at least 1", BAD_INPUT)
+    if args.json is not None and not shows:
+        raise CommandFailed(
+            "--json goes with --strategies, --memory, --operators or --types", BAD_INPUT
+        )
+    if args.chart is not None and not args.memory:
+        raise CommandFailed("--chart goes with --memory", BAD_INPUT)
+    if args.chart is not None:
+        check_chart(Path(args.chart))
+    if _asks_plan(args) and shows:
+        raise CommandFailed(
+            "--why, --what-if and --plan-json go without --strategies, --memory, --operators and --types",
+            BAD_INPUT,
+        )
+
+
+def _prepare(module: ModuleOp, options: CompileOptions, progress: Progress) -> list[str]:
+    """Simplifies a module as the compiler does; tells what stays in floating point before algebra changes it."""
+    passes = preparation(options)
+    kinds = [type(each) for each in passes]
+    middle = kinds.index(FakeQuantizationToIntegerPass) + 1
+    run_passes(module, passes[:middle], progress, options.limits)
+    kept = kept_in_floating_point(module)
+    notes = [f"{described(op)} computes with f32: {reason}" for op, reason in kept]
+    run_passes(module, passes[middle:], progress, options.limits)
+    return notes
+
+
+def _explain_groups(
+    module: ModuleOp, options: FusionOptions, notes: Sequence[str], limit: int | None
+) -> None:
+    """The groups, and what stops them from growing."""
+    console = Console(soft_wrap=True, highlight=False)
     explained = plans(module, options)
     if not explained:
         console.print("nothing to fuse: no operators of the relay dialect outside of relay.fused")
     for plan in explained:
-        print_plan(console, plan, args.limit)
-    print_notes(console, notes, args.limit)
-    return 0
+        print_plan(console, plan, limit)
+    print_notes(console, notes, limit)
 
 
 def described(op: Operation) -> str:

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from xrelay.analysis.facts.ports import Port
 from xrelay.lowering.emit.format import NO_HALO, Format, row_major
-from xrelay.lowering.program.entry import Step
 from xrelay.lowering.program.program import PlacedBuffer, Program
+from xrelay.lowering.program.steps import Step
 from xrelay.lowering.program.storage import byte_size
 from xrelay.runtime.files import whole_file
 from xrelay.tools.errors import BAD_INPUT, CommandFailed

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.plan import FusionOptions
 from xrelay.compiler import generate, generation, run_passes
-from xrelay.lowering.program.entry import Step
+from xrelay.lowering.program.steps import Step
 from xrelay.options import CompileOptions, Progress
 from xrelay.runtime.reading import read_source
 from xrelay.tools.errors import BAD_INPUT, CommandFailed

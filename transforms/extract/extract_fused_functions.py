@@ -16,7 +16,7 @@ measuring see what there is to compile.
 Source: Relay's ExtractFusedFunctions, which names them by their hash.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -25,11 +25,12 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xrelay.analysis.facts.call_graph import CallGraph
+from xrelay.analysis.facts.constants import number_of
 from xrelay.analysis.facts.names import fused_name, unused_name
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
-from xrelay.dialects.core.values import FusedOp
+from xrelay.dialects.core.values import ConstantOp, FusedOp
 from xrelay.transforms.fuse_ops import FuseOpsPass
 from xrelay.transforms.rules.called_bodies import PRIMITIVE, RESHAPE_ONLY
 from xrelay.transforms.simplify_inference import SimplifyInferencePass
@@ -59,7 +60,7 @@ def fused_functions(module: ModuleOp) -> Iterator[func.FuncOp]:
     """The functions of the `relay.fused` that a run of the entry function comes to, each once, as new ones."""
     graph = CallGraph.of_module(module)
     needed = graph.reachable([entry_function(module).sym_name.data])
-    alike: dict[str, list[func.FuncOp]] = {}
+    alike: dict[Hashable, list[func.FuncOp]] = {}
     used: set[str] = set()
     for name, function in graph.functions.items():
         for op in walk(function) if name in needed else ():
@@ -67,12 +68,23 @@ def fused_functions(module: ModuleOp) -> Iterator[func.FuncOp]:
                 continue
             text = fused_name(op.operators)
             found = _function_of(op, text)
-            if any(map(found.is_structurally_equivalent, alike.setdefault(text, []))):
+            others = alike.setdefault(_sketch(found), [])
+            if any(map(found.is_structurally_equivalent, others)):
                 continue
-            alike[text].append(found.clone())
+            others.append(found.clone())
             found.sym_name = StringAttr(unused_name(text, used))
             used.add(found.sym_name.data)
             yield found
+
+
+def _sketch(function: func.FuncOp) -> Hashable:
+    """What is the same for equal functions, and for few others: those with other large constants."""
+    ops = [
+        (op.name, *sorted(op.properties.items()))
+        for op in walk(function.body)
+        if not isinstance(op, ConstantOp) or number_of(op.result) is not None
+    ]
+    return function.function_type, tuple(ops)
 
 
 def _function_of(op: FusedOp, name: str) -> func.FuncOp:

@@ -27,8 +27,9 @@ Source: Relay's Defunctionalization (J. Reynolds, Definitional interpreters for 
 1972), which takes functions only as arguments of functions of the module.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import is_
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -59,6 +60,7 @@ from xrelay.dialects.core.functional import (
     GlobalVarOp,
     type_params_of,
     type_parts,
+    types_inside,
     with_parts,
 )
 from xrelay.dialects.core.values import YieldOp
@@ -160,6 +162,8 @@ class Defunctionalization:
         self.module = module
         self.symbols = Symbols()
         self.encodings: dict[FnType, Encoding] = {}
+        self.converted: dict[int, tuple[Attribute, Attribute]] = {}
+        """What types become, by identity: tuples may share very many parts."""
         self.types, self.applies, self.codes = (
             fresh_names(prefix, module) for prefix in ("Function", "apply", "code")
         )
@@ -271,7 +275,7 @@ class Defunctionalization:
         assert isinstance(type_, FnType)
         found = self.encodings.get(type_)
         if found is None:
-            for part in _parts(type_):
+            for part in types_inside((type_,)):
                 if is_tensor_type(part) and is_dynamic(part):
                     raise PassFailedException(
                         f"{operation_text(user)}: a function is {type_}, expected known dimensions"
@@ -283,12 +287,14 @@ class Defunctionalization:
         """A type with data for functions."""
         if isinstance(type_, FnType):
             return self._encoding(type_, self.module).type
+        if id(type_) in self.converted:
+            return self.converted[id(type_)][1]
         if isinstance(type_, AdtType):
             self._require_first_order_fields(type_)
-        parts = type_parts(type_)
-        if not parts:
-            return type_
-        return with_parts(type_, tuple(map(self._first_order, parts)))
+        new = tuple(map(self._first_order, type_parts(type_)))
+        same = all(map(is_, new, type_parts(type_)))
+        self.converted[id(type_)] = type_, type_ if same else with_parts(type_, new)
+        return self.converted[id(type_)][1]
 
     def _require_first_order_fields(self, type_: AdtType) -> None:
         definition = self.symbols.lookup(self.module, type_.definition.string_value())
@@ -317,11 +323,3 @@ def _call(
         assert isinstance(output, AdtType)
         return ConstructOp(code.constructor, args, output)
     return func.CallOp(code if isinstance(code, str) else code.sym_name.data, args, [output])
-
-
-def _parts(type_: Attribute) -> Iterator[Attribute]:
-    pending = [type_]
-    while pending:
-        part = pending.pop()
-        yield part
-        pending.extend(type_parts(part))

@@ -25,12 +25,12 @@ Leaves alone: functions for other compilers, the functions of `relay.fused`, wha
 Source: Relay's LambdaLift, which numbers the functions by hashes and unites equal ones.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i32
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xrelay.analysis.facts.names import fresh_names
@@ -44,7 +44,7 @@ from xrelay.dialects.core.functional import (
     FnType,
     GlobalVarOp,
     TypeVarType,
-    type_parts,
+    types_inside,
 )
 from xrelay.dialects.core.values import YieldOp
 from xrelay.interpreters.core.functional import values_from_outside
@@ -165,16 +165,8 @@ def _free_type_vars(closure: ClosureOp) -> list[str]:
     for op in walk(closure):
         types = [result.type for result in op.results]
         types += [arg.type for region in op.regions for b in region.blocks for arg in b.args]
-        found.update(dict.fromkeys(name for type_ in types for name in _type_vars(type_)))
+        inside = (each for each in types_inside(types) if isinstance(each, TypeVarType))
+        found.update(dict.fromkeys(each.variable.data for each in inside))
         if isinstance(op, ClosureOp):
             bound.update(name.data for name in op.type_params or ())
     return [name for name in found if name not in bound]
-
-
-def _type_vars(type_: Attribute) -> Iterator[str]:
-    pending = [type_]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, TypeVarType):
-            yield part.variable.data
-        pending.extend(reversed(type_parts(part)))

@@ -28,7 +28,7 @@ function of a `relay.fused` than names and calls.
 Source: Relay's ToCPS; Might, How to compile with continuations.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func, scf
@@ -53,7 +53,7 @@ from xrelay.dialects.core.functional import (
     LetOp,
     TypeVarType,
     type_params_of,
-    type_parts,
+    types_inside,
 )
 from xrelay.dialects.core.values import CalledBodyOp, YieldOp
 from xrelay.transforms.functional.eta_expand import constructor_of, function_of
@@ -129,15 +129,12 @@ def _operators_by_name(function: func.FuncOp) -> set[SSAValue]:
 
 def _require_no_functions(definition: TypeDefOp) -> None:
     for constructor in definition.constructors or ():
-        pending: list[Attribute] = list(constructor.fields)
-        while pending:
-            type_ = pending.pop()
+        for type_ in types_inside(constructor.fields):
             if isinstance(type_, FnType):
                 raise PassFailedException(
                     f"data type @{definition.sym_name.data}: constructor "
                     f"@{constructor.constructor.data} holds {type_}, expected no functions"
                 )
-            pending.extend(type_parts(type_))
 
 
 def _expand_values(
@@ -171,13 +168,9 @@ def _require_blocks(function: func.FuncOp) -> None:
 
 def _inner_type_params(function: func.FuncOp) -> set[str]:
     """The type parameters of function values in a function."""
-    pending = [value.type for op in _inside(function) for value in (*op.operands, *op.results)]
-    seen = set(pending)
-    while pending:
-        new = set(type_parts(pending.pop())) - seen
-        seen |= new
-        pending.extend(new)
-    return {name for type_ in seen if isinstance(type_, ForallType) for name in type_.names}
+    values = (value for op in _inside(function) for value in (*op.operands, *op.results))
+    types = types_inside(value.type for value in values)
+    return {name for type_ in types if isinstance(type_, ForallType) for name in type_.names}
 
 
 class Conversion:
@@ -192,8 +185,6 @@ class Conversion:
         self.types = Retyping(self._with_continuation)
         self.operators = _operators_by_name(function)
         """The function values that stay."""
-        self.pending: list[tuple[Block, SSAValue]] = []
-        """Blocks, each with the function that takes what it gives."""
 
     def _with_continuation(self, type_: Attribute) -> Attribute:
         if not isinstance(type_, FnType):
@@ -216,9 +207,13 @@ class Conversion:
         last = block.insert_arg(self.continuation(outputs), len(block.args))
         last.name_hint = "k"
         self._state_signature(block)
-        self.pending.append((block, last))
-        while self.pending:
-            self._convert(*self.pending.pop())
+        under_way = [self._convert(block, last)]
+        while under_way:
+            inner = next(under_way[-1], None)
+            if inner is None:
+                under_way.pop()
+            else:
+                under_way.append(self._convert(*inner))
 
     def _retype(self, values: Iterable[SSAValue]) -> None:
         for value in tuple(values):
@@ -235,23 +230,35 @@ class Conversion:
         if function.arg_attrs is not None:
             function.arg_attrs = ArrayAttr([*function.arg_attrs, DictionaryAttr({})])
 
-    def _convert(self, block: Block, k: SSAValue) -> None:
+    def _convert(self, block: Block, k: SSAValue) -> Iterator[tuple[Block, SSAValue]]:
         """
         Rewrites the operations of a block, from the last to the first: what follows a call moves once, together
-        with what has become of it.
+        with what has become of it. Gives the blocks within, each with the function that takes what it gives, which
+        are converted before it goes on.
+
+        Regions are apart until they are done: to put an operation into a block takes xDSL time in the number of
+        blocks around it.
         """
         *ops, end = block.ops
         called = ops[-1] if ops and self._gives_control(ops[-1]) else None
         tail = called if called and tuple(end.operands) == tuple(called.results) else None
         if tail is None:
-            _end(end, ApplyOp(k, end.operands, self.answer))
+            _end(end, ApplyOp(k, end.operands, self.answer), end)
         for op in reversed(ops):
             if isinstance(op, ClosureOp) and not _is_operator(op):
                 last = op.block.insert_arg(self._continuation_of(op), len(op.block.args))
                 last.name_hint = "k"
-                self.pending.append((op.block, last))
+                body = op.detach_region(op.body)
+                yield body.block, last
+                op.add_region(body)
             elif self._gives_control(op):
-                _end(op, self._tail(op, k if op is tail else self._rest(op)))
+                taker = k if op is tail else self._rest(op)
+                regions = [op.detach_region(region) for region in tuple(op.regions)]
+                for region in regions:
+                    if not region.blocks:  # A branch that is not there does nothing.
+                        region.add_block(Block([scf.YieldOp()]))
+                    yield region.block, taker
+                _end(op, self._tail(op, regions, taker), end)
 
     def _continuation_of(self, op: ClosureOp) -> Attribute:
         """The type of the last parameter that a function value gets."""
@@ -289,8 +296,8 @@ class Conversion:
         Rewriter.insert_op(closure, InsertPoint.before(op))
         return closure.result
 
-    def _tail(self, op: Operation, k: SSAValue) -> Operation:
-        """The operation in the place of one that hands its results to `k`."""
+    def _tail(self, op: Operation, regions: list[Region], k: SSAValue) -> Operation:
+        """The operation in the place of one that hands its results to `k`, as its converted regions do."""
         match op:
             case func.CallOp():
                 type_ = FnType([*op.arguments.types, k.type], self.answer)
@@ -301,11 +308,6 @@ class Conversion:
                 return ApplyOp(op.function, [*op.args, k], self.answer)
             case _:
                 pass
-        regions = [op.detach_region(region) for region in tuple(op.regions)]
-        for region in regions:
-            if not region.blocks:  # A branch that is not there does nothing.
-                region.add_block(Block([scf.YieldOp()]))
-            self.pending.append((region.block, k))
         if isinstance(op, scf.IfOp):
             return scf.IfOp(op.cond, [self.answer], regions[0], regions[1])
         assert isinstance(op, MatchOp)
@@ -313,8 +315,11 @@ class Conversion:
         return MatchOp(op.data, op.patterns.data, regions, self.answer, complete=complete)
 
 
-def _end(first: Operation, call: Operation) -> None:
-    """Ends a block with the result of a call in the place of an operation and what follows it."""
+def _end(first: Operation, call: Operation, end: Operation) -> None:
+    """
+    Ends a block with the result of a call in the place of an operation and what follows it. `end` is what the block
+    ended with.
+    """
     block = first.parent
     assert block is not None
     call.location = first.location
@@ -322,10 +327,10 @@ def _end(first: Operation, call: Operation) -> None:
     for op in (first.next_op, first):
         if op is not None:
             Rewriter.erase_op(op)
-    match block.parent_op():
-        case func.FuncOp():
+    match end:
+        case func.ReturnOp():
             block.add_op(func.ReturnOp(call.results[0]))
-        case scf.IfOp():
+        case scf.YieldOp():
             block.add_op(scf.YieldOp(call.results[0]))
         case _:
             block.add_op(YieldOp(call.results[0]))

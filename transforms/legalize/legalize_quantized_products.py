@@ -14,7 +14,11 @@ With `rules=cpu` products of bytes with sums of 32 bits, and zero points beside 
                                                                -%zx * Σ %w
 
 (`transforms/rules/legalize/bytes.py`); the form above is for what they are no better for: layouts other than
-NCHW and OIHW, padding with what is no byte, types with unknown dimensions.
+NCHW and OIHW, padding with what is no byte, types with unknown dimensions. Products of f32 with a constant matrix in
+blocks of few bits read it as it is (`transforms/rules/legalize/blocks.py`):
+
+    %0 = relay.qnn.dequantize_blocks %w, …
+    relay.nn.dense %x, %0                  ──►  relay.qnn.dense_blocks %x, %w, …
 
 Leaves alone: `relay.composite`, which a backend knows by its shape, and functions for other
 compilers. Run it before the other legalizations and fold-constant.
@@ -32,6 +36,7 @@ from xrelay.analysis.facts.pattern_walker import Outside, PatternWalker
 from xrelay.analysis.facts.scopes import belongs_to_backend
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.qnn.products import QNN_PRODUCT_OPS, QnnProductOp
+from xrelay.transforms.rules.legalize.blocks import PRODUCTS_OF_BLOCKS, product_of_blocks
 from xrelay.transforms.rules.legalize.bytes import product_of_bytes
 from xrelay.transforms.rules.legalize.integers import without_zero_point
 from xrelay.transforms.rules.rewriting import Emitter, apply_rule
@@ -49,6 +54,9 @@ class ProductOfIntegers(RewritePattern):
     """Whether bytes are multiplied where that is possible."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if self.bytes_first and isinstance(op, PRODUCTS_OF_BLOCKS):
+            apply_rule(product_of_blocks, op, rewriter)
+            return
         if not isinstance(op, QnnProductOp):
             return
         if self.bytes_first and apply_rule(product_of_bytes, op, rewriter):

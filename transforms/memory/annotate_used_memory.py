@@ -31,13 +31,18 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.core.functional import LetOp
-from xrelay.dialects.shapes import is_tensor_type
+from xrelay.dialects.shapes import inner_tuples_first, is_tensor_type
 from xrelay.transforms.rules.called_bodies import called_primitive, named
 
 USED, IO_USED = "used_memory", "io_used_memory"
 """The attributes, as Relay names them."""
+
+
+_BYTES = "xrelay.bytes"
+"""What is kept with a tuple type, as tuples of shared tuples have very many parts."""
 
 
 def number(count: int) -> IntegerAttr:
@@ -51,16 +56,19 @@ def bytes_of(type_: Attribute, what: str) -> int:
 
     Raises PassFailedException where dimensions are unknown.
     """
-    total, pending = 0, [type_]
-    while pending:
-        part = pending.pop()
+
+    def size(part: Attribute) -> int:
         if isinstance(part, TupleType):
-            pending.extend(part.types)
-        elif is_tensor_type(part) and isinstance(part.element_type, FixedBitwidthType):
-            if not part.has_static_shape():
-                raise PassFailedException(f"{what} has type {part}, expected known dimensions")
-            total += prod(part.get_shape()) * part.element_type.size
-    return total
+            return vars(part)[_BYTES]
+        if not is_tensor_type(part) or not isinstance(part.element_type, FixedBitwidthType):
+            return 0
+        if not part.has_static_shape():
+            raise PassFailedException(f"{what} has type {part}, expected known dimensions")
+        return prod(part.get_shape()) * part.element_type.size
+
+    for each in inner_tuples_first((type_,), lambda each: _BYTES in vars(each)):
+        vars(each)[_BYTES] = sum(map(size, each.types.data))
+    return size(type_)
 
 
 class Lifetimes:
@@ -71,7 +79,7 @@ class Lifetimes:
         first: dict[SSAValue, int] = dict.fromkeys(block.args, 0)
         last: dict[SSAValue, int] = {}
         for place, op in enumerate(self.ops):
-            for inner in (op, *op.walk()) if op.regions else (op,):
+            for inner in walk(op):
                 if not isinstance(inner, LetOp):
                     last.update((named(operand), place) for operand in inner.operands)
             if not isinstance(op, LetOp):
@@ -113,7 +121,7 @@ def _refuse_calls_within(block: Block, name: str) -> None:
     pending: list[Operation] = [op for op in block.ops if called_primitive(op) is not op]
     while pending:
         for region in pending.pop().regions:
-            for inner in region.walk():
+            for inner in walk(region):
                 if called_primitive(inner) is not None:
                     raise PassFailedException(
                         f"@{name} calls a primitive function within another "

@@ -1,10 +1,18 @@
 """Operators that a function defines: of ONNX's schemas, or of the model. Their bodies are imported."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeAlias, cast
 
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, defs
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TypeProto,
+    defs,
+)
 from xdsl.ir import SSAValue
 
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
@@ -31,6 +39,34 @@ class _Schema(Protocol):
 
 FunctionKey: TypeAlias = tuple[str, str, str]
 """The domain, the name and the overload of a function."""
+
+
+def default_domain(domain: str) -> str:
+    """The default operator set has two names."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def operator_sets(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """The operator sets of a model or function by domain: of several of one domain, the highest counts."""
+    sets: dict[str, int] = {}
+    for entry in entries:
+        domain = default_domain(entry.domain)
+        sets[domain] = max(entry.version, sets.get(domain, entry.version))
+    return sets
+
+
+def functions_by_key(functions: Iterable[FunctionProto]) -> dict[FunctionKey, FunctionProto]:
+    """The functions of a model. Raises OnnxImportError where a call would mean two."""
+    found: dict[FunctionKey, FunctionProto] = {}
+    for function in functions:
+        key = default_domain(function.domain), function.name, function.overload
+        if key in found:
+            overload = f" and overload '{function.overload}'" if function.overload else ""
+            raise OnnxImportError(
+                f"two functions have the name '{function.name}'{overload} in domain '{function.domain}'"
+            )
+        found[key] = function
+    return found
 
 
 def function_body(node: Node, version: int | None = None) -> Sequence[SSAValue | None]:
@@ -109,7 +145,7 @@ def _inlined(
         [_instance(each, attributes, absent) for each in function.node],
         inputs={name: value for name, value in inputs.items() if value is not None},
         outputs=[name for name, used in zip(function.output, wanted, strict=False) if used],
-        opsets={entry.domain: entry.version for entry in function.opset_import},
+        opsets=operator_sets(function.opset_import),
     )
     results = iter(node.inline(body))
     return [next(results) if used else None for used in wanted]

@@ -228,13 +228,16 @@ def _completed(
 
 def _unknown_message(name: str, dims: Sequence[Dimension]) -> str:
     """What the user has to state about an input."""
-    unknown = ", ".join(
-        f"{axis} ('{dim}')" if dim else f"{axis}"
-        for axis, dim in enumerate(dims)
-        if isinstance(dim, str)
-    )
-    example = ", ".join(str(dim) or "…" for dim in dims)
+    unknown = {axis: dim for axis, dim in enumerate(dims) if isinstance(dim, str)}
+    listed = ", ".join(f"{axis} ('{dim}')" if dim else f"{axis}" for axis, dim in unknown.items())
+    names = list(dict.fromkeys(unknown.values()))
+    if all(names):
+        mapping = ", ".join(f'"{dim}": …' for dim in names)
+        options = " ".join(f"--shape {dim}=…" for dim in names)
+    else:
+        mapping = f'"{name}": [{", ".join(str(dim) or "…" for dim in dims)}]'
+        options = f"--shape {name}=…"
     return (
-        f"input '{name}' has the unknown dimension {unknown}: "
-        f'use shapes={{"{name}": [{example}]}}, or --shape {name}=… on the command line'
+        f"input '{name}' has the unknown dimension {listed}: "
+        f"use shapes={{{mapping}}}, or {options} on the command line"
     )

@@ -31,6 +31,7 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import element_count, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.folding import arguments_of
+from xrelay.frontends.onnx.importer.functions import functions_by_key, operator_sets
 from xrelay.frontends.onnx.importer.inputs import (
     described_ports,
     input_types,
@@ -41,7 +42,7 @@ from xrelay.frontends.onnx.importer.loading import check_model, load_model
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.narrow import from_bits, to_bits
 from xrelay.frontends.onnx.importer.node import Body, Builder
-from xrelay.frontends.onnx.importer.scope import Scope, Surroundings, default_domain
+from xrelay.frontends.onnx.importer.scope import Scope, Surroundings
 from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
@@ -107,15 +108,12 @@ class _Importer:
 
     def __init__(self, model: ModelProto, base_dir: Path | None, limits: Limits):
         self.graph: GraphProto = model.graph
-        opsets = {entry.domain: entry.version for entry in model.opset_import}
+        opsets = operator_sets(model.opset_import)
         if model.ir_version < 3:
             opsets.setdefault("", 1)
         self.builder = Builder(limits)
-        functions = {
-            (default_domain(function.domain), function.name, function.overload): function
-            for function in model.functions
-        }
         body = Body(model.graph.node, model.graph.initializer, opsets=opsets)
+        functions = functions_by_key(model.functions)
         self.scope = Scope(body, Surroundings(self.builder, base_dir, functions))
 
     def run(self, shapes: Shapes) -> ModuleOp:

@@ -25,6 +25,7 @@ from xrelay.frontends.onnx.importer.converters import DOMAINS, NEWEST_OPSET
 from xrelay.frontends.onnx.importer.functions import (
     FunctionKey,
     captured_names,
+    default_domain,
     graph_attributes,
     model_function,
 )
@@ -81,7 +82,7 @@ class Scope:
         self.nodes = body.nodes
         self.opsets: Mapping[str, int] = {}
         if body.opsets is not None:
-            self.opsets = {default_domain(name): set_ for name, set_ in body.opsets.items()}
+            self.opsets = body.opsets
         elif outer is not None:
             self.opsets = outer.opsets
         self.outer = outer if body.opsets is None else None
@@ -285,11 +286,6 @@ class Scope:
     def _report_missing(self, name: str) -> None:
         if name in self._missing:
             self.problems.append(self._missing.pop(name))
-
-
-def default_domain(domain: str) -> str:
-    """The default operator set has two names."""
-    return "" if domain == "ai.onnx" else domain
 
 
 def what(node: NodeProto) -> str:

@@ -19,14 +19,14 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.conv.conv import Conv2DOp, Conv3DOp, ConvolutionOp
 from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
-from xrelay.lowering.emit.elements import wide
-from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.axis_order import FIRST_TO_LAST, AxisOrder, in_order, sink_in_order
-from xrelay.lowering.loops.windows import Window, fold_taps, prepare_image, row_tiles
+from xrelay.lowering.loops.windows import Window, WindowedImage, fold_taps, prepare_image, row_tiles
 from xrelay.lowering.math.arithmetic import multiply_add
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.conv.blocked import DIRECT_BLOCKED
@@ -59,91 +59,154 @@ class _Orders:
         )
 
 
-def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, Conv2DOp | Conv3DOp)
-    b, orders = ctx.b, _Orders.of(op)
-    out_kind = element_of(op.result)
-    kind = wide(out_kind)
-    weight_kind = element_of(op.weight)
-    out_shape = orders.result.canonical(shape_of(op.result))
-    if 0 in out_shape:
-        return
-    images, out_channels, *positions = out_shape
-    _, depth, *taps = orders.weight.canonical(shape_of(op.weight))
-    window = Window(tuple(taps), op.window_strides, op.window_dilation, op.pads, tuple(positions))
-    finish = sink_in_order(b, sink, shape_of(op.result), orders.result)
-    groups = op.groups.value.data
-    group_channels = out_channels // groups
-    image = prepare_image(ctx, op.data, window, 0, kind, orders.images)
-    weight = in_order(ctx, op.weight, orders.weight)
-    *lines, columns = (1, prod(positions)) if image.is_pointwise else positions
-    lanes = ctx.target.lanes(kind.bytes)
-    vectors = 2 if columns > lanes else 1
-    block = _channels_at_once(ctx.target, ctx.parameters)
+@dataclass(frozen=True)
+class _Direct:
+    """A convolution whose tiles are some output channels at some vectors of a row."""
 
-    def tile(place: tuple[Index, ...], start: Index, widths: Sequence[int], channels: int) -> None:
-        """`channels` output channels from the second index on, at `widths` elements of a row."""
+    ctx: KernelContext
+    op: Conv2DOp | Conv3DOp
+    orders: _Orders
+    window: Window
+    kind: Element
+    """What it computes in."""
+    image: WindowedImage
+    weight: Buffer
+    finish: Sink
+
+    @staticmethod
+    def of(ctx: KernelContext, op: Conv2DOp | Conv3DOp, sink: Sink) -> "_Direct":
+        """Its operands made ready: images in memory with their padding, weights in their order."""
+        orders, kind = _Orders.of(op), wide(element_of(op.result))
+        positions = orders.result.canonical(shape_of(op.result))[2:]
+        taps = orders.weight.canonical(shape_of(op.weight))[2:]
+        window = Window(
+            tuple(taps), op.window_strides, op.window_dilation, op.pads, tuple(positions)
+        )
+        return _Direct(
+            ctx,
+            op,
+            orders,
+            window,
+            kind,
+            prepare_image(ctx, op.data, window, 0, kind, orders.images),
+            in_order(ctx, op.weight, orders.weight),
+            sink_in_order(ctx.b, sink, shape_of(op.result), orders.result),
+        )
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        """Images, channels and positions of the result."""
+        return self.orders.result.canonical(shape_of(self.op.result))
+
+    @property
+    def depth(self) -> int:
+        """Input channels of a group."""
+        return self.orders.weight.canonical(shape_of(self.op.weight))[1]
+
+    @property
+    def group_channels(self) -> int:
+        """Output channels of a group."""
+        return self.out_shape[1] // self.op.groups.value.data
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return self.ctx.target.lanes(self.kind.bytes)
+
+    def emit(self) -> None:
+        """The loops over images, groups, blocks of channels, and lines."""
+        b, positions = self.ctx.b, self.window.positions
+        *lines, columns = (1, prod(positions)) if self.image.is_pointwise else positions
+        block = _channels_at_once(self.ctx.target, self.ctx.parameters)
+        blocks, left = divmod(self.group_channels, block)
+        for first, count, channels in ((0, blocks, block), (blocks * block, 1, left)):
+            if channels:
+
+                def place(
+                    at: tuple[Index, ...], first: int = first, channels: int = channels
+                ) -> None:
+                    n, group, part, *line = at
+                    begin = b.mul(group, self.group_channels)
+                    channel = b.add(begin, b.add(first, b.mul(part, block)))
+                    self._row((n, channel, *line), columns, channels)
+
+                extents = (self.out_shape[0], self.op.groups.value.data, count, *lines)
+                self.ctx.tasks(extents, place)
+
+    def _row(self, place: tuple[Index, ...], columns: int, channels: int) -> None:
+        """Output channels from the second index on, at one row."""
+        vectors = 2 if columns > self.lanes else 1
+        whole, (full, rest) = row_tiles(columns, self.lanes, vectors)
+        if whole:
+            with self.ctx.b.loop(0, whole, self.lanes * vectors) as start:
+                self._tile(place, start, full, channels)
+        if rest:
+            self._tile(place, whole, rest, channels)
+
+    def _tile(
+        self, place: tuple[Index, ...], start: Index, widths: Sequence[int], channels: int
+    ) -> None:
+        """Output channels from the second index on, at `widths` elements of a row."""
+        b, kind = self.ctx.b, self.kind
         n, channel, *line = place
-        group = b.div(channel, group_channels)
-        first_input = b.mul(group, depth)
-        loaded = [lanes if image.overrun else width for width in widths]
+        first_input = b.mul(b.div(channel, self.group_channels), self.depth)
+        loaded = [self.lanes if self.image.overrun else width for width in widths]
         starts = [sum(widths[:v]) for v in range(len(widths))]
+        taps = prod(self.window.taps)
 
         def input_channel(c: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            base = b.add(image.row_start(n, b.add(first_input, c), line), start)
-            pixels = b.address(image.buffer.pointer, base, kind.storage)
-            plane = b.mul(b.add(b.mul(channel, depth), c), prod(taps))
-            numbers = b.address(weight.pointer, plane, weight_kind.storage)
-
-            def add_tap(at: tuple[Index, ...], sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                offset, tap = image.tap_offset(at), b.flatten(at, taps)
-                data = [
-                    b.load(pixels, b.add(offset, starts[v]), kind, width)
-                    for v, width in enumerate(loaded)
-                ]
-                result: list[SSAValue] = []
-                for o in range(channels):
-                    where = b.add(tap, o * depth * prod(taps))
-                    number = b.load(numbers, where, weight_kind, 1)
-                    number = convert(b, number, weight_kind, kind)
-                    for v, width in enumerate(loaded):
-                        total = sums[o * len(loaded) + v]
-                        factor = b.splat(number, width)
-                        result.append(multiply_add(b, data[v], factor, total, kind))
-                return result
-
-            return fold_taps(b, window.taps, totals, add_tap)
+            base = b.add(self.image.row_start(n, b.add(first_input, c), line), start)
+            pixels = b.address(self.image.buffer.pointer, base, kind.storage)
+            plane = b.mul(b.add(b.mul(channel, self.depth), c), taps)
+            numbers = b.address(self.weight.pointer, plane, self.weight.element.storage)
+            return self._add_taps(pixels, numbers, starts, loaded, totals)
 
         zeros = [b.constant(kind.compute, 0, width) for _ in range(channels) for width in loaded]
-        totals = b.fold(0, depth, 1, zeros, input_channel)
+        totals = b.fold(0, self.depth, 1, zeros, input_channel)
         for o in range(channels):
             own = b.add(channel, o)
             for v, width in enumerate(widths):
                 value = b.first_lanes(totals[o * len(widths) + v], width)
-                value = convert(b, value, kind, out_kind)
+                value = convert(b, value, kind, element_of(self.op.result))
                 column = b.add(start, starts[v])
-                outer = (n, own) if image.is_pointwise else (n, own, *line)
-                finish(Position(out_shape, outer, column, width), value)
+                outer = (n, own) if self.image.is_pointwise else (n, own, *line)
+                self.finish(Position(self.out_shape, outer, column, width), value)
 
-    whole, (full, rest) = row_tiles(columns, lanes, vectors)
+    def _add_taps(
+        self,
+        pixels: SSAValue,
+        numbers: SSAValue,
+        starts: Sequence[int],
+        widths: Sequence[int],
+        totals: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Adds the taps of one input channel to the totals of all output channels of a tile."""
+        b, kind, weight = self.ctx.b, self.kind, self.weight.element
+        channels, taps = len(totals) // len(widths), self.window.taps
 
-    def row_at(place: tuple[Index, ...], channels: int) -> None:
-        if whole:
-            with b.loop(0, whole, lanes * vectors) as start:
-                tile(place, start, full, channels)
-        if rest:
-            tile(place, whole, rest, channels)
+        def add_tap(at: tuple[Index, ...], sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            offset, tap = self.image.tap_offset(at), b.flatten(at, taps)
+            data = [
+                b.load(pixels, b.add(offset, start), kind, width)
+                for start, width in zip(starts, widths, strict=True)
+            ]
+            result: list[SSAValue] = []
+            for o in range(channels):
+                where = b.add(tap, o * self.depth * prod(taps))
+                number = convert(b, b.load(numbers, where, weight, 1), weight, kind)
+                for v, width in enumerate(widths):
+                    factor = b.splat(number, width)
+                    total = sums[o * len(widths) + v]
+                    result.append(multiply_add(b, data[v], factor, total, kind))
+            return result
 
-    blocks, left = divmod(group_channels, block)
-    for first, count, channels in ((0, blocks, block), (blocks * block, 1, left)):
-        if channels:
+        return fold_taps(b, taps, totals, add_tap)
 
-            def place(at: tuple[Index, ...], first: int = first, channels: int = channels) -> None:
-                n, group, part, *line = at
-                channel = b.add(b.mul(group, group_channels), b.add(first, b.mul(part, block)))
-                row_at((n, channel, *line), channels)
 
-            ctx.tasks((images, groups, count, *lines), place)
+def _direct(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    assert isinstance(op, Conv2DOp | Conv3DOp)
+    if 0 not in shape_of(op.result):
+        _Direct.of(ctx, op, sink).emit()
 
 
 def _channels_at_once(target: Target, parameters: Parameters) -> int:

@@ -1,6 +1,7 @@
 """Kernel code of sorting, searching and accumulating."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -206,73 +207,111 @@ def _searchsorted(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     ctx.tasks(shape or (1,), search)
 
 
+@dataclass(frozen=True)
+class _Groups:
+    """Groups of equal elements of a vector, in ascending order."""
+
+    ctx: KernelContext
+    data: SSAValue
+    sorter: Sorter
+    group: Buffer
+    """The group of each element."""
+    first: Buffer
+    """The first element of each group."""
+    rank: Buffer
+    """The place of each group in the result."""
+
+    @staticmethod
+    def of(ctx: KernelContext, data: SSAValue) -> "_Groups":
+        """Room for the groups of a vector."""
+        (length,) = shape_of(data)
+        places = row_major((max(length, 1),))
+        sorter = Sorter(ctx, length, element_of(data))
+        rank, group, first = (ctx.private_scratch(INDEX, places) for _ in range(3))
+        return _Groups(ctx, data, sorter, group, first, rank)
+
+    @property
+    def length(self) -> int:
+        """How many elements there are."""
+        return shape_of(self.data)[0]
+
+    def element_at(self, i: Index) -> SSAValue:
+        """An element."""
+        return self.ctx.ev.get((self.data, 0), at((self.length,), [i]))
+
+    def get(self, buffer: Buffer, place: Index) -> SSAValue:
+        """An entry of one of the tables."""
+        b = self.ctx.b
+        return b.load(buffer.pointer, buffer.origin(b, [place]), buffer.element, 1)
+
+    def collect(self) -> SSAValue:
+        """Sorts the elements and fills `group` and `first`; the number of groups."""
+        b, kind = self.ctx.b, element_of(self.data)
+        self.sorter.sort(self.length, lambda i: order_key(b, self.element_at(i), kind))
+
+        def add(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            """The sort is stable, so the first member of a group comes first."""
+            (found,) = state
+            number = self.sorter.number(i)
+            before = self.sorter.number(b.larger(b.sub(i, 1), 0))
+            differs = b.compare_integers(self.sorter.key(number), "ne", self.sorter.key(before))
+            new = b.either(differs, b.compare_index(i, "eq", 0))
+            found = b.index(b.add(found, convert(b, new, BOOL, INDEX)))
+            this = b.sub(found, 1)
+            b.store(self.group.pointer, number, INDEX, b.index(this))
+            with b.when(new):
+                b.store(self.first.pointer, this, INDEX, number)
+            return [found]
+
+        (count,) = b.fold(0, self.length, 1, [b.index(0)], add)
+        return count
+
+    def rank_ascending(self) -> None:
+        """Groups come in the order of their elements' values."""
+        b = self.ctx.b
+        with b.loop(0, self.length) as i:
+            b.store(self.rank.pointer, i, INDEX, b.index(i))
+
+    def rank_by_occurrence(self) -> None:
+        """Groups come in the order of their first elements' places."""
+        b = self.ctx.b
+
+        def number(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            (known,) = state
+            own = self.get(self.group, i)
+            is_first = b.compare_index(self.get(self.first, own), "eq", i)
+            with b.when(is_first):
+                b.store(self.rank.pointer, own, INDEX, known)
+            return [b.index(b.add(known, convert(b, is_first, BOOL, INDEX)))]
+
+        b.fold(0, self.length, 1, [b.index(0)], number)
+
+
 def _unique(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, sort.UniqueOp)
-    b, data = ctx.b, op.data
-    (length,), kind = shape_of(data), element_of(data)
+    b, kind = ctx.b, element_of(op.data)
     fields = [ctx.ev.buffers[op.result, i] for i in range(4 + bool(op.return_counts.value.data))]
     unique, indices, inverse, total = fields[:4]
     counts = fields[4:]
-    sorter = Sorter(ctx, length, kind)
-    # Of each group of equal elements: its number in the result. Of each element: its group.
-    rank = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
-    group = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
-    first = ctx.private_scratch(INDEX, row_major((max(length, 1),)))
+    groups = _Groups.of(ctx, op.data)
 
-    def get(buffer: Buffer, place: Index) -> SSAValue:
-        return b.load(buffer.pointer, buffer.origin(b, [place]), buffer.element, 1)
-
-    def element_at(i: Index) -> SSAValue:
-        return ctx.ev.get((data, 0), at((length,), [i]))
-
-    def clear() -> None:
-        with b.loop(0, length) as i:
+    def everything(_: Coords) -> None:
+        with b.loop(0, groups.length) as i:
             b.store(unique.pointer, i, kind, b.constant(kind.compute, 0))
             for buffer in (indices, *counts):
                 b.store(buffer.pointer, i, I32, b.constant(i32, 0))
-
-    def collect(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """Groups in ascending order; the sort is stable, so their first member comes first."""
-        (found,) = state
-        number = sorter.number(i)
-        before = sorter.number(b.larger(b.sub(i, 1), 0))
-        differs = b.compare_integers(sorter.key(number), "ne", sorter.key(before))
-        new = b.either(differs, b.compare_index(i, "eq", 0))
-        found = b.index(b.add(found, convert(b, new, BOOL, INDEX)))
-        this = b.sub(found, 1)
-        b.store(group.pointer, number, INDEX, b.index(this))
-        with b.when(new):
-            b.store(first.pointer, this, INDEX, number)
-        return [found]
-
-    def rank_groups() -> None:
+        found = groups.collect()
         if op.sorted.value.data:
-            with b.loop(0, length) as i:
-                b.store(rank.pointer, i, INDEX, b.index(i))
-            return
-
-        def by_occurrence(i: Index, state: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            (known,) = state
-            own = get(group, i)
-            is_first = b.compare_index(get(first, own), "eq", i)
-            with b.when(is_first):
-                b.store(rank.pointer, own, INDEX, known)
-            return [b.index(b.add(known, convert(b, is_first, BOOL, INDEX)))]
-
-        b.fold(0, length, 1, [b.index(0)], by_occurrence)
-
-    def everything(_: Coords) -> None:
-        clear()
-        sorter.sort(length, lambda i: order_key(b, element_at(i), kind))
-        (found,) = b.fold(0, length, 1, [b.index(0)], collect)
-        rank_groups()
+            groups.rank_ascending()
+        else:
+            groups.rank_by_occurrence()
         b.store(total.pointer, 0, I32, convert(b, found, INDEX, I32))
         with b.loop(0, found) as i:
-            place, member = get(rank, i), get(first, i)
-            b.store(unique.pointer, place, kind, element_at(member))
+            place, member = groups.get(groups.rank, i), groups.get(groups.first, i)
+            b.store(unique.pointer, place, kind, groups.element_at(member))
             b.store(indices.pointer, place, I32, convert(b, member, INDEX, I32))
-        with b.loop(0, length) as i:
-            place = get(rank, get(group, i))
+        with b.loop(0, groups.length) as i:
+            place = groups.get(groups.rank, groups.get(groups.group, i))
             b.store(inverse.pointer, i, I32, convert(b, place, INDEX, I32))
             for buffer in counts:
                 old = b.load(buffer.pointer, place, I32, 1)

@@ -1,9 +1,10 @@
-"""Kernel code of boxes on images, and of what is inside of them."""
+"""Kernel code of what is inside of boxes on images."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f64, i1
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.image.resize import LINEAR
@@ -18,15 +19,11 @@ from xrelay.lowering.emit.evaluate import (
     Rule,
     RuleFunction,
     element_of,
-    leaf_element,
-    leaf_shape,
     shape_of,
 )
-from xrelay.lowering.emit.format import row_major
-from xrelay.lowering.emit.position import Position, at, linear
+from xrelay.lowering.emit.position import Position, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
-from xrelay.lowering.math import elementary as vector_math
-from xrelay.lowering.math.arithmetic import lowest, maximum, minimum
+from xrelay.lowering.math.arithmetic import lowest, maximum
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.interpolation import (
     REAL,
@@ -41,8 +38,7 @@ from xrelay.lowering.math.interpolation import (
 from xrelay.lowering.math.lanes import Lanes
 from xrelay.lowering.operators.image.resize import each_element
 from xrelay.lowering.operators.qnn.parameters import Arithmetic
-from xrelay.lowering.operators.tensor.argsort import Sorter, score_key
-from xrelay.lowering.operators.vision.nms import narrowed
+from xrelay.lowering.operators.vision.boxes import multibox_prior, multibox_transform_loc, proposal
 
 EPSILON = 1e-5
 """What the edges of parts are moved inwards before they are rounded outwards."""
@@ -52,277 +48,6 @@ def _ceil(b: KernelBuilder, x: SSAValue) -> SSAValue:
     """The smallest whole number that is not below x."""
     v = Lanes.of(b, x)
     return v.neg(floor(b, v.neg(x)))
-
-
-def _multibox_prior(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, regions.MultiboxPriorOp)
-    b, kind, shape = ctx.b, element_of(op.result), shape_of(op.result)
-    height, width = shape_of(op.data)[2:]
-    if 0 in shape:
-        return
-    steps, offsets = op.step_sizes(height, width), op.offsets.get_values()
-    sizes = op.half_sizes(height, width)
-
-    def place(indices: tuple[Index, ...]) -> None:
-        centres: list[SSAValue] = []
-        # Columns come first in a box.
-        for axis in (1, 0):
-            x = real(b, indices[axis])
-            v = Lanes.of(b, x)
-            centres.append(v.mul(v.add(x, v.number(offsets[axis])), v.number(steps[axis])))
-        first = b.mul(b.flatten(indices, (height, width)), len(sizes))
-        for k, half in enumerate(sizes):
-            for i in range(4):
-                v = Lanes.of(b, centres[i % 2])
-                edge = (v.sub if i < 2 else v.add)(centres[i % 2], v.number(half[i % 2]))
-                if op.clip.value.data:
-                    edge = _between(b, edge)
-                sink(at(shape, (0, b.add(first, k), i)), convert(b, edge, REAL, kind))
-
-    ctx.tasks((height, width), place)
-
-
-def _between(b: KernelBuilder, x: SSAValue) -> SSAValue:
-    """The nearest number from 0 to 1."""
-    v = Lanes.of(b, x)
-    below = b.insert(arith.MinimumfOp(v.number(1.0), x)).result
-    return b.insert(arith.MaximumfOp(v.number(0.0), below)).result
-
-
-def _multibox_transform_loc(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, regions.MultiboxTransformLocOp)
-    b, (batch, classes, count) = ctx.b, shape_of(op.cls_prob)
-    shape, source = leaf_shape((op.result, 0)), leaf_element((op.result, 0))
-    kind = wide(source)
-    probabilities, moves, anchor = (ctx.in_memory(value) for value in op.operands)
-    threshold = b.constant(kind.compute, op.threshold.value.data)
-    variances = op.variances.get_values()
-
-    def load(buffer: Buffer, *coords: Index) -> SSAValue:
-        value = b.load(buffer.pointer, b.flatten(coords, buffer.shape), source, 1)
-        return convert(b, value, source, kind)
-
-    def box(image: Index, number: Index) -> list[SSAValue]:
-        left, top, right, bottom = (load(anchor, 0, number, i) for i in range(4))
-        delta = [load(moves, image, b.add(b.mul(number, 4), i)) for i in range(4)]
-        v = Lanes.of(b, left)
-        centres: list[SSAValue] = []
-        halves: list[SSAValue] = []
-        for i, (low, high) in enumerate(((left, right), (top, bottom))):
-            size, middle = v.sub(high, low), v.div(v.add(low, high), v.number(2.0))
-            moved = v.mul(v.mul(delta[i], v.number(variances[i])), size)
-            centres.append(v.add(moved, middle))
-            raised = vector_math.exp(b, v.mul(delta[2 + i], v.number(variances[2 + i])))
-            halves.append(v.div(v.mul(raised, size), v.number(2.0)))
-        edges = [(v.sub if i < 2 else v.add)(centres[i % 2], halves[i % 2]) for i in range(4)]
-        return [_between(b, edge) for edge in edges] if op.clip.value.data else edges
-
-    def image(indices: tuple[Index, ...]) -> None:
-        (i,) = indices
-
-        def step(number: Index, found: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            def compare(k: Index, best: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                probability = load(probabilities, i, k, number)
-                above = b.compare_floats(best[0], "olt", probability)
-                return [b.select(above, probability, best[0]), b.select(above, b.index(k), best[1])]
-
-            start = [b.constant(kind.compute, -1.0), b.index(0)]
-            best, chosen = b.fold(1, classes, 1, start, compare)
-            low = b.compare_floats(best, "olt", threshold)
-            valid = b.both(b.compare_index(chosen, "sge", 1), b.negate(low))
-            with b.when(valid):
-                name = convert(b, b.index(b.sub(chosen, 1)), INDEX, kind)
-                for j, value in enumerate((name, best, *box(i, number))):
-                    sink(at(shape, (i, found[0], j)), convert(b, value, kind, source))
-            return [b.select(valid, b.index(b.add(found[0], 1)), found[0])]
-
-        (total,) = b.fold(0, count, 1, [b.index(0)], step)
-        with b.loop(total, count) as row:
-            for j in range(6):
-                sink(at(shape, (i, row, j)), b.constant(source.compute, -1))
-        ctx.sinks[1](at((batch,), (i,)), narrowed(b, total))
-
-    ctx.tasks((batch,), image)
-
-
-class _Proposals:
-    """The boxes of one image, in memory of the thread."""
-
-    def __init__(self, ctx: KernelContext, op: regions.ProposalOp):
-        self.ctx, self.b, self.op = ctx, ctx.b, op
-        self.source = element_of(op.cls_prob)
-        self.kind = wide(self.source)
-        self.scores, self.moves, self.info = (ctx.in_memory(value) for value in op.operands)
-        self.anchors = op.anchors()
-        _, _, self.height, self.width = self.scores.shape
-        self.count = self.height * self.width * len(self.anchors)
-        top = op.rpn_pre_nms_top_n.value.data
-        self.candidates = min(top, self.count) if top > 0 else self.count
-        self.boxes = ctx.private_scratch(self.kind, row_major((4 * self.count,)))
-        self.best = ctx.private_scratch(self.kind, row_major((self.count,)))
-        self.sorter = Sorter(ctx, self.count, self.kind)
-        self.kept = ctx.private_scratch(INDEX, row_major((self.candidates,)))
-
-    def load(self, buffer: Buffer, *coords: Index) -> SSAValue:
-        """An element as f64."""
-        offset = self.b.flatten(coords, buffer.shape)
-        return convert(
-            self.b, self.b.load(buffer.pointer, offset, self.source, 1), self.source, REAL
-        )
-
-    def predict(self, image: Index) -> None:
-        """Fills `boxes` and `best`."""
-        b, kinds = self.b, len(self.anchors)
-        info = [self.load(self.info, image, i) for i in range(3)]
-        v = Lanes.of(b, info[0])
-        stride = float(self.op.feature_stride.value.data)
-        limits = [v.sub(info[1 - i], v.number(1.0)) for i in (0, 1)]
-        least = v.mul(info[2], v.number(float(self.op.rpn_min_size.value.data)))
-        grown = v.div(least, v.number(2.0))
-        inside = [convert(b, v.div(info[i], v.number(stride)), REAL, INDEX) for i in (0, 1)]
-
-        def place(coords: tuple[Index, ...]) -> None:
-            shifts = [v.mul(real(b, coords[1 - i]), v.number(stride)) for i in (0, 1)]
-            beyond = b.either(*(b.compare_index(coords[i], "sge", inside[i]) for i in (0, 1)))
-            first = b.mul(b.flatten(coords, (self.height, self.width)), kinds)
-            for k, anchor in enumerate(self.anchors):
-                corners = [v.add(v.number(anchor[i]), shifts[i % 2]) for i in range(4)]
-                delta = [self.load(self.moves, image, 4 * k + i, *coords) for i in range(4)]
-                cut = [
-                    _cut(b, corner, limits[i % 2])
-                    for i, corner in enumerate(self._moved(v, corners, delta))
-                ]
-                small: SSAValue | None = None
-                for i in (0, 1):
-                    size = v.add(v.sub(cut[2 + i], cut[i]), v.number(1.0))
-                    less = b.compare_floats(size, "olt", least)
-                    small = less if small is None else b.either(small, less)
-                assert small is not None
-                box = b.add(first, k)
-                for i, corner in enumerate(cut):
-                    larger = (v.sub if i < 2 else v.add)(corner, grown)
-                    value = convert(b, b.select(small, larger, corner), REAL, self.kind)
-                    b.store(self.boxes.pointer, b.add(b.mul(box, 4), i), self.kind, value)
-                score = self.load(self.scores, image, kinds + k, *coords)
-                none = b.constant(f64, -1.0)
-                score = b.select(b.either(beyond, small), none, score)
-                b.store(self.best.pointer, box, self.kind, convert(b, score, REAL, self.kind))
-
-        b.loop_nest((self.height, self.width), place)
-
-    def _moved(
-        self, v: Lanes, corners: Sequence[SSAValue], delta: Sequence[SSAValue]
-    ) -> list[SSAValue]:
-        if self.op.iou_loss.value.data:
-            return [v.add(*both) for both in zip(corners, delta, strict=True)]
-        one, half = v.number(1.0), v.number(0.5)
-        centres: list[SSAValue] = []
-        halves: list[SSAValue] = []
-        for i in (0, 1):
-            size = v.add(v.sub(corners[2 + i], corners[i]), one)
-            middle = v.add(corners[i], v.mul(half, v.sub(size, one)))
-            centres.append(v.add(v.mul(delta[i], size), middle))
-            raised = v.mul(vector_math.exp(self.b, delta[2 + i]), size)
-            halves.append(v.mul(half, v.sub(raised, one)))
-        return [(v.sub if i < 2 else v.add)(centres[i % 2], halves[i % 2]) for i in range(4)]
-
-    def box(self, number: Index) -> list[SSAValue]:
-        """The corners of a box."""
-        first = self.b.mul(number, 4)
-        return [
-            self.b.load(self.boxes.pointer, self.b.add(first, i), self.kind, 1) for i in range(4)
-        ]
-
-    def separate(self) -> SSAValue:
-        """Fills `kept` with the numbers of boxes that are kept; returns how many they are."""
-        b, kind = self.b, self.kind
-        self.sorter.sort(
-            self.count, lambda i: score_key(b, b.load(self.best.pointer, i, kind, 1), kind)
-        )
-        threshold = b.constant(kind.compute, self.op.threshold.value.data)
-
-        def step(place: Index, found: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            number = self.sorter.number(place)
-            own = self.box(number)
-
-            def compare(before: Index, over: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                other = self.box(b.load(self.kept.pointer, before, INDEX, 1))
-                part = _common_part(b, other, own, kind)
-                return [b.either(over[0], b.compare_floats(threshold, "olt", part))]
-
-            (removed,) = b.fold(0, found[0], 1, [b.constant(i1, 0)], compare)
-            keeps = b.negate(removed)
-            with b.when(keeps):
-                b.store(self.kept.pointer, found[0], INDEX, number)
-            return [b.select(keeps, b.index(b.add(found[0], 1)), found[0])]
-
-        return b.fold(0, self.candidates, 1, [b.index(0)], step)[0]
-
-
-def _cut(b: KernelBuilder, x: SSAValue, limit: SSAValue) -> SSAValue:
-    """The nearest number from 0 to a limit; 0 if that is negative."""
-    below = b.insert(arith.MinimumfOp(x, limit)).result
-    return b.insert(arith.MaximumfOp(below, b.constant(f64, 0.0))).result
-
-
-def _common_part(
-    b: KernelBuilder, one: Sequence[SSAValue], other: Sequence[SSAValue], kind: Element
-) -> SSAValue:
-    """The part of the area of two boxes together that both have, edges being elements wide."""
-    v = Lanes.of(b, one[0])
-    unit, zero = v.number(1.0), v.number(0.0)
-
-    def area(box: Sequence[SSAValue]) -> SSAValue:
-        return v.mul(
-            v.add(v.sub(box[2], box[0]), unit),
-            v.add(v.sub(box[3], box[1]), unit),
-        )
-
-    width, height = (
-        maximum(
-            b,
-            v.add(
-                v.sub(
-                    minimum(b, one[2 + i], other[2 + i], kind),
-                    maximum(b, one[i], other[i], kind),
-                ),
-                unit,
-            ),
-            zero,
-            kind,
-        )
-        for i in (0, 1)
-    )
-    common = v.mul(width, height)
-    return v.div(common, v.sub(v.add(area(one), area(other)), common))
-
-
-def _proposal(ctx: KernelContext, op: Operation, sink: Sink) -> None:
-    assert isinstance(op, regions.ProposalOp)
-    b, shape = ctx.b, shape_of(op.result)
-    if 0 in shape:
-        return
-    proposals, count = _Proposals(ctx, op), op.rpn_post_nms_top_n.value.data
-    kind, out = proposals.kind, element_of(op.result)
-
-    def image(indices: tuple[Index, ...]) -> None:
-        (i,) = indices
-        proposals.predict(i)
-        total = proposals.separate()
-        name = convert(b, b.index(i), INDEX, out)
-
-        def row(j: Index, place: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            number = b.load(proposals.kept.pointer, place[0], INDEX, 1)
-            values = [name, *(convert(b, each, kind, out) for each in proposals.box(number))]
-            for k, value in enumerate(values):
-                sink(at(shape, (b.add(b.mul(i, count), j), k)), value)
-            following = b.index(b.add(place[0], 1))
-            again = b.compare_index(following, "sge", total)
-            return [b.select(again, b.index(0), following)]
-
-        b.fold(0, count, 1, [b.index(0)], row)
-
-    ctx.tasks((shape[0] // count,), image)
 
 
 class _Region:
@@ -350,6 +75,52 @@ def _channel_lanes(ctx: KernelContext, op: regions.RegionOp, kind: Element) -> i
     return ctx.target.lanes(kind.bytes) if op.axes[1] == 3 else 1
 
 
+@dataclass(frozen=True)
+class _Samples:
+    """The points of one cell of a region along its axes."""
+
+    ctx: KernelContext
+    lengths: Sequence[int]
+    """Of the axes of the image."""
+    firsts: Sequence[SSAValue]
+    """Where the cell begins."""
+    sizes: Sequence[SSAValue]
+    counts: Sequence[Index]
+    """How many points there are."""
+
+    @staticmethod
+    def of(
+        ctx: KernelContext, op: regions.RoiAlignOp, region: _Region, coords: Sequence[Index]
+    ) -> "_Samples":
+        """Those of the cell at a position of the result."""
+        b, ratio, shape = ctx.b, op.sample_ratio.value.data, shape_of(op.result)
+        _, _, *spatial = op.axes
+        firsts: list[SSAValue] = []
+        sizes: list[SSAValue] = []
+        counts: list[Index] = []
+        for axis, (start, end) in zip(spatial, region.edges, strict=True):
+            v = Lanes.of(b, start)
+            size = v.div(v.at_least(v.sub(end, start), 1.0), v.number(float(shape[axis])))
+            counts.append(ratio if ratio > 0 else convert(b, _ceil(b, size), REAL, INDEX))
+            firsts.append(v.add(start, v.mul(real(b, coords[axis]), size)))
+            sizes.append(size)
+        lengths = [shape_of(op.data)[axis] for axis in spatial]
+        return _Samples(ctx, lengths, firsts, sizes, counts)
+
+    def taps(self, i: int, number: Index, kind: Element) -> tuple[list[Tap], SSAValue]:
+        """What a point reads along an axis, and whether it lies outside of the image."""
+        b = self.ctx.b
+        v, length = Lanes.of(b, self.sizes[i]), self.lengths[i]
+        moved = v.mul(v.add(real(b, number), v.number(0.5)), self.sizes[i])
+        c = v.add(self.firsts[i], v.div(moved, real(b, self.counts[i])))
+        outside = b.either(
+            b.compare_floats(c, "olt", v.number(-1.0)),
+            b.compare_floats(v.number(float(length)), "olt", c),
+        )
+        c = v.at_most(v.at_least(c, 0.0), length - 1.0)
+        return taps(b, raw_taps(b, c, length, LINEAR), length, kind), outside
+
+
 def _roi_align(ctx: KernelContext, op: Operation, sink: Sink) -> None:
     assert isinstance(op, regions.RoiAlignOp)
     b, source = ctx.b, element_of(op.data)
@@ -359,20 +130,11 @@ def _roi_align(ctx: KernelContext, op: Operation, sink: Sink) -> None:
         return
     data, rois = ctx.in_memory(op.data), ctx.in_memory(op.rois)
     batch, _, *spatial = op.axes
-    ratio, means = op.sample_ratio.value.data, op.mode.data == "avg"
+    means = op.mode.data == "avg"
 
     def elements(coords: tuple[Index, ...], width: int) -> SSAValue:
         region = _Region(ctx, op, rois, coords[batch])
-        firsts: list[SSAValue] = []
-        sizes: list[SSAValue] = []
-        counts: list[Index] = []
-        for axis, (start, end) in zip(spatial, region.edges, strict=True):
-            v = Lanes.of(b, start)
-            parts = float(shape[axis])
-            size = v.div(v.at_least(v.sub(end, start), 1.0), v.number(parts))
-            counts.append(ratio if ratio > 0 else convert(b, _ceil(b, size), REAL, INDEX))
-            firsts.append(v.add(start, v.mul(real(b, coords[axis]), size)))
-            sizes.append(size)
+        samples = _Samples.of(ctx, op, region, coords)
         own = list(coords)
         own[batch] = region.image
 
@@ -383,22 +145,11 @@ def _roi_align(ctx: KernelContext, op: Operation, sink: Sink) -> None:
             offset = b.flatten(place, data.shape)
             return convert(b, b.load(data.pointer, offset, source, width), source, kind)
 
-        def axis_taps(i: int, number: Index) -> tuple[list[Tap], SSAValue]:
-            v, length = Lanes.of(b, sizes[i]), data.shape[spatial[i]]
-            moved = v.mul(v.add(real(b, number), v.number(0.5)), sizes[i])
-            c = v.add(firsts[i], v.div(moved, real(b, counts[i])))
-            outside = b.either(
-                b.compare_floats(c, "olt", v.number(-1.0)),
-                b.compare_floats(v.number(float(length)), "olt", c),
-            )
-            c = v.at_most(v.at_least(c, 0.0), length - 1.0)
-            return taps(b, raw_taps(b, c, length, LINEAR), length, kind), outside
-
         def row(i: Index, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            y_taps, y_outside = axis_taps(0, i)
+            y_taps, y_outside = samples.taps(0, i, kind)
 
             def sample(j: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-                x_taps, x_outside = axis_taps(1, j)
+                x_taps, x_outside = samples.taps(1, j, kind)
                 value = blended(b, (y_taps, x_taps), kind, width, load)
                 outside = b.splat(b.either(y_outside, x_outside), width)
                 value = b.select(outside, b.constant(kind.compute, 0.0, width), value)
@@ -406,12 +157,12 @@ def _roi_align(ctx: KernelContext, op: Operation, sink: Sink) -> None:
                     return [b.insert(arith.AddfOp(sums[0], value)).result]
                 return [maximum(b, sums[0], value, kind)]
 
-            return b.fold(0, counts[1], 1, totals, sample)
+            return b.fold(0, samples.counts[1], 1, totals, sample)
 
         neutral = b.constant(kind.compute, 0.0 if means else lowest(kind), width)
-        (total,) = b.fold(0, counts[0], 1, [neutral], row)
+        (total,) = b.fold(0, samples.counts[0], 1, [neutral], row)
         if means:
-            product = convert(b, b.index(b.mul(counts[0], counts[1])), INDEX, kind)
+            product = convert(b, b.index(b.mul(*samples.counts)), INDEX, kind)
             total = b.insert(arith.DivfOp(total, b.splat(product, width))).result
         return convert(b, total, kind, source)
 
@@ -491,9 +242,9 @@ def _yolo_reorg(ev: Evaluator, op: Operation, _: int, position: Position) -> Rul
 RULES: dict[type[Operation], RuleFunction] = {regions.YoloReorgOp: _yolo_reorg}
 
 STRATEGIES: dict[type[Operation], Strategy] = {
-    regions.MultiboxPriorOp: (Implementation("places", _multibox_prior),),
-    regions.MultiboxTransformLocOp: (Implementation("anchors", _multibox_transform_loc),),
-    regions.ProposalOp: (Implementation("images", _proposal),),
+    regions.MultiboxPriorOp: (Implementation("places", multibox_prior),),
+    regions.MultiboxTransformLocOp: (Implementation("anchors", multibox_transform_loc),),
+    regions.ProposalOp: (Implementation("images", proposal),),
     regions.RoiAlignOp: (Implementation("samples", _roi_align),),
     regions.RoiPoolOp: (Implementation("parts", _roi_pool),),
 }

@@ -222,3 +222,45 @@ func.func @conv2d_transpose_zero_points(%a: tensor<1x3x5x5xi8>, %b: tensor<6x3x3
   func.return
 }
 // CHECK: 'weight_zero_point' is tensor<6xi32>, expected a scalar tensor of i32
+
+// -----
+func.func @blocks_bits(%a: tensor<5x35xui8>, %b: tensor<5x5xf32>, %c: tensor<ui8>) {
+  %0 = "relay.qnn.dequantize_blocks"(%a, %b, %c) {length = 70 : i64, block_size = 16 : i64, bits = 3 : i64} : (tensor<5x35xui8>, tensor<5x5xf32>, tensor<ui8>) -> tensor<5x70xf32>
+  func.return
+}
+// CHECK: 'bits' is 3, accepted are 2, 4 and 8
+
+// -----
+func.func @blocks_size(%a: tensor<5x35xui8>, %b: tensor<5x5xf32>, %c: tensor<ui8>) {
+  %0 = "relay.qnn.dequantize_blocks"(%a, %b, %c) {length = 70 : i64, block_size = 0 : i64} : (tensor<5x35xui8>, tensor<5x5xf32>, tensor<ui8>) -> tensor<5x70xf32>
+  func.return
+}
+// CHECK: 'block_size' is 0, expected a positive number
+
+// -----
+func.func @blocks_length(%a: tensor<5x35xui8>, %b: tensor<5x5xf32>, %c: tensor<ui8>) {
+  %0 = "relay.qnn.dequantize_blocks"(%a, %b, %c) {length = -1 : i64, block_size = 16 : i64} : (tensor<5x35xui8>, tensor<5x5xf32>, tensor<ui8>) -> tensor<5x70xf32>
+  func.return
+}
+// CHECK: 'length' is -1, expected a number that is not negative
+
+// -----
+func.func @blocks_bytes(%a: tensor<5x35xui8>, %b: tensor<5x5xf32>, %c: tensor<ui8>) {
+  %0 = "relay.qnn.dequantize_blocks"(%a, %b, %c) {length = 71 : i64, block_size = 16 : i64} : (tensor<5x35xui8>, tensor<5x5xf32>, tensor<ui8>) -> tensor<5x71xf32>
+  func.return
+}
+// CHECK: 'data' has rows of 35 bytes, 'length' 71 and 'bits' 4 take 36
+
+// -----
+func.func @blocks_scales(%a: tensor<2x70xf32>, %b: tensor<5x35xui8>, %c: tensor<5x4xf32>, %d: tensor<ui8>) {
+  %0 = "relay.qnn.dense_blocks"(%a, %b, %c, %d) {block_size = 16 : i64} : (tensor<2x70xf32>, tensor<5x35xui8>, tensor<5x4xf32>, tensor<ui8>) -> tensor<2x5xf32>
+  func.return
+}
+// CHECK: 'weight_scale' has the shape {{.}}5, 4], 'block_size' 16 makes {{.}}5, 5]
+
+// -----
+func.func @blocks_data(%a: tensor<2x70xf16>, %b: tensor<5x35xui8>, %c: tensor<5x5xf32>, %d: tensor<ui8>) {
+  %0 = "relay.qnn.dense_blocks"(%a, %b, %c, %d) {block_size = 16 : i64} : (tensor<2x70xf16>, tensor<5x35xui8>, tensor<5x5xf32>, tensor<ui8>) -> tensor<2x5xf32>
+  func.return
+}
+// CHECK: 'data' has elements of type f16, accepted are f32

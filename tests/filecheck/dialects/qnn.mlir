@@ -83,3 +83,12 @@ func.func @lookup(%q: tensor<2x3xi8>, %table: tensor<256xf32>) -> tensor<2x3xf32
   %0 = relay.qnn.lookup %q, %table : (tensor<2x3xi8>, tensor<256xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%x: tensor<?x3x70xf32>, %w: tensor<5x35xui8>, %s: tensor<5x5xf16>, %z: tensor<5x5xui8>, %one: tensor<ui8>) {
+  // CHECK-NEXT: %0 = relay.qnn.dequantize_blocks %w, %s, %z {length = 70 : i64, block_size = 16 : i64} : (tensor<5x35xui8>, tensor<5x5xf16>, tensor<5x5xui8>) -> tensor<5x70xf32>
+  %0 = relay.qnn.dequantize_blocks %w, %s, %z {length = 70 : i64, block_size = 16 : i64, bits = 4 : i64} : (tensor<5x35xui8>, tensor<5x5xf16>, tensor<5x5xui8>) -> tensor<5x70xf32>
+  // CHECK-NEXT: %1 = relay.qnn.dense_blocks %x, %w, %s, %one {block_size = 16 : i64} : (tensor<?x3x70xf32>, tensor<5x35xui8>, tensor<5x5xf16>, tensor<ui8>) -> tensor<?x3x5xf32>
+  %1 = relay.qnn.dense_blocks %x, %w, %s, %one {block_size = 16 : i64} : (tensor<?x3x70xf32>, tensor<5x35xui8>, tensor<5x5xf16>, tensor<ui8>) -> tensor<?x3x5xf32>
+  func.return
+}

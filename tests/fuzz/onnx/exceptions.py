@@ -80,6 +80,13 @@ def leaves_int32(operands: Mapping[str, Array]) -> bool:
         return not float(data.max(initial=0.0)) / float(scale.min(initial=np.inf)) < 2**31
 
 
+def scale_vanishes(operands: Mapping[str, Array]) -> bool:
+    """Whether the range of numbers is too small for a scale of 255 steps."""
+    (data,) = operands.values()
+    low, high = (float(limit(data, initial=0.0)) for limit in (np.min, np.max))
+    return np.float32((high - low) / 255) == 0
+
+
 def stated(node: NodeProto) -> dict[str, Any]:
     """The attributes of a node."""
     return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
@@ -136,6 +143,7 @@ EXCEPTIONS = (
         not_finite,
         "what is computed of NaN is NaN, also of the difference of infinities; onnxruntime clips it",
     ),
+    Known("DynamicQuantizeLinear", scale_vanishes, "zero divided by zero is no zero point"),
     Known(
         "QuantizeLinear",
         leaves_int32,

@@ -128,6 +128,33 @@ QUANTIZATION: tuple[Subject, ...] = (
         input_zero_point=ZERO_POINT,
     ),
     subject(
+        "qnn.dense_blocks",
+        "3x70xf32 4x35xui8 4x5xf32 4x5xui8",
+        block_size=Bound((16, 14, 17), (0, -1, 13, 18)),
+        bits=Bound((4,), (0, 1, 2, 3, 8, 16)),
+        data=Bound(("70xf32", "2x3x70xf32", "?x70xf32"), ("3x69xf16", "3x72xf32", "f32")),
+        weight=Bound(("?x35xui8",), ("4x34xui8", "4x36xui8", "4x35xi8", "35xui8")),
+        weight_scale=Bound(
+            ("4x5xf16", "4x5xbf16"), ("4x4xf32", "3x5xf32", "4x5xf64", "4xf32", "f32")
+        ),
+        weight_zero_point=Bound(
+            ("ui8", "f32", "4x5xf32", "4x5xf16"), ("4x3xui8", "i32", "4x5xi32", "20xui8", "1xui8")
+        ),
+    ),
+    subject(
+        "qnn.dequantize_blocks",
+        "4x35xui8 4x5xf32 ui8",
+        block_size=Bound((16, 14, 17), (0, -1, 13, 18)),
+        bits=Bound((4,), (0, 1, 2, 3, 8, 16)),
+        length=Bound((70, 69), (-1, 0, 68, 71)),
+        data=Bound(("?x35xui8",), ("4x34xui8", "4x36xui8", "4x35xi8", "35xui8")),
+        scale=Bound(("4x5xf16", "4x5xbf16"), ("4x4xf32", "3x5xf32", "4x5xf64", "4xf32", "f32")),
+        zero_point=Bound(
+            ("f32", "4x5xui8", "4x5xf32", "4x5xf16"),
+            ("4x3xui8", "i32", "4x5xi32", "20xui8", "1xui8"),
+        ),
+    ),
+    subject(
         "qnn.lookup",
         "4xi8 256xf32",
         data=typed("4x", ("i8", "ui8"), ("i16", "f32")),

@@ -8,10 +8,12 @@ from graphs import Graph
 from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import SSAValue
 
+from cases.blocks import Blocks
 from cases.table import CaseTable
 from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.qnn import products as qnn_products
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp, QnnDequantizeBlocksOp
 from xrelay.dialects.qnn.parameters import QUANTIZED, ui8
 from xrelay.interpreters.arrays import dtype_of
 
@@ -158,6 +160,28 @@ def lookups(g: Graph, dtype: str) -> None:
         table = g.constant(np.random.default_rng(3).permutation(256).astype(np.uint8).astype(of))
         for data in (every, some):
             g.show(qnn_arithmetic.QnnLookupOp(data, table))
+
+
+@TABLE.each((QnnDequantizeBlocksOp,), (2, 4, 8))
+def dequantized_blocks(g: Graph, bits: int) -> None:
+    for zero_points, scales in (("one", "float32"), ("each", "float16"), ("each f32", "float32")):
+        for length, size in ((33, 16), (9, 5), (4, 64)):
+            matrix = Blocks(3, length, size, bits, zero_points, scales)
+            parts = [g.input(array) for array in matrix.arrays(g.rng)]
+            g.show(QnnDequantizeBlocksOp(*parts, length=length, block_size=size, bits=bits))
+
+
+@TABLE.case(QnnDenseBlocksOp)
+def dense_blocks(g: Graph) -> None:
+    """Whole numbers and powers of two, of which all sums are exact; one constant is scales and zero points."""
+    for bits, length, size in ((2, 33, 16), (4, 70, 32), (4, 9, 5), (8, 20, 16), (4, 0, 16)):
+        data = g.input(g.small("float32", 2, 3, length))
+        weight, scale, zeros = Blocks(7, length, size, bits, "each", "float32").arrays(g.rng)
+        scale = np.exp2(np.rint(4 * scale)).astype(np.float32)
+        options: dict[str, Any] = {"block_size": size, "bits": bits}
+        parts = [g.constant(array) for array in (weight, scale, zeros)]
+        g.show(QnnDenseBlocksOp(data, *parts, **options))
+        g.show(QnnDenseBlocksOp(data, *parts[:2], parts[1], **options))
 
 
 @TABLE.case(qnn.QnnRequantizeOp)

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from cases.attention import HEAD_SIZES, LAYOUTS, LENGTHS, LONG, MASKS, SCALES, Attention
+from cases.blocks import ZERO_POINTS, Blocks, BlocksProduct
 from xrelay.dialects.conv.conv import Conv2DOp
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.image.resize import CROPPING, MODES, Resize1DOp, Resize2DOp, Resize3DOp
@@ -39,6 +40,7 @@ from xrelay.dialects.pool.pool import (
     MaxPool3DOp,
     PoolOp,
 )
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp
 from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
 from xrelay.dialects.tensor.layout import LayoutTransformOp, blocked_image
 from xrelay.dialects.tensor.reshape import ReshapeOp
@@ -63,6 +65,7 @@ RESIZES = (Resize1DOp, Resize2DOp, Resize3DOp)
 PRODUCTS = (DenseOp, MatmulOp, BatchMatmulOp)
 COVERED: tuple[type[Operation], ...] = (
     *(Conv2DOp, *PRODUCTS, *POOLS_IN_ROWS, CompositeOp, TransposeOp, TopkOp, *RESIZES),
+    QnnDenseBlocksOp,
 )
 """The operators that there are cases of."""
 
@@ -458,6 +461,40 @@ def product_case(implementation: str, number: int, rng: Generator) -> Case:
     return Case(implementation, str(product), direct_bound(product.depth), product.build)
 
 
+# -- products with matrices of few bits ------------------------------------------------------------
+
+
+def blocks_case(implementation: str, number: int, rng: Generator) -> Case:
+    """
+    A product of one to eight rows, or more, with a matrix of each kind in turn; every third one is deep. What is
+    computed number by number may have blocks of any size, and what is known when the code runs.
+    """
+    bits = turn(number, (4, 8, 4, 2, 4))
+    depth = (
+        turn(number // 3, (2048, 1040, 4100))
+        if number % 3 == 2
+        else pick(rng, (1, 31, 64, 70, 200))
+    )
+    any_size = implementation == "each-number"
+    matrix = Blocks(
+        pick(rng, (*CHANNELS, 64, 100)),
+        7 if any_size else depth,
+        pick(rng, (3, 5, 16)) if any_size else pick(rng, (16, 32, 64, 128, 8192)),
+        bits,
+        turn(number, ZERO_POINTS),
+        pick(rng, ("float32", "float32", "float16")),
+    )
+    outer = pick(rng, ((1,), (1,), (3,), (8,), (2, 5), (37,), ()))
+    product = BlocksProduct(
+        matrix,
+        outer,
+        pick(rng, ("parameter", "computed")),
+        not any_size or bool(rng.random() < 0.5),
+        pick(rng, ("nothing", "bias")),
+    )
+    return Case(implementation, str(product), direct_bound(4 * depth), product.build)
+
+
 # -- pooling ---------------------------------------------------------------------------------------
 
 
@@ -748,6 +785,8 @@ def draw(implementation: str, number: int, rng: Generator, lanes: int) -> Case:
         return convolution_case(implementation, number, rng, lanes)
     if implementation in names(DenseOp):
         return product_case(implementation, number, rng)
+    if implementation in names(QnnDenseBlocksOp):
+        return blocks_case(implementation, number, rng)
     if implementation in names(CompositeOp):
         return attention_case(number, rng)
     if implementation in names(TransposeOp):

@@ -446,6 +446,24 @@ for name, steps in COMBINED.items():
 for name, steps in APART.items():
     SIMPLIFY.keeps(name, sums(*steps, dtype="int32"))
     LOOSE.keeps(name, sums(*steps))
+# A combined constant that is infinite or vanishes would make other results of zeros and of large numbers.
+for dtype, huge in (("float16", 5e4), ("float32", 3e38), ("float64", 1.5e308)):
+    tiny = 1 / huge
+    for name, steps in {
+        "product of a sum, infinite": (plus(3), times([1, -np.inf, 2, 3])),
+        "product of a difference, NaN": (minus(ROW), times(np.nan)),
+        "product of biases, infinite": (bias([1, 2, 5], 0), times(np.inf)),
+        "product of an infinite sum": (plus(np.inf), times(0)),
+        "product of a sum that overflows": (plus(huge), times([[3], [1], [1]])),
+        "product of a sum that vanishes": (plus(tiny), times(tiny)),
+        "sums that overflow": (plus(huge), plus([1, 2, huge, 3])),
+        "differences that overflow": (minus(huge), minus(huge)),
+        "products that overflow": (times(huge), times(-huge)),
+        "products that vanish": (times(tiny), times([1, tiny, 1, 1])),
+    }.items():
+        LOOSE.keeps(f"{name} of {dtype}", sums(*steps, dtype=dtype))
+    large = sums(times(0.5), times([0.5, 0, 1, huge / 64]), dtype=dtype)
+    LOOSE.changes(f"zeros and large products of {dtype}", large)
 SIMPLIFY.keeps(
     "product of a sum with another user", sums(plus(3), times(5), dtype="int32", twice=True)
 )

@@ -1,12 +1,11 @@
 """Walks, passes and verification do work in proportion to a program, however deep its regions nest."""
 
-import sys
 from collections import deque
 from collections.abc import Callable
 from itertools import product
-from types import FrameType
 
 import pytest
+from work import calls_of
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
@@ -35,23 +34,6 @@ def branches(depth: int) -> ModuleOp:
         + "} else { add(%x, %x) }\n" * depth
         + "}\n"
     )
-
-
-def calls_of(function: Callable[[], None]) -> int:
-    """How many Python functions a call enters, generators that continue among them."""
-    count = 0
-
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def optimise(module: ModuleOp) -> None:

@@ -382,6 +382,48 @@ def test_run_into_wrong_arrays(
     assert message in str(error.value)
 
 
+class Liar(np.ndarray[Any, Any]):
+    """An array that says that it is as large as models want it, and apart from others."""
+
+    shape: Any = property(lambda self: (4,))
+    dtype: Any = property(lambda self: np.dtype(np.float32))
+    size: Any = property(lambda self: 0)
+    nbytes: Any = property(lambda self: 0)
+
+    def __array__(self, *_: object, **__: object) -> Any:
+        return np.zeros(4, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (np.zeros(2, np.float32), "is float32[2], expected"),
+        (np.zeros((1, 4), np.float32), "is float32[1, 4], expected"),
+        (np.zeros(4, np.int8), "is int8[4], expected"),
+    ],
+)
+def test_arrays_that_lie(pairs: xrelay.Model, made: Any, message: str) -> None:
+    """What memory an array has is NumPy's to say, not that of a subclass."""
+    inputs, outputs = buffers()
+    liar = made.view(Liar)
+    assert liar.shape == (4,)
+    with pytest.raises(xrelay.ModelError, match=re.escape(f"input 'x' {message}")):
+        pairs.run_into([liar, inputs[1]], outputs)
+    with pytest.raises(xrelay.ModelError, match=re.escape(f"output 'y' {message}")):
+        pairs.run_into(inputs, [liar, outputs[1]])
+    with pytest.raises(xrelay.ModelError, match=re.escape(f"input 'x' {message}")):
+        pairs.run({"x": liar, "w": inputs[1]})
+
+
+def test_arrays_of_subclasses(pairs: xrelay.Model, tmp_path: Path) -> None:
+    inputs, outputs = buffers()
+    mapped = np.memmap(tmp_path / "y", np.float32, "w+", shape=4)
+    pairs.run_into([inputs[0].view(Liar), inputs[1]], [mapped, outputs[1]])
+    assert mapped.tolist() == outputs[1].tolist() == [0, -1, -2, -3]
+    with pytest.raises(xrelay.ModelError, match="input 'x' and output 'y' share memory"):
+        pairs.run_into([inputs[0].view(Liar), inputs[1]], [inputs[0].view(Liar), outputs[1]])
+
+
 def test_inputs_may_share_memory_and_empty_arrays_any(model_of: MakeModel) -> None:
     nodes = [
         helper.make_node("Add", ["a", "b"], ["c"]),

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -152,6 +153,27 @@ def test_damaged_libraries_are_refused_before_they_are_loaded(tmp_path: Path) ->
             path.write_bytes(case)
             with pytest.raises(xrelay.ModelError, match="is damaged|does not end with a checksum"):
                 xrelay.load(path)
+
+
+@needs_compiler
+@pytest.mark.skipif(platform.system() != "Linux", reason="for ELF files")
+def test_cut_libraries_are_refused_whatever_their_checksum(tmp_path: Path) -> None:
+    """The system's loader would map what is missing, and the process would end when it is read."""
+    path = tmp_path / "model.so"
+    model_of(ReluOp).save(path)
+    content = path.read_bytes()[:-SEAL_BYTES]
+    # Without the last byte, at all places in the headers, and at some in the segments.
+    for size in (len(content) - 1, *range(17, 500, 7), *range(500, len(content), 997)):
+        path.write_bytes(sealed(content[:size]))
+        with pytest.raises(xrelay.ModelError, match=f"is cut off: .* bytes, it has {size}"):
+            xrelay.load(path)
+    # A file that says less in the header of the sections, which the loader does not need.
+    headers = content[:40] + bytes(8) + content[48:60] + bytes(4) + content[64:]
+    path.write_bytes(sealed(headers[:4096]))
+    with pytest.raises(xrelay.ModelError, match="is cut off: .* bytes, it has 4096"):
+        xrelay.load(path)
+    path.write_bytes(sealed(headers))
+    xrelay.load(path)
 
 
 @needs_compiler

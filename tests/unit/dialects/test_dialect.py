@@ -77,6 +77,8 @@ EXPRESSIONS = {
 
 EXTENSIONS = {
     "nn.rms_norm": "ONNX's RMSNormalization",
+    "qnn.dense_blocks": "onnxruntime's MatMulNBits",
+    "qnn.dequantize_blocks": "ONNX's DequantizeLinear with blocks",
     "qnn.lookup": "what qnn.Legalize makes of functions of bytes, as an elementwise operator",
 }
 """Operators that Relay lacks, and where they come from."""

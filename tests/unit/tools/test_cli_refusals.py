@@ -131,7 +131,8 @@ def test_symbolic_dimension_without_a_shape(cmd: Command, inside: Path, files: S
     before = files(inside)
     for arguments in ACTIONS.values():
         cmd(*arguments, "symbolic.onnx").refused(
-            "input 'x' has the unknown dimension 0 ('batch'), 2 ('side'), 3 ('side')"
+            "input 'x' has the unknown dimension 0 ('batch'), 2 ('side'), 3 ('side'): "
+            'use shapes={"batch": …, "side": …}, or --shape batch=… --shape side=…'
         )
     assert files(inside) == before
 
@@ -205,7 +206,15 @@ BAD_PROGRAMS = {
     ),
     "meets an assertion of the parser": (
         "func.func @main(%x: tensor<2xf32>) { %0 = relay.tuple %x, }",
-        ["bad.mlir"],
+        ["bad.mlir:1:"],
+    ),
+    "has a property of another kind": (
+        "func.func @main() {\n  %0 = relay.zeros {shape = [4], dtype = f32} : tensor<4xf32>\n}",
+        ["bad.mlir:2:3", "%0 = relay.zeros", "[4 : i64] should be of base attribute array"],
+    ),
+    "has a number that its type lacks": (
+        "func.func @main() {\n  %0 = relay.constant dense<300> : tensor<3xi8>\n}",
+        ["bad.mlir:2:28", "%0 = relay.constant", "300 is out of range for type i8"],
     ),
     "has an unknown operation": (
         "func.func @main() {\n  relay.frobnicate\n  func.return\n}",

@@ -1,6 +1,7 @@
 """Types made of other types, after a change of some kind of them."""
 
 from collections.abc import Callable
+from operator import is_
 
 from xdsl.ir import Attribute
 
@@ -12,7 +13,8 @@ class Retyping:
 
     def __init__(self, change: Callable[[Attribute], Attribute]):
         self.change = change
-        self.known: dict[Attribute, Attribute] = {}
+        self.known: dict[int, tuple[Attribute, Attribute]] = {}
+        """What types become, by identity: to hash one takes time in all of its parts, which tuples may share."""
 
     def __call__(self, type_: Attribute) -> Attribute:
         """The type after the change."""
@@ -20,11 +22,12 @@ class Retyping:
         while pending:
             each = pending[-1]
             parts = type_parts(each)
-            left = [part for part in parts if part not in self.known]
+            left = [part for part in parts if id(part) not in self.known]
             if left:
                 pending.extend(left)
                 continue
             pending.pop()
-            new = tuple(self.known[part] for part in parts)
-            self.known[each] = self.change(with_parts(each, new) if new != parts else each)
-        return self.known[type_]
+            new = tuple(self.known[id(part)][1] for part in parts)
+            same = all(map(is_, new, parts))
+            self.known[id(each)] = each, self.change(each if same else with_parts(each, new))
+        return self.known[id(type_)][1]

@@ -26,7 +26,7 @@ from xrelay.dialects.core.functional import (
     LetOp,
     replace_type_vars,
     type_params_of,
-    type_parts,
+    types_inside,
 )
 from xrelay.transforms.rules.copying import copied
 
@@ -36,13 +36,7 @@ MOST_INSTANCES = 100
 
 def holds_function(type_: Attribute) -> bool:
     """Whether values of a type are functions or hold some."""
-    pending = [type_]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, FnType | ForallType):
-            return True
-        pending.extend(type_parts(part))
-    return False
+    return any(isinstance(part, FnType | ForallType) for part in types_inside((type_,)))
 
 
 def retype(root: Operation, convert: Callable[[Attribute], Attribute]) -> None:

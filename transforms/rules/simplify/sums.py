@@ -85,14 +85,29 @@ def _split_product(value: SSAValue) -> tuple[SSAValue, Array] | None:
 
 
 def _combined(kind: np.ufunc, first: Array, second: Array) -> Array | None:
-    """Two constants as one, unless that is larger than both are."""
+    """Two constants as one, unless that is larger than both are, or `_keeps_numbers` says no."""
     if first.dtype.kind not in "iuf":
         return None
     shape = _joint_shape(first.shape, second.shape)
     if shape is None:
         return None
+    first, second = held_elements(first), held_elements(second)
     with np.errstate(all="ignore"):
-        return np.broadcast_to(kind(held_elements(first), held_elements(second)), shape)
+        result = np.asarray(kind(first, second))
+    return np.broadcast_to(result, shape) if _keeps_numbers(kind, result, first, second) else None
+
+
+def _keeps_numbers(kind: np.ufunc, result: Array, first: Array, second: Array) -> bool:
+    """
+    Whether a combined constant is finite, as both constants are then, and no product vanishes: (x + a) * inf is not
+    x * inf + a * inf, and neither is (x * 1e30) * 1e30 x * inf, nor (x * 1e-30) * 1e-30 x * 0.
+    """
+    if result.dtype.kind != "f":
+        return True
+    right = np.isfinite(result)
+    if kind is np.multiply:
+        right &= (np.abs(result) >= np.finfo(result.dtype).tiny) | (first == 0) | (second == 0)
+    return bool(np.all(right))
 
 
 def adjacent_sums(op: AddOp | SubtractOp | BiasAddOp, emit: Emitter) -> SSAValue | None:

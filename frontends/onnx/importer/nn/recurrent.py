@@ -120,6 +120,77 @@ def lstm_step(cell: Cell, given: SSAValue, states: Sequence[SSAValue]) -> list[S
     return [cell.multiply(leave, cell.activations[2](memory)), memory]
 
 
+@dataclass(frozen=True)
+class Sequences:
+    """The input of a recurrent network, [length, batch, width], and what it starts from."""
+
+    node: Node
+    data: SSAValue
+    initial: Sequence[SSAValue | None]
+    """The states before the first step, [directions, batch, size]."""
+    size: int
+    """Of a state."""
+    batch_first: bool
+
+    @staticmethod
+    def of(node: Node, gates: int, directions: int, states: int) -> "Sequences":
+        """
+        The operands of a node whose states have so many gates.
+
+        Raises OnnxImportError for operands whose shapes do not fit.
+        """
+        batch_first = node.flag("layout")
+        data = node.shaped(0, "X", (None, None, None))
+        length, batch, width = node.shape_of(data)
+        if batch_first:
+            length, batch = batch, length
+        size = node.shape_of(node.shaped(2, "R", (None,) * 3))[2]
+        state = (batch, directions, size) if batch_first else (directions, batch, size)
+        for index, name, shape in (
+            (1, "W", (directions, gates * size, width)),
+            (2, "R", (directions, gates * size, size)),
+            (3, "B", (directions, 2 * gates * size)),
+            (4, "sequence_lens", (batch,)),
+            (5, "initial_h", state),
+            (6, "initial_c", state),
+            (7, "P", (directions, 3 * size)),
+        ):
+            if node.has_input(index):
+                node.shaped(index, name, shape)
+        initial = [node.optional(index) for index in range(5, 5 + states)]
+        if batch_first:
+            data = node.emit(TransposeOp(data, (1, 0, 2)))
+            initial = [
+                None if value is None else node.emit(TransposeOp(value, (1, 0, 2)))
+                for value in initial
+            ]
+        if length < 1:
+            raise UnsupportedNode("its sequence is empty")
+        return Sequences(node, data, initial, size, batch_first)
+
+    def start(self, direction: int) -> list[SSAValue]:
+        """The states of a direction before its first step, [batch, size]."""
+        zeros = (self.node.shape_of(self.data)[1], self.size)
+        return [
+            self.node.zeros(zeros, self.data)
+            if value is None
+            else pick(self.node, value, direction)
+            for value in self.initial
+        ]
+
+    def results(
+        self, whole: Sequence[SSAValue], last: Sequence[Sequence[SSAValue]]
+    ) -> list[SSAValue]:
+        """The results of the node from those of each direction: of all steps, and of the last one."""
+        results = [joined(self.node, list(each), 0) for each in zip(*last, strict=True)]
+        if self.batch_first:
+            results = [self.node.emit(TransposeOp(each, (1, 0, 2))) for each in results]
+        result = joined(self.node, whole, 1)
+        if self.batch_first:
+            result = self.node.emit(TransposeOp(result, (2, 0, 1, 3)))
+        return [result, *results]
+
+
 def recurrent(
     step: Step, cuts: Sequence[int], defaults: Sequence[str], states: int = 1
 ) -> Converter:
@@ -133,63 +204,35 @@ def recurrent(
         backwards = _DIRECTIONS.get(node.string("direction", "forward"))
         if backwards is None:
             raise OnnxImportError(f"'direction' is \"{node.string('direction', '')}\"")
-        batch_first = node.flag("layout")
-        data = node.shaped(0, "X", (None, None, None))
-        length, batch, width = node.shape_of(data)
-        if batch_first:
-            length, batch = batch, length
-        directions, size = len(backwards), node.shape_of(node.shaped(2, "R", (None,) * 3))[2]
-        gates = sum(cuts) * size
-        node.shaped(1, "W", (directions, gates, width))
-        node.shaped(2, "R", (directions, gates, size))
-        state = (batch, directions, size) if batch_first else (directions, batch, size)
-        for index, name, shape in (
-            (3, "B", (directions, 2 * gates)),
-            (4, "sequence_lens", (batch,)),
-            (5, "initial_h", state),
-            (6, "initial_c", state),
-            (7, "P", (directions, 3 * size)),
-        ):
-            if node.has_input(index):
-                node.shaped(index, name, shape)
-        initial = [node.optional(index) for index in range(5, 5 + states)]
-        if batch_first:
-            data, *initial = (
-                None if value is None else node.emit(TransposeOp(value, (1, 0, 2)))
-                for value in (data, *initial)
-            )
-            assert data is not None
-        if length < 1:
-            raise UnsupportedNode("its sequence is empty")
-        lengths = _lengths(node, length)
+        given = Sequences.of(node, sum(cuts), len(backwards), states)
+        lengths = _lengths(node, node.shape_of(given.data)[0])
         functions = _activations(node, defaults, len(backwards))
         whole: list[SSAValue] = []
         last: list[list[SSAValue]] = []
         for number, (reverse, activations) in enumerate(zip(backwards, functions, strict=True)):
             cell, bias = _cell(node, number, cuts, activations)
-            start = [
-                node.zeros((batch, size), data) if value is None else pick(node, value, number)
-                for value in initial
-            ]
             turn = lengths if reverse else None
-            given = _turned(node, data, turn)
-            flat = reshaped(node, given, (length * batch, width))
-            product = node.emit(DenseOp(flat, pick(node, node.input(1), number)))
-            if bias is not None:
-                product = node.emit(BiasAddOp(product, bias))
-            product = reshaped(node, product, (length, batch, sum(cuts) * size))
-            order = range(length)[::-1] if reverse and lengths is None else range(length)
+            start = given.start(number)
+            product = _of_input(node, _turned(node, given.data, turn), number, bias)
+            steps = range(node.shape_of(given.data)[0])
+            order = steps[::-1] if reverse and lengths is None else steps
             outputs, final = _run(cell, step, product, start, order, lengths)
             stacked = joined(node, [node.emit(ExpandDimsOp(each, 0)) for each in outputs], 0)
             whole.append(node.emit(ExpandDimsOp(_turned(node, stacked, turn), 1)))
             last.append([node.emit(ExpandDimsOp(each, 0)) for each in final])
-        results = [joined(node, list(each), 0) for each in zip(*last, strict=True)]
-        if batch_first:
-            results = [node.emit(TransposeOp(each, (1, 0, 2))) for each in results]
-        result = joined(node, whole, 1)
-        return [node.emit(TransposeOp(result, (2, 0, 1, 3))) if batch_first else result, *results]
+        return given.results(whole, last)
 
     return convert
+
+
+def _of_input(node: Node, data: SSAValue, direction: int, bias: SSAValue | None) -> SSAValue:
+    """The product of the input of all steps and the weights of a direction: [length, batch, gates * size]."""
+    length, batch, width = node.shape_of(data)
+    flat = reshaped(node, data, (length * batch, width))
+    product = node.emit(DenseOp(flat, pick(node, node.input(1), direction)))
+    if bias is not None:
+        product = node.emit(BiasAddOp(product, bias))
+    return reshaped(node, product, (length, batch, node.shape_of(product)[1]))
 
 
 def _cell(

@@ -7,8 +7,9 @@ from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.dtypes import ElementType
+from xrelay.dialects.qnn.blocks import QnnDequantizeBlocksOp
 from xrelay.dialects.qnn.conversion import QnnDequantizeOp, QnnQuantizeOp
-from xrelay.dialects.qnn.parameters import QUANTIZED, ui8
+from xrelay.dialects.qnn.parameters import BYTES, QUANTIZED, ui8
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import (
     AddOp,
@@ -20,7 +21,7 @@ from xrelay.dialects.tensor.binary import (
     SubtractOp,
 )
 from xrelay.dialects.tensor.reduce import MaxOp, MinOp
-from xrelay.dialects.tensor.transform import RepeatOp, StridedSliceOp, WhereOp
+from xrelay.dialects.tensor.transform import RepeatOp, StridedSliceOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, RoundOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import cast, reshaped
@@ -29,6 +30,7 @@ from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.qnn.blocks import packed
 
 
 def quantize(node: Node) -> SSAValue:
@@ -103,7 +105,7 @@ def _spread(
 def dynamically_quantize(node: Node) -> list[SSAValue]:
     """
     DynamicQuantizeLinear: the range of the data, and 0, becomes that of `ui8`. The scale of zeros
-    alone, for which ONNX's formula divides by 0, is 1.
+    alone, for which ONNX's formula divides by 0, is 1. Where it rounds to 0, the zero point 0 / 0 is 0.
     """
     data = node.input(0)
     zero = node.scalar(0, data)
@@ -140,11 +142,44 @@ def dequantize(node: Node) -> SSAValue:
     if len(node.shape_of(scale)) <= 1:
         scale, zero_point = (one_or_vector(node, value) for value in (scale, zero_point))
         return cast(node, node.emit(QnnDequantizeOp(data, scale, zero_point, axis=axis)), dtype)
+    matrix = _matrix_of_blocks(node, data, node.input(1), zero_point, axis, block)
+    if matrix is not None:
+        return cast(node, matrix, dtype)
     scale, zero_point = (
         _for_each(node, value, node.shape_of(data), axis, block) for value in (scale, zero_point)
     )
     moved = node.emit(SubtractOp(cast(node, data, i32), zero_point))
     return cast(node, node.emit(MultiplyOp(cast(node, moved, f32), scale)), dtype)
+
+
+def _matrix_of_blocks(
+    node: Node, data: SSAValue, scale: SSAValue, zero_point: SSAValue, axis: int, block: int
+) -> SSAValue | None:
+    """A constant matrix of bytes as one of as few bits as its numbers need; None for other data."""
+    _require_blocks(node, scale, node.shape_of(data), axis, block)
+    numbers, *parameters = (node.known_value(value) for value in (data, scale, zero_point))
+    scales, zeros = parameters
+    if numbers is None or scales is None or zeros is None or numbers.ndim != 2:
+        return None
+    if numbers.size == 0 or node.element_type(data) not in BYTES:
+        return None
+    low, high = int(numbers.min()), int(numbers.max())
+    first = 0 if low >= 0 else -8 if low >= -8 else -128
+    bits = 4 if high < first + 16 else 8
+    if not np.all((first <= zeros) & (zeros < first + 256)):
+        return None
+    if axis == 0:
+        numbers, scales, zeros = numbers.T, scales.T, zeros.T
+    zeros = (zeros - first).astype(np.uint8)
+    if np.all(zeros == zeros[0, 0]):
+        zeros = zeros[0, 0].reshape(())
+    weight = packed(numbers.astype(np.int16) - first, bits)
+    constants = [node.constant(np.ascontiguousarray(each)) for each in (weight, scales, zeros)]
+    length = numbers.shape[1]
+    matrix = node.emit(
+        QnnDequantizeBlocksOp(*constants, length=length, block_size=block, bits=bits)
+    )
+    return node.emit(TransposeOp(matrix, [1, 0])) if axis == 0 else matrix
 
 
 def positive_scale(node: Node, index: int) -> SSAValue:
@@ -177,19 +212,26 @@ def _parameter_axis(node: Node, data: SSAValue, scale: SSAValue, axis: int) -> i
     return -1 if shape in ((), (1,)) else normalize_axis(axis, rank)
 
 
+def _require_blocks(
+    node: Node, parameter: SSAValue, shape: Sequence[int], axis: int, block: int
+) -> None:
+    """Raises OnnxImportError unless a parameter has an element for each block along `axis` of the data."""
+    found = node.shape_of(parameter)
+    expected = [*shape[:axis], -(-shape[axis] // max(block, 1)), *shape[axis + 1 :]]
+    if block < 1 or list(found) != expected:
+        raise OnnxImportError(
+            f"'block_size' is {block}, the data have the shape {list(shape)} and their scales "
+            f"{list(found)}"
+        )
+
+
 def _for_each(
     node: Node, parameter: SSAValue, shape: Sequence[int], axis: int, block: int
 ) -> SSAValue:
     """A parameter of blocks along `axis`, repeated to have one element for each of the data."""
-    blocks = node.shape_of(parameter)
-    count = blocks[axis] if len(blocks) == len(shape) else 0
-    if block < 1 or not (count - 1) * block < shape[axis] <= count * block:
-        raise OnnxImportError(
-            f"'block_size' is {block}, the data have the shape {list(shape)} and their scales "
-            f"{list(blocks)}"
-        )
+    _require_blocks(node, parameter, shape, axis, block)
     repeated = node.emit(RepeatOp(parameter, block, axis=axis))
-    if count * block == shape[axis]:
+    if node.shape_of(parameter)[axis] * block == shape[axis]:
         return repeated
     return node.emit(StridedSliceOp(repeated, [0], [shape[axis]], axes=[axis]))
 

@@ -105,6 +105,50 @@ def test_functions_that_call_themselves_are_refused():
     )
 
 
+@pytest.mark.parametrize("overload", ["", "other"])
+def test_a_call_means_one_function(overload: str):
+    """onnx.checker and onnxruntime refuse models with two functions of a domain, name and overload."""
+    opsets, domains = [helper.make_opsetid("", 13)], ("custom", "custom", "ai.onnx", "")
+    functions = [
+        helper.make_function(
+            domain, "F", ["x"], ["y"], [helper.make_node(op, ["x"], ["y"])], opsets, overload=name
+        )
+        for domain, op, name in zip(
+            domains, ("Exp", "Neg", "Abs", "Relu"), (overload, "", overload, ""), strict=True
+        )
+    ]
+    node = helper.make_node("F", ["x"], ["y"], domain="custom", overload=overload)
+    data = floats(3)
+    model = calling(functions[0], [node], data)
+    model.functions.append(functions[1])
+    if not overload:
+        with pytest.raises(
+            OnnxImportError, match="two functions have the name 'F' in domain 'cust"
+        ):
+            import_model(model)
+        model.functions[1].overload = "other"
+    require_equal(by_import(model, [data]), [np.exp(data)])
+    model.functions.extend(functions[2:])
+    model.functions[3].overload = overload
+    what = f"'F' and overload '{overload}' in domain" if overload else "'F' in domain"
+    with pytest.raises(OnnxImportError, match=f"two functions have the name {what}"):
+        import_model(model)
+
+
+def test_of_two_operator_sets_of_a_domain_the_highest_counts():
+    """As the text of ONNX has it. The softmax of set 11 is that of all elements of an image."""
+    data = floats(2, 3, 4)
+    graph = helper.make_graph(
+        [helper.make_node("Softmax", ["x"], ["y"])], "g", [value_info("x", data)], [untyped("y")]
+    )
+    for sets in ((13, 11), (11, 13)):
+        opsets = [helper.make_opsetid(*each) for each in zip(("", "ai.onnx"), sets, strict=True)]
+        model = helper.make_model(graph, ir_version=8, opset_imports=opsets)
+        exponentials = np.exp(data)
+        expected = exponentials / exponentials.sum(-1, keepdims=True)
+        np.testing.assert_allclose(by_import(model, [data])[0], expected, rtol=1e-6)
+
+
 def test_functions_take_no_more_inputs_than_they_have():
     node = helper.make_node("ScaledRelu", ["x", "x", "x"], ["y"], domain="custom", alpha=1.0)
     with pytest.raises(OnnxImportError, match="3 inputs and 1 outputs, the function"):

@@ -94,6 +94,18 @@ def test_dynamic_quantization(data: tuple[float, ...]):
     check("DynamicQuantizeLinear", [floats(*data)], outputs=3)
 
 
+@pytest.mark.parametrize("largest", [1e-45, 1.7e-43])
+def test_dynamic_quantization_with_a_scale_that_vanishes(largest: float):
+    data = floats(largest, 0.0)
+    model = one_node("DynamicQuantizeLinear", [data], outputs=3)
+    quantized, scale, zero_point = by_import(model, [data])
+    expected = by_onnxruntime(model, [data])
+    np.testing.assert_array_equal(quantized, expected[0])
+    np.testing.assert_array_equal(scale, expected[1])
+    assert (scale, zero_point, expected[2]) == (0, 0, 255)
+    require_same("DynamicQuantizeLinear", [-data], [], outputs=3)
+
+
 def test_slopes_of_prelu_do_not_matter_above_0():
     given = np.repeat(SPECIAL, len(SPECIAL)), np.tile(SPECIAL, len(SPECIAL))
     require_same("PRelu", [*given], [], opset=16)
