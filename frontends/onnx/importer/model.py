@@ -182,6 +182,8 @@ class _Importer:
         problems, unknown = self.scope.problems, self.scope.shared.unknown
         if not problems:
             return
+        if problems == self.scope.wrong[:1]:
+            raise OnnxImportError(problems[0])
         lines = few(problems, "\n  ")
         count = len(problems)
         message = f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"

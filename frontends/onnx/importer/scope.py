@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from xrelay.frontends.onnx.errors import (
     BodiesTooDeep,
     OnnxImportError,
+    ProgramTooLarge,
     UnknownOperand,
     UnknownValue,
     UnsupportedNode,
@@ -95,7 +96,9 @@ class Scope:
         self.initializers = _initializers(body.initializers)
         self.producers = _producers(body.nodes, self.initializers)
         self.problems: list[str] = []
-        """One line for each node that is not supported."""
+        """One line for each node that is not supported, or wrong."""
+        self.wrong: list[str] = []
+        """Those of nodes that are wrong."""
         self._missing: dict[str, str] = {}
         """The problem with each output that no converter computes, until something uses it."""
         self._finished: set[int] = set()
@@ -202,7 +205,13 @@ class Scope:
                 raise
             raise OnnxImportError(f"{error}: {what(proto)} ({proto.op_type})") from None
         except (OnnxImportError, VerifyException) as error:
-            raise OnnxImportError(f"{what(proto)} ({proto.op_type}): {error}") from None
+            line = f"{what(proto)} ({proto.op_type}): {error}"
+            if isinstance(error, ProgramTooLarge):
+                raise ProgramTooLarge(line) from None
+            if self.depth > 0:
+                raise OnnxImportError(line) from None
+            self.problems.append(line)
+            self.wrong.append(line)
         for position, name in enumerate(proto.output):
             if name:
                 self.values[name] = outputs[position] if position < len(outputs) else None

@@ -623,3 +623,27 @@ def test_messages_say_an_int():
     shapes: Any = 3
     with pytest.raises(OnnxImportError, match="shapes is an int, expected a mapping"):
         import_model(model, shapes=shapes)
+
+
+def test_wrong_nodes_are_listed_with_those_that_are_not_supported():
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["a"], "wide", kernel_shape=[9, 9]),
+        helper.make_node("Fancy", ["x"], ["b"], "fancy", domain="com.example"),
+        helper.make_node("Add", ["n", "n"], ["c"], "nibbles"),
+        helper.make_node("Cast", ["c"], ["d"], to=TensorProto.FLOAT),
+        helper.make_node("Sum", ["a", "b", "d"], ["y"]),
+    ]
+    inputs = [
+        value_info("x", floats(1, 1, 4, 4)),
+        helper.make_tensor_value_info("n", TensorProto.INT4, [1]),
+    ]
+    with pytest.raises(OnnxImportError) as error:
+        import_model(build(nodes, inputs, [untyped("y")], opset=21))
+    message = str(error.value)
+    assert "3 nodes are not supported:\n" in message
+    for expected in (
+        "node 'wide' (AveragePool): the window covers 9 elements",
+        "node 'fancy': op type Fancy, domain 'com.example'",
+        "node 'nibbles': op type Add, domain 'ai.onnx', opset 21: input 0 has elements of type int4",
+    ):
+        assert expected in message
