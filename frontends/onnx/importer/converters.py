@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from xrelay.frontends.onnx.importer import learning, training
 from xrelay.frontends.onnx.importer.conv import conv
-from xrelay.frontends.onnx.importer.core import control, function, values
+from xrelay.frontends.onnx.importer.core import control, function, sequences, values
 from xrelay.frontends.onnx.importer.image import resize, sampling
 from xrelay.frontends.onnx.importer.microsoft import attention, fused
 from xrelay.frontends.onnx.importer.nn import activation, correlation, dense, norm, recurrent, space
@@ -57,6 +57,7 @@ FAMILIES = (
     reshape,
     resize,
     sampling,
+    sequences,
     sort,
     space,
     stft,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onnx import FunctionProto, NodeProto, TensorProto
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,6 +24,7 @@ from xrelay.frontends.onnx.errors import (
     UnsupportedNode,
 )
 from xrelay.frontends.onnx.importer.converters import DOMAINS, NEWEST_OPSET
+from xrelay.frontends.onnx.importer.core import sequences
 from xrelay.frontends.onnx.importer.functions import (
     FunctionKey,
     captured_names,
@@ -229,8 +231,15 @@ class Scope:
         )
 
     def _require_wide(self, proto: NodeProto) -> None:
-        """Refuses arithmetic on element types that programs only hold."""
-        if proto.domain or proto.op_type in (*CONVERSIONS, *MOVES, *BODIES):
+        """Refuses arithmetic on sequences, and on element types that programs only hold."""
+        if proto.domain or proto.op_type not in (*sequences.CONVERTERS, *BODIES, "Identity"):
+            for index, name in enumerate(proto.input):
+                value = self.values.get(name)
+                if value is not None and isinstance(value.type, TupleType):
+                    raise UnsupportedNode(f"input {index} is a sequence, expected a tensor")
+        if proto.domain or proto.op_type in (
+            *(*CONVERSIONS, *MOVES, *BODIES, *sequences.CONVERTERS),
+        ):
             return
         for index, name in enumerate(proto.input):
             value = self.values.get(name)

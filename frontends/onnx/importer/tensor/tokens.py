@@ -63,7 +63,7 @@ def _grams(node: Node, count: int) -> Iterator[tuple[int, int, Array]]:
     if pool is None or starts is None:
         raise UnsupportedNode("its tokens are no integers")
     first = 0
-    for length, (start, end) in enumerate(zip(starts, [*starts[1:], len(pool)], strict=True), 1):
+    for length, (start, end) in enumerate(zip(starts, [*starts, len(pool)][1:], strict=True), 1):
         if not 0 <= start <= end <= len(pool) or (end - start) % length:
             raise OnnxImportError(f"'ngram_counts' is {starts} for {len(pool)} tokens")
         grams = np.array(pool[start:end], np.int64).reshape(-1, length)

@@ -235,7 +235,7 @@ def test_inputs_must_be_tensors():
     model = dynamic({"a": [1]})
     sequence = helper.make_tensor_sequence_value_info("a", TensorProto.FLOAT, [1])
     model.graph.input[0].CopyFrom(sequence)
-    with pytest.raises(OnnxImportError, match="input 'a' is of kind sequence_type"):
+    with pytest.raises(OnnxImportError, match="input 'a' is a sequence, of a length"):
         import_model(model)
     model = dynamic({"a": [1]})
     model.graph.input[0].type.tensor_type.elem_type = TensorProto.STRING
@@ -255,7 +255,7 @@ def test_all_unsupported_nodes_are_listed_at_once():
         helper.make_node("Unknown", ["x"], ["unused"]),
         helper.make_node("Relu", ["x"], ["f"], "fourth", slope=2.0),
         helper.make_node("Add", ["d", "f"], ["e"]),
-        helper.make_node("SequenceLength", ["x"], ["g"]),
+        helper.make_node("StringNormalizer", ["x"], ["g"]),
         helper.make_node("Sum", ["e", "g"], ["y"]),
     ]
     model = build(nodes, [value_info("x", floats(2, 3))], [untyped("y")])
@@ -268,7 +268,7 @@ def test_all_unsupported_nodes_are_listed_at_once():
         "node 'second': op type Fancy, domain 'com.example', opset unknown: the operator is not",
         "node 'third': op type MaxPool, domain 'ai.onnx', opset 13: 'strides' is [2]",
         "node 'fourth': op type Relu, domain 'ai.onnx', opset 13: it has the attribute 'slope'",
-        "the node that computes 'g': op type SequenceLength, domain 'ai.onnx', opset 13: it is about seq",
+        "the node that computes 'g': op type StringNormalizer, domain 'ai.onnx', opset 13: it is about str",
     ):
         assert expected in message
     assert "Unknown" not in message
