@@ -83,18 +83,21 @@ def read_model(
     model: str | Path | ModelProto | ModuleOp,
     shapes: Shapes | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    *,
+    every_value: bool = False,
 ) -> tuple[ModuleOp, str]:
     """
     A relay module and a name for it, from an ONNX file or model, a `.mlir` file (whose weights
     are read from the `.weights.npz` beside it), a `.relay` file (TVM's text format) or a module,
-    which is copied. `shapes` fixes unknown dimensions of inputs.
+    which is copied. `shapes` fixes unknown dimensions of inputs. With `every_value` the program of an ONNX model
+    returns all its values, the outputs first.
 
     Raises DiagnosticException that says what is wrong with the file, or that it exceeds `limits`, and
     RecursionError when it nests deeper than calls may: see `with_room`.
     """
-    module, name = _module_of(model, shapes, limits)
+    module, name = _module_of(model, shapes, limits, every_value)
     check_leaves(module)
-    if shapes and not _is_onnx(model):
+    if shapes and not is_onnx(model):
         from xrelay.specialise import specialise
 
         specialise(module, shapes)
@@ -107,8 +110,8 @@ def read_model(
     return module, name
 
 
-def _is_onnx(model: object) -> bool:
-    """Whether the importer has seen to the shapes of inputs."""
+def is_onnx(model: object) -> bool:
+    """Whether a model is imported from ONNX; the importer has seen to the shapes of its inputs then."""
     if isinstance(model, str | Path):
         return Path(model).suffix not in (".mlir", ".relay")
     return not isinstance(model, ModuleOp)
@@ -126,7 +129,10 @@ def require_limits(module: ModuleOp, limits: Limits) -> None:
 
 
 def _module_of(
-    model: str | Path | ModelProto | ModuleOp, shapes: Shapes | None, limits: Limits
+    model: str | Path | ModelProto | ModuleOp,
+    shapes: Shapes | None,
+    limits: Limits,
+    every_value: bool,
 ) -> tuple[ModuleOp, str]:
     """What `read_model` reads, before calls are counted."""
     if isinstance(model, ModuleOp):
@@ -148,9 +154,10 @@ def _module_of(
             f"the model is {kind_of(model)}, expected the path of an .onnx, .mlir or "
             ".relay file, an onnx.ModelProto or an xDSL module"
         )
-    from xrelay.frontends.onnx import import_model
+    from xrelay.frontends.onnx import import_every_value, import_model
 
-    return import_model(model, shapes=shapes, limits=limits), name
+    imported = import_every_value if every_value else import_model
+    return imported(model, shapes=shapes, limits=limits), name
 
 
 def read_mlir(path: Path, limits: Limits = DEFAULT_LIMITS) -> ModuleOp:

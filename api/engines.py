@@ -71,7 +71,9 @@ class Engines:
         for backend, text in zip(self.backends, self.given, strict=True):
             maker = ByName(text) if isinstance(text, str) else Kept(text)
             version = engine_version(backend)
-            found[backend.name] = Engine(backend.name, version, maker, backend.bind_constants)
+            found[backend.name] = Engine(
+                backend.name, version, maker, backend.bind_constants, backend.takes_onnx
+            )
         return {**found, OWN: Engine(OWN, engine_version(OwnCode()), own_code)}
 
     def facts(self) -> dict[str, EngineFacts]:

@@ -2,12 +2,13 @@
 What own code takes for each operator, in its network: alone, an operator would pay for layouts that its neighbours share.
 
 The network is compiled with a profile, its operations numbered, and what a step takes is given to the operators that it
-computes, in proportion to their arithmetic.
+computes, in proportion to their arithmetic. The sum is what a run takes by the clock that all engines are measured by.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -15,11 +16,14 @@ from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.analysis.facts.ports import entry_function
 from xrelay.backends.regions import RegionTensor
 from xrelay.compiler import compile_code
+from xrelay.engines import OwnCode
 from xrelay.options import CompileOptions
 from xrelay.placement.costs.cost import UNKNOWN, Cost, Estimator
+from xrelay.placement.costs.crossings import region_start
 from xrelay.placement.costs.database import Database, Measurement
 from xrelay.placement.costs.job import numbers
 from xrelay.placement.costs.key import Key, Machine, digest
+from xrelay.placement.costs.timing import clock_for, measure
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.plan_file import model_digest
@@ -57,18 +61,35 @@ def numbered(module: ModuleOp, graph: Graph) -> ModuleOp:
     return copy
 
 
-def profiled_shares(module: ModuleOp, graph: Graph, options: CompileOptions) -> list[float]:
+def profiled_shares(
+    module: ModuleOp, graph: Graph, options: CompileOptions, seconds: float
+) -> list[float]:
     """
-    The seconds of each node of a module that own code compiles and runs.
+    The seconds of each node of a module that own code compiles and runs: the profile says how a run divides, and the
+    clock by which all engines are measured how long it is.
 
     Raises DiagnosticException for what own code cannot compile.
     """
     settings = replace(options, profile=True)
     model = Model.from_code(compile_code(numbered(module, graph), "placed", settings))
+    tensors = [RegionTensor(spec.shape, spec.dtype) for spec in model.signature.inputs]
     inputs = {
-        spec.name: numbers(RegionTensor(spec.shape, spec.dtype)) for spec in model.signature.inputs
+        spec.name: numbers(t) for spec, t in zip(model.signature.inputs, tensors, strict=True)
     }
-    return shares_of(graph, profile_model(model, inputs).steps)
+    shares = shares_of(graph, profile_model(model, inputs).steps)
+    outputs = [np.empty(spec.shape, spec.dtype) for spec in model.signature.outputs]
+    arrays = list(inputs.values())
+    clock = clock_for(options.threads)
+    whole = measure(lambda: model.run_into(arrays, outputs), seconds, clock).median
+    # What a region begins with, the borders count.
+    begun = region_start(OwnCode(), options.threads, seconds, clock)
+    return scaled(shares, max(whole - begun, 0.0))
+
+
+def scaled(shares: Sequence[float], total: float) -> list[float]:
+    """Shares such that they add up to a total."""
+    known = sum(shares)
+    return [share * total / known for share in shares] if known else list(shares)
 
 
 def shares_of(graph: Graph, steps: Sequence[StepTime]) -> list[float]:
@@ -94,13 +115,18 @@ def shares_of(graph: Graph, steps: Sequence[StepTime]) -> list[float]:
 
 
 def own_costs(
-    module: ModuleOp, graph: Graph, options: CompileOptions, database: Database
+    module: ModuleOp,
+    graph: Graph,
+    options: CompileOptions,
+    database: Database,
+    seconds: float = 0.2,
 ) -> OwnCosts | None:
     """The costs of own code, from a database or a profile; None for a module that it cannot compile."""
     machine = Machine.here(options.threads)
     model = model_digest(graph)
     keys = [
-        Key(digest(f"{model} node {i}"), OWN, machine.project, machine) for i in range(len(graph))
+        Key(digest(f"{model} clocked node {i}"), OWN, machine.project, machine)
+        for i in range(len(graph))
     ]
     found = database.find(keys)
     records = [found.get(key.text) for key in keys]
@@ -108,7 +134,7 @@ def own_costs(
     if len(shares) == len(graph):
         return OwnCosts(shares)
     try:
-        shares = profiled_shares(module, graph, options)
+        shares = profiled_shares(module, graph, options, seconds)
     except DiagnosticException:
         return None
     database.add_all(

@@ -11,7 +11,7 @@ the same time, and engines read and write it in place where they can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -170,6 +170,8 @@ class PartitionedCompiler:
     fallback: bool = False
     """Whether xrelay's own code runs what an engine fails to compile or run."""
     progress: Progress = silent
+    onnx: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """What regions were in the ONNX model that the program comes from, by the names of their functions."""
     slots: list[Slot] = field(default_factory=list[Slot])
     places: dict[SSAValue, tuple[int, ...]] = field(default_factory=dict[SSAValue, tuple[int, ...]])
     """The slots of the tensors of each value."""
@@ -262,7 +264,8 @@ class PartitionedCompiler:
         region = function.clone()
         ModuleOp([region])
         try:
-            step.run = compile_region(backend, region, RegionOptions(self.options.threads))
+            options = RegionOptions(self.options.threads, self.onnx.get(name))
+            step.run = compile_region(backend, region, options)
         except (Exception, SystemExit) as error:
             problem = f"{step.described} cannot be compiled by backend '{compiler}': {error}"
             if not self.fallback:
@@ -323,10 +326,11 @@ def compile_partition(
     cache: bool = True,
     fallback: bool = False,
     progress: Progress = silent,
+    onnx: Mapping[str, bytes] | None = None,
 ) -> PartitionedModel:
     """
     The model that a partitioned module, which is used up, describes. `cache` is about the code of
-    what no backend takes.
+    what no backend takes; `onnx` has regions in the form in which they were in an ONNX model.
 
     Raises DiagnosticException for what a user can mend.
     """
@@ -337,7 +341,9 @@ def compile_partition(
         place = cache_place(program, None, options) if cache else None
         return load_or_compile(place, lambda: compile_code(program, name, options), silent)
 
-    return PartitionedCompiler(module, name, backends, options, native, fallback, progress).run()
+    return PartitionedCompiler(
+        module, name, backends, options, native, fallback, progress, onnx or {}
+    ).run()
 
 
 def compile_partitioned(

@@ -97,6 +97,11 @@ class RegionOptions:
 
     threads: int = 1
     """How many threads a region may use."""
+    onnx: bytes | None = None
+    """
+    The region as the nodes of the ONNX model that it comes from, when it is made of whole ones, for backends that
+    take ONNX: its inputs and outputs are those of the region, in order. None otherwise.
+    """
 
 
 class Backend(ABC):
@@ -109,6 +114,9 @@ class Backend(ABC):
 
     special_numbers: bool = True
     """Whether NaN, infinities and -0 come out as IEEE 754 has them."""
+
+    takes_onnx: bool = False
+    """Whether it prefers `RegionOptions.onnx`, where that is known, to the function that it is given."""
 
     fusion_style: FusionStyle = FusionStyle.ANY
     """Which of its operators placement considers as one region."""

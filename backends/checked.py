@@ -43,6 +43,7 @@ class CheckedBackend(Backend):
         self.name = name
         self.bind_constants = inner.bind_constants
         self.special_numbers = inner.special_numbers
+        self.takes_onnx = inner.takes_onnx
         self.fusion_style = self._style(inner.fusion_style)
         self.table = self._table()
 

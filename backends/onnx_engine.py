@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from xdsl.ir import Attribute, Operation
 
 from xrelay.analysis.facts.suggestions import did_you_mean
-from xrelay.backends.base import Backend, BackendError, No, Support
+from xrelay.backends.base import Backend, BackendError, No, RegionOptions, Support
 from xrelay.backends.regions import operator_name
 from xrelay.dialects.relay import Relay
 from xrelay.frontends.onnx.exporter.model import export_model, reason_not_exported
@@ -22,6 +22,8 @@ class OnnxEngine(Backend, ABC):
         """`argument` has names of operators with commas between them; by default it takes all."""
         super().__init__()
         self.wanted = tuple(name.removeprefix("relay.") for name in argument.split(",") if name)
+        # Nodes are not what the list names.
+        self.takes_onnx = not self.wanted
         known = {op.name.removeprefix("relay.") for op in Relay.operations}
         for name in self.wanted:
             if name not in known:
@@ -46,6 +48,8 @@ class OnnxEngine(Backend, ABC):
     def runs(self, op: Operation, types: Sequence[Attribute]) -> Support:
         """Whether the engine runs an operator that ONNX can express."""
 
-    def onnx(self, function: func.FuncOp) -> bytes:
-        """A region as an ONNX model."""
+    def onnx(self, function: func.FuncOp, options: RegionOptions) -> bytes:
+        """A region as an ONNX model: the nodes that it was, or those that it is now."""
+        if options.onnx is not None:
+            return options.onnx
         return export_model(function, function.sym_name.data).SerializeToString()

@@ -75,7 +75,9 @@ class OnnxRuntimeBackend(OnnxEngine):
         settings.log_severity_level = 3
         # Between its runs other engines need the cores.
         settings.add_session_config_entry("session.force_spinning_stop", "1")
-        return self.engine.InferenceSession(self.onnx(function), settings, ["CPUExecutionProvider"])
+        return self.engine.InferenceSession(
+            self.onnx(function, options), settings, ["CPUExecutionProvider"]
+        )
 
     def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
         session = self.session(function, options)

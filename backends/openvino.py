@@ -51,7 +51,7 @@ class OpenVinoBackend(OnnxEngine):
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",
         }
-        model = self.core.read_model(self.onnx(function))
+        model = self.core.read_model(self.onnx(function, options))
         compiled = self.core.compile_model(model, "CPU", settings)
         idle = deque[Any]()
         """Requests that no run uses."""

@@ -21,29 +21,19 @@ import numpy as np
 from platformdirs import user_cache_dir
 
 from benchmarks.suite import MODELS
-from xrelay.backends.base import Backend
-from xrelay.backends.regions import RegionTensor
-from xrelay.compiler import read_model
 from xrelay.engines import Engines
+from xrelay.finalists import example_inputs, planned_model, plans_to_try, run_of
 from xrelay.options import CompileOptions
-from xrelay.partitioned import compile_partition, compile_partitioned
+from xrelay.partitioned import compile_partitioned
 from xrelay.placement.confirmation import take_turns, upper_limit
 from xrelay.placement.costs.borders import NoBorders
-from xrelay.placement.costs.job import numbers
 from xrelay.placement.costs.key import Machine
 from xrelay.placement.placing import Placement, Request, problem_of
 from xrelay.placement.plan_file import plan_data
 from xrelay.placement.search.exact import exact
-from xrelay.placing import (
-    Placed,
-    Settings,
-    apply_data,
-    find_placement,
-    plans_to_try,
-    prepare,
-    run_of,
-)
+from xrelay.placing import Placed, Settings, find_placement
 from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.sources import Source
 
 ENGINES = ("onnxruntime", "openvino")
 TURNS = 12
@@ -80,32 +70,28 @@ def run_network(name: str, path: Path, threads: int, database: Path) -> Row:
     options, engines = CompileOptions(threads), Engines.of(ENGINES)
     settings = Settings(Request(), database, is_confirmed=False)
     start = time.perf_counter()
-    placed = find_placement(read_model(path)[0], engines, options, settings)
+    placed = find_placement(Source.read(path), engines, options, settings)
     search = time.perf_counter() - start
     start = time.perf_counter()
-    second = find_placement(read_model(path)[0], engines, options, settings)
+    second = find_placement(Source.read(path), engines, options, settings)
     again = time.perf_counter() - start
     machine, facts = Machine.here(threads), engines.facts()
     plans = plans_to_try(placed.placement, engines, machine)
     plans["isolated sums"] = plan_data(isolated(placed.placement), machine, facts)
-    models = {each: planned(path, plan, engines.backends, options) for each, plan in plans.items()}
+    models = {each: planned(path, plan, engines, options) for each, plan in plans.items()}
     models["priority"] = compile_partitioned(path, None, options, ENGINES)
-    inputs = {
-        spec.name: numbers(RegionTensor(spec.shape, spec.dtype))
-        for spec in models["priority"].signature.inputs
-    }
+    inputs = example_inputs(models["priority"])
     samples = take_turns({each: run_of(model, inputs) for each, model in models.items()}, TURNS)
     return row_of(name, threads, samples, placed, second, search, again, list(facts))
 
 
 def planned(
-    path: Path, plan: Mapping[str, Any], backends: Sequence[Backend], options: CompileOptions
+    path: Path, plan: Mapping[str, Any], engines: Engines, options: CompileOptions
 ) -> PartitionedModel:
     """A network whose regions a plan says."""
-    module = read_model(path)[0]
-    prepare(module, options)
-    apply_data(module, plan, backends, options)
-    return compile_partition(module, "placed", backends, options)
+    source = Source.read(path)
+    graph = source.prepared(options)
+    return planned_model(source.module, plan, engines, options, graph.origin)
 
 
 def row_of(

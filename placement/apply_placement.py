@@ -26,7 +26,7 @@ from xrelay.analysis.facts.scopes import one_block
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.rewriting import rewrite
+from xrelay.placement.graph.rewriting import Rewritten, rewrite
 from xrelay.placement.plan_file import PlanFile, read_plan
 
 
@@ -55,10 +55,10 @@ class ApplyPlacementPass(RelayPass):
             raise PassFailedException(str(error)) from error
 
 
-def apply_plan(module: ModuleOp, graph: Graph, plan: PlanFile) -> None:
+def apply_plan(module: ModuleOp, graph: Graph, plan: PlanFile) -> Rewritten:
     """
     Carries out a plan that was read for a graph of the module.
 
     Raises DiagnosticException for regions that need each other's results.
     """
-    rewrite(module, graph, plan.parts, plan.binds)
+    return rewrite(module, graph, plan.parts, plan.binds)

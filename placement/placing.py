@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from xrelay.dialects.shapes import is_dynamic, leaf_types
 from xrelay.interpreters.arrays import dtype_of
-from xrelay.placement.costs.borders import Borders, NoBorders, Place
+from xrelay.placement.costs.borders import IMAGES, Borders, NoBorders, Place
 from xrelay.placement.costs.cost import FREE, Cost, Estimator
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.dataflow import Graph
-from xrelay.placement.graph.index_set import index_set
+from xrelay.placement.graph.index_set import index_set, members
 from xrelay.placement.joining import joins
 from xrelay.placement.methods import METHODS
 from xrelay.placement.pins import keeping_pins, pinned
@@ -139,7 +139,7 @@ def problem_of(
     """What a search has to decide; candidates of unknown cost are left out."""
     sizes = value_bytes(graph)
     choices = [
-        Choice(each.inside, Place(each.engine), cost.seconds, memory_of(graph, each, sizes), each)
+        Choice(each.inside, place_of(each), cost.seconds, memory_of(graph, each, sizes), each)
         for each, cost in zip(candidates, costs, strict=True)
         if cost.seconds is not None
     ]
@@ -153,6 +153,16 @@ def problem_of(
         memory_limit=memory_limit,
         names=[f"'{node.label}' (node {node.index})" for node in graph.nodes],
     )
+
+
+def place_of(candidate: Candidate) -> Place:
+    """Where the values of a candidate are: images of own code lie in blocks of channels."""
+    if candidate.engine != OWN:
+        return Place(candidate.engine)
+    graph = candidate.part.graph
+    values = (value for index in members(candidate.part.exits) for value in graph[index].values)
+    is_image = any(len(leaf.get_shape()) == 4 for v in values for leaf in leaf_types(v.type))
+    return Place(OWN, IMAGES) if is_image else Place(OWN)
 
 
 def memory_of(graph: Graph, candidate: Candidate, sizes: Sequence[int]) -> int:

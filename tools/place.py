@@ -10,7 +10,6 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from xrelay.compiler import read_model, require_weights
 from xrelay.engines import Engines
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.explain import explanation, explanation_data, explanation_text
@@ -21,6 +20,7 @@ from xrelay.placement.search.exact import pareto
 from xrelay.placement.search.problem import Outcome
 from xrelay.placing import Placed, Settings, find_placement
 from xrelay.runtime.files import whole_file
+from xrelay.sources import Source
 from xrelay.tools import arguments
 from xrelay.tools.errors import BAD_INPUT, FAILED, failing_with
 from xrelay.tools.module_file import write_module
@@ -41,10 +41,9 @@ def place_model(args: argparse.Namespace) -> int:
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             progress("read the model")
-            module, _ = read_model(Path(args.model), shapes, options.limits)
-            require_weights(module)
+            source = Source.read(Path(args.model), shapes, options.limits)
         with failing_with(FAILED):
-            placed = find_placement(module, engines, options, settings, progress)
+            placed = find_placement(source, engines, options, settings, progress)
     show(placed)
     if args.pareto:
         show_front(pareto(placed.placement.problem))
@@ -52,7 +51,7 @@ def place_model(args: argparse.Namespace) -> int:
         if args.output is not None:
             write_json(Path(args.output), placed.plan)
         if args.program is not None:
-            write_module(module, Path(args.program))
+            write_module(source.module, Path(args.program))
         if args.explain is not None:
             rows = explanation(placed.placement)
             if args.explain == "-":

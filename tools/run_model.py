@@ -212,6 +212,8 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             "--profile is for xrelay's own code; `xrelay partition --run` has times of regions",
             BAD_INPUT,
         )
+    if args.placement != "priority":
+        return _placed(args, shapes)
     with stage_progress() as progress:
         with failing_with(BAD_INPUT):
             backends = find_backends(arguments.backends(args.backend))
@@ -221,19 +223,36 @@ def _partitioned(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
             require_weights(module)
         with failing_with(FAILED):
             require_known_inputs(module)
-            if args.placement == "priority":
-                partition(module, backends, progress, options.limits)
-            else:
-                from xrelay.engines import Engines
-                from xrelay.placing import carry_out
-
-                engines = Engines(backends, arguments.backends(args.backend))
-                carry_out(module, engines, options, args.placement, progress)
+            partition(module, backends, progress, options.limits)
             return compile_partition(
                 module,
                 name,
                 backends,
                 options,
+                cache=not args.no_cache,
+                fallback=args.fallback,
+                progress=progress,
+            )
+
+
+def _placed(args: argparse.Namespace, shapes: Shapes) -> PartitionedModel:
+    """The model with parts that backends run, as a plan has it."""
+    from xrelay.engines import Engines
+    from xrelay.placing import placed_model
+    from xrelay.sources import Source
+
+    with stage_progress() as progress:
+        with failing_with(BAD_INPUT):
+            engines = Engines.of(arguments.backends(args.backend))
+            options = arguments.compile_options(args)
+            progress("read the model")
+            source = Source.read(Path(args.model), shapes, options.limits)
+        with failing_with(FAILED):
+            return placed_model(
+                source,
+                engines,
+                options,
+                args.placement,
                 cache=not args.no_cache,
                 fallback=args.fallback,
                 progress=progress,

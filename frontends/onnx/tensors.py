@@ -108,6 +108,27 @@ def tensor_array(tensor: TensorProto, base_dir: Path | None) -> Array:
     return _shaped(np.frombuffer(content, dtype), tensor, what)
 
 
+def loaded_tensor(tensor: TensorProto, base_dir: Path | None) -> TensorProto:
+    """
+    A tensor with its bytes in it; itself when they are.
+
+    Raises OnnxImportError when its external data cannot be read.
+    """
+    if tensor.data_location != TensorProto.EXTERNAL:
+        return tensor
+    what = f"tensor '{tensor.name}'"
+    count = prod(_shape_of(tensor, what))
+    narrow = narrow_of(tensor.data_type)
+    if narrow is None:
+        size = count * dtype_of(element_type_of(tensor.data_type, what)).itemsize
+    else:
+        size = -(-count * narrow.bits // 8)
+    content = _content(tensor, base_dir, size, what)
+    return TensorProto(
+        name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=content
+    )
+
+
 def _shaped(elements: Array, tensor: TensorProto, what: str) -> Array:
     """The elements in the shape of a tensor that has as many. Without any, other dimensions may be huge."""
     refusal = array_refusal(TensorType(element_type_of(tensor.data_type, what), tensor.dims))

@@ -16,6 +16,8 @@ from xrelay.placement.costs.cost import checked_seconds
 from xrelay.placement.rules.candidate import HOST
 
 ROW_MAJOR = "row-major"
+IMAGES = "images"
+"""The layout of own code's images, which lie in blocks of channels."""
 
 
 @dataclass(frozen=True, order=True)

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from onnx import ModelProto
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +21,7 @@ from xrelay.analysis.facts.operation_count import operation_count
 from xrelay.analysis.facts.walking import walk
 from xrelay.backends.base import Array, Backend, RegionOptions
 from xrelay.backends.discovery import find_backend
+from xrelay.backends.onnx_original import fill_weights
 from xrelay.backends.regions import (
     RegionTensor,
     compile_region,
@@ -61,6 +63,8 @@ class Job:
     """Where it is to be measured; another machine refuses."""
     seconds: float
     """How long it may take."""
+    onnx: bytes | None = None
+    """The nodes that the function was in the model, without weights, for engines that take these."""
 
 
 class WrongMachine(PlacementError):
@@ -73,20 +77,18 @@ def run_job(job: Job) -> Record:
 
     Raises WrongMachine on a machine that the job is not for.
     """
-    if not job.machine.is_here():
-        here = Machine.here(job.machine.threads)
-        raise WrongMachine(f"a worker runs on {here}, expected {job.machine}")
+    require_here(job.machine)
     function = parsed(job.function)
     try:
-        region = compile_region(job.engine(), function, RegionOptions(job.machine.threads))
+        options = RegionOptions(job.machine.threads, filled(job.onnx))
+        region = compile_region(job.engine(), function, options)
         inputs = [numbers(tensor) for tensor in region_inputs(function)]
         outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
         timing = measure(
             lambda: region(inputs, outputs), job.seconds, clock_for(job.machine.threads)
         )
     except (Exception, SystemExit) as error:  # noqa: BLE001 whatever an engine raises is why it fails
-        text = str(error).strip().partition("\n")[0]
-        return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        return failure_of(error)
     return Measurement(
         timing.median,
         timing.low,
@@ -95,6 +97,28 @@ def run_job(job: Job) -> Record:
         machine_load(),
         *work_of(function),
     )
+
+
+def require_here(machine: Machine) -> None:
+    """Raises WrongMachine unless this process runs on a machine."""
+    if not machine.is_here():
+        here = Machine.here(machine.threads)
+        raise WrongMachine(f"a worker runs on {here}, expected {machine}")
+
+
+def failure_of(error: BaseException) -> Failure:
+    """What is noted of an error of an engine."""
+    text = str(error).strip().partition("\n")[0]
+    return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def filled(onnx: bytes | None) -> bytes | None:
+    """A model that came without weights, with numbers in their place."""
+    if onnx is None:
+        return None
+    model = ModelProto.FromString(onnx)
+    fill_weights(model, numbers)
+    return model.SerializeToString()
 
 
 def work_of(function: func.FuncOp) -> tuple[float, float]:

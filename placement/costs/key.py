@@ -82,11 +82,21 @@ class Key:
     """The layouts of tensors at its borders."""
 
     @classmethod
-    def of(cls, function: func.FuncOp, engine: str, engine_version: str, machine: Machine) -> "Key":
-        """The key of a function. Large constants count by their types only."""
-        return cls(
-            digest(structure(function, all_constants=False)), engine, engine_version, machine
-        )
+    def of(
+        cls,
+        function: func.FuncOp,
+        engine: str,
+        engine_version: str,
+        machine: Machine,
+        form: str = "",
+    ) -> "Key":
+        """
+        The key of a function. Large constants count by their types only. `form` says how the engine gets it, when that
+        is not as the function.
+        """
+        text = structure(function, all_constants=False)
+        whole = f"{text}\n{form}" if form else text
+        return cls(digest(whole), engine, engine_version, machine)
 
     @cached_property
     def text(self) -> str:

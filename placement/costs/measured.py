@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import func
 
+from xrelay.backends.onnx_original import OnnxPart
 from xrelay.placement.costs.cost import FREE, UNKNOWN, Cost, Estimator, invalid
 from xrelay.placement.costs.database import Database, Failure, Record
 from xrelay.placement.costs.job import EngineMaker, Job, WrongMachine, run_job, text_of
@@ -20,6 +21,7 @@ from xrelay.placement.costs.key import Key, Machine
 from xrelay.placement.costs.workers import WorkerLost
 from xrelay.placement.errors import PlacementError
 from xrelay.placement.graph.extraction import extract
+from xrelay.placement.graph.onnx_parts import onnx_part
 from xrelay.placement.rules.candidate import HOST, Candidate
 
 
@@ -31,6 +33,8 @@ class Engine:
     version: str
     maker: EngineMaker
     bind_constants: bool = True
+    takes_onnx: bool = False
+    """Whether it prefers the nodes of an ONNX model to what an import made of them."""
 
 
 @dataclass
@@ -43,9 +47,9 @@ class RecordedCosts(Estimator):
     keys: dict[Candidate, Key] = field(default_factory=dict[Candidate, Key])
     """Those of candidates that were asked for."""
 
-    def function(self, candidate: Candidate) -> func.FuncOp:
+    def extracted(self, candidate: Candidate) -> tuple[func.FuncOp, OnnxPart | None]:
         """
-        The function of a candidate, as its engine gets it.
+        The function of a candidate, as its engine gets it, and the nodes that it was if the engine takes these.
 
         Raises PlacementError for an engine that is not among those that were given.
         """
@@ -55,7 +59,9 @@ class RecordedCosts(Estimator):
             raise PlacementError(
                 f"there is no engine '{candidate.engine}', expected one of {known}"
             )
-        return extract(candidate.part, "candidate", bind_constants=engine.bind_constants).function
+        found = extract(candidate.part, "candidate", bind_constants=engine.bind_constants)
+        original = onnx_part(candidate.part.graph, found) if engine.takes_onnx else None
+        return found.function, original
 
     def key(self, candidate: Candidate) -> Key | None:
         """What the measurement of a candidate is known by; None for what the host does."""
@@ -63,9 +69,10 @@ class RecordedCosts(Estimator):
             return None
         found = self.keys.get(candidate)
         if found is None:
-            function = self.function(candidate)
+            function, original = self.extracted(candidate)
             engine = self.engines[candidate.engine]
-            found = Key.of(function, engine.name, engine.version, self.machine)
+            form = "" if original is None else original.text
+            found = Key.of(function, engine.name, engine.version, self.machine, form)
             self.keys[candidate] = found
         return found
 
@@ -117,17 +124,20 @@ class MeasuredCosts(RecordedCosts):
         end = time.monotonic() + self.budget
         pending: dict[str, Future[Record]] = {}
         for text, (_, candidate) in wanted.items():
+            function, original = self.extracted(candidate)
             job = Job(
-                text_of(self.function(candidate)),
+                text_of(function),
                 self.engines[candidate.engine].maker,
                 self.machine,
                 self.sample_seconds,
+                None if original is None else original.model(weights=False).SerializeToString(),
             )
             pending[text] = self.executor.submit(run_job, job)
         for number, (text, future) in enumerate(pending.items()):
             key, candidate = wanted[text]
             self.progress(f"measure {number + 1} of {len(pending)}: {candidate.part.label[:60]}")
-            record = self.result(future, end)
+            left = None if end == float("inf") else max(0.0, end - time.monotonic())
+            record = record_of(future, left)
             if record is None:
                 future.cancel()
                 continue
@@ -135,22 +145,22 @@ class MeasuredCosts(RecordedCosts):
             found[text] = record
             self.database.add(key, candidate.part.label, record)
 
-    def result(self, future: Future[Record], end: float) -> Record | None:
-        """
-        What a measurement gives, None when there was no time for it.
 
-        Raises PlacementError when no worker can measure anything.
-        """
-        left = None if end == float("inf") else max(0.0, end - time.monotonic())
-        try:
-            return future.result(left)
-        except NotYet:
-            return None
-        except WorkerLost as error:
-            return Failure(str(error))
-        except WrongMachine:
-            raise
-        except Exception as error:
-            raise PlacementError(
-                f"the workers cannot measure: {type(error).__name__}: {error}"
-            ) from error
+def record_of(future: Future[Record], seconds: float | None) -> Record | None:
+    """
+    What a measurement gives, None when it was not there within so many seconds.
+
+    Raises PlacementError when no worker can measure anything.
+    """
+    try:
+        return future.result(seconds)
+    except NotYet:
+        return None
+    except WorkerLost as error:
+        return Failure(str(error))
+    except WrongMachine:
+        raise
+    except Exception as error:
+        raise PlacementError(
+            f"the workers cannot measure: {type(error).__name__}: {error}"
+        ) from error

@@ -34,6 +34,7 @@ from xrelay.dialects.core.values import CompositeOp, ConstantOp, TupleGetItemOp,
 from xrelay.dialects.shapes import is_dynamic, is_tensor_type
 from xrelay.dialects.traits import OpPatternKind, ShapeDataDependent, pattern_kind
 from xrelay.placement.graph.index_set import index_set, members, up_to
+from xrelay.placement.graph.origin import Origin
 
 Source: TypeAlias = Operation | BlockArgument
 """What a node stands for."""
@@ -82,6 +83,8 @@ class Graph:
     nodes: list[Node] = field(default_factory=list[Node])
     numbers: dict[Source, int] = field(default_factory=dict[Source, int])
     """The node of each operation and parameter."""
+    origin: Origin | None = None
+    """What its values are in the ONNX model that the function comes from."""
 
     @classmethod
     def of(cls, function: func.FuncOp) -> "Graph":

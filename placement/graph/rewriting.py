@@ -5,7 +5,7 @@ Functions that are equal become one, which several calls name. Constants that we
 taken apart, go when nothing uses them any more.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.names import module_symbols, sanitized, unused_name
 from xrelay.analysis.facts.walking import walk
+from xrelay.backends.onnx_original import OnnxPart
 from xrelay.dialects.core.values import ConstantOp, TupleGetItemOp, TupleOp
 from xrelay.placement.graph.dataflow import Graph
 from xrelay.placement.graph.extraction import (
@@ -29,6 +30,7 @@ from xrelay.placement.graph.extraction import (
     wrapper,
 )
 from xrelay.placement.graph.index_set import index_set, members
+from xrelay.placement.graph.onnx_parts import onnx_part
 from xrelay.placement.graph.structure import structure
 from xrelay.placement.graph.sub_graph import Nested, SubGraph, in_dependence_order
 
@@ -46,6 +48,15 @@ def functions_of(parts: Iterable[SubGraph]) -> list[SubGraph]:
     return found
 
 
+@dataclass(frozen=True)
+class Rewritten:
+    """What sub-graphs became."""
+
+    functions: Sequence[func.FuncOp]
+    onnx: Mapping[str, OnnxPart]
+    """What functions were in the ONNX model that the program comes from, by their names."""
+
+
 @dataclass
 class _Rewriting:
     """The change of one function."""
@@ -57,6 +68,8 @@ class _Rewriting:
     """What stands for the values that calls compute."""
     made: dict[str, func.FuncOp] = field(default_factory=dict[str, func.FuncOp])
     """The functions, by their structure."""
+    onnx: dict[str, OnnxPart] = field(default_factory=dict[str, OnnxPart])
+    """What functions were in an ONNX model, by their names."""
     fields: dict[tuple[SSAValue, int], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, int], SSAValue]
     )
@@ -138,6 +151,9 @@ class _Rewriting:
             known = self.made[text] = found.function
             known.sym_name = StringAttr(name)
             known.attributes.update(function_attributes(name, outer.attributes))
+            original = onnx_part(self.graph, found)
+            if original is not None:
+                self.onnx[name] = original
         return known, found.arguments
 
 
@@ -161,10 +177,10 @@ def rewrite(
     graph: Graph,
     parts: Iterable[SubGraph],
     binds: Callable[[str], bool] = lambda compiler: True,
-) -> list[func.FuncOp]:
+) -> Rewritten:
     """
     Carries out disjoint sub-graphs of a function, which is changed in place; the functions that they become
-    are added to the module, and returned. `binds` says whether a compiler wants constants in its functions.
+    are added to the module. `binds` says whether a compiler wants constants in its functions.
 
     Raises DiagnosticException for sub-graphs that need each other's results.
     """
@@ -172,4 +188,4 @@ def rewrite(
     rewriting.run(functions_of(parts))
     made = list(rewriting.made.values())
     module.body.block.add_ops(made)
-    return made
+    return Rewritten(made, rewriting.onnx)

@@ -1,12 +1,12 @@
 """Rules that find candidates in a graph itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
-from xrelay.analysis.partition.compilers import No, Supports, Yes
+from xrelay.analysis.partition.compilers import Supports, Yes
 from xrelay.analysis.patterns.composites import CompositePattern
 from xrelay.analysis.patterns.groups import group_of
 from xrelay.analysis.patterns.language import Pattern
@@ -126,19 +126,25 @@ class Host(Rule):
 class Whole(Rule):
     """
     The function, in the form in which it came: all but parameters and the end, if the engine supports each
-    call.
+    call, or takes the ONNX model that the function comes from.
     """
 
     supports: Supports = field(repr=False)
+    takes_onnx: bool = False
 
     def candidates(self, graph: Graph, engine: str) -> list[Candidate]:
         calls = [node.op for node in graph.nodes if node.op is not None and is_call(node.op)]
-        if not calls or any(isinstance(self.supports(op, op.operand_types), No) for op in calls):
+        is_taken = self.takes_onnx and graph.origin is not None
+        if not calls or not (is_taken or self.supports_all(calls)):
             return []
         inside = index_set(
             node.index for node in graph.nodes[:-1] if node.block or not node.is_parameter
         )
         return [Candidate("whole", SubGraph(graph, inside), engine)]
+
+    def supports_all(self, calls: Sequence[Operation]) -> bool:
+        """Whether the engine runs some operators."""
+        return all(isinstance(self.supports(op, op.operand_types), Yes) for op in calls)
 
     def __str__(self) -> str:
         return "Whole"

@@ -80,5 +80,5 @@ def rule_of(backend: Backend, max_depth: int = ENGINE_DEPTH) -> Rule:
     rules: list[Rule] = [default_rule(backend, max_depth) if stated is None else stated]
     if backend.fusion_style is not FusionStyle.NONE:
         largest = Largest(operators_rule(backend))
-        rules += [Primitive(largest), Primitive(Whole(backend.supports))]
+        rules += [Primitive(largest), Primitive(Whole(backend.supports, backend.takes_onnx))]
     return Union(tuple(rules))

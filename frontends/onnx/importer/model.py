@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, ConstantOp, TupleOp
+from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import element_count, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
@@ -43,6 +43,7 @@ from xrelay.frontends.onnx.importer.loading import check_model, load_model
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.narrow import from_bits, to_bits
 from xrelay.frontends.onnx.importer.node import Body, Builder
+from xrelay.frontends.onnx.importer.placing import drop_unplaced, place_in_post_dfs_order
 from xrelay.frontends.onnx.importer.scope import Scope, Surroundings
 from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
@@ -70,6 +71,34 @@ def import_model(
     Raises OnnxImportError when the model is broken, too large or not supported; one error lists all
     nodes that are not supported. It is UnknownInputs when they would be, were more known of inputs.
     """
+    return _imported(model, shapes, base_dir, limits, every_value=False)
+
+
+def import_every_value(
+    model: ModelProto | str | Path,
+    *,
+    shapes: Shapes | None = None,
+    base_dir: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> ModuleOp:
+    """
+    As `import_model`, but after the outputs of the graph the function returns all other values that nodes of the
+    graph compute, those of bodies in them apart: whatever passes make of the program, these results are what the
+    nodes computed.
+
+    Raises OnnxImportError as `import_model`.
+    """
+    return _imported(model, shapes, base_dir, limits, every_value=True)
+
+
+def _imported(
+    model: ModelProto | str | Path,
+    shapes: Shapes | None,
+    base_dir: Path | None,
+    limits: Limits,
+    *,
+    every_value: bool,
+) -> ModuleOp:
     if shapes is not None and not isinstance(cast(object, shapes), Mapping):
         what = f"shapes is {kind_of(shapes)}"
         raise OnnxImportError(f"{what}, expected a mapping from inputs to their dimensions")
@@ -84,7 +113,7 @@ def import_model(
         base_dir = path.parent if base_dir is None else base_dir
         model = load_model(path)
     try:
-        return _Importer(model, base_dir, limits).run(shapes or {})
+        return _Importer(model, base_dir, limits).run(shapes or {}, every_value=every_value)
     except UnknownInputs as error:
         message = f"cannot import {title}: {error}"
         raise UnknownInputs(
@@ -117,7 +146,7 @@ class _Importer:
         functions = functions_by_key(model.functions)
         self.scope = Scope(body, Surroundings(self.builder, base_dir, functions))
 
-    def run(self, shapes: Shapes) -> ModuleOp:
+    def run(self, shapes: Shapes, *, every_value: bool = False) -> ModuleOp:
         """Imports the graph."""
         scope = self.scope
         inputs = [present(each) for each in self.graph.input if each.name not in scope.initializers]
@@ -148,10 +177,15 @@ class _Importer:
         self._require_supported(inputs)
 
         results = [self._result(output) for output in self.graph.output]
+        names = [ArrayAttr(map(_port, side)) for side in (inputs, self.graph.output)]
+        if every_value:
+            others = self._computed()
+            results += others.values()
+            extra = [DictionaryAttr({ONNX_NAME: StringAttr(name)}) for name in others]
+            names[1] = ArrayAttr([*names[1], *extra])
         return_op = ReturnOp(*results)
         place_in_post_dfs_order(block, return_op)
-        _drop_unplaced(self.builder.created)
-        names = [ArrayAttr(map(_port, side)) for side in (inputs, self.graph.output)]
+        drop_unplaced(self.builder.created)
         function = FuncOp(
             "main",
             (types, [result.type for result in results]),
@@ -239,6 +273,21 @@ class _Importer:
             many=many,
         )
 
+    def _computed(self) -> dict[str, SSAValue]:
+        """
+        The values that nodes compute and the graph does not return, by name, in the order in which they were
+        converted, without those whose elements are held as bits.
+        """
+        returned = {output.name for output in self.graph.output}
+        return {
+            name: value
+            for name, value in self.scope.values.items()
+            if value is not None
+            and name in self.scope.producers
+            and name not in returned
+            and value not in self.builder.narrow
+        }
+
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""
         value = self.scope.values[output.name]
@@ -274,36 +323,3 @@ def _type_name(output: ValueInfoProto) -> str:
     if narrow is not None:
         return narrow.name
     return str(element_type_of(output.type.tensor_type.elem_type, f"output '{output.name}'"))
-
-
-def place_in_post_dfs_order(block: Block, root: Operation) -> None:
-    """
-    Adds `root`, and the operations without a block that it needs, to the end of `block`: each
-    operation after its operands, operands in order. A scalar constant gets a copy for each use,
-    because one that is shared by two users could not be fused into both.
-    """
-    placed: set[Operation] = set()
-    stack: list[tuple[Operation, int]] = [(root, 0)]
-    while stack:
-        op, position = stack.pop()
-        if position == len(op.operands):
-            block.add_op(op)
-            placed.add(op)
-            continue
-        stack.append((op, position + 1))
-        owner = op.operands[position].owner
-        if isinstance(owner, Block):
-            continue
-        if owner not in placed:
-            stack.append((owner, 0))
-        elif isinstance(owner, ConstantOp) and not owner.result.type.get_shape():
-            copy = owner.clone()
-            op.operands[position] = copy.result
-            stack.append((copy, 0))
-
-
-def _drop_unplaced(created: Sequence[Operation]) -> None:
-    """Ends the uses that operations which were never placed make of others."""
-    for op in created:
-        if op.parent is None:
-            op.drop_all_references()

@@ -203,7 +203,9 @@ def rewritten(
     module = program(text)
     expected = run(module)
     graph = graph_of(module)
-    made = rewrite(module, graph, [part(graph, each).wrapped(attributes) for each in parts])
+    made = rewrite(
+        module, graph, [part(graph, each).wrapped(attributes) for each in parts]
+    ).functions
     module.verify()
     for found, wanted in zip(run(module), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -247,7 +249,7 @@ def test_composites_within_a_function() -> None:
     graph = graph_of(module)
     inner = union([part(graph, "a"), part(graph, "b").wrapped({"Composite": "one.exp"})])
     found = union([inner, part(graph, "c d")]).wrapped({"Compiler": "one"})
-    (made,) = rewrite(module, graph, [found])
+    (made,) = rewrite(module, graph, [found]).functions
     assert operators(made) == ["nn.relu", "composite", "tanh", "add", "func.return"]
     module.verify()
     np.testing.assert_array_equal(run(module)[0], run(program(DIAMOND))[0])

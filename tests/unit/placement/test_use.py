@@ -10,13 +10,15 @@ from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
 from xrelay.engines import Engines
+from xrelay.finalists import farthest
 from xrelay.interpreters.relay import interpret
 from xrelay.options import CompileOptions, OptionError
 from xrelay.placement.costs.database import Database
 from xrelay.placement.graph.index_set import members
 from xrelay.placement.placing import Request
-from xrelay.placing import Settings, farthest, find_placement
+from xrelay.placing import Settings, find_placement
 from xrelay.runtime.partitioned import PartitionedModel
+from xrelay.sources import Source
 from xrelay.tools.cli import main
 
 NET = "a = nn.dense x x\nb = nn.relu a\nc = exp b\nd = nn.dense c b\nreturn d"
@@ -74,9 +76,9 @@ def test_from_measurements_to_a_model(tmp_path: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.slow
 def test_confirmed_placement(tmp_path: Path) -> None:
-    module = program(NET)
+    source = Source(program(NET))
     settings = Settings(Request(), tmp_path / "costs.sqlite", sample_seconds=0.001, turns=2)
-    placed = find_placement(module, Engines.of(["numpy"]), CompileOptions(), settings)
+    placed = find_placement(source, Engines.of(["numpy"]), CompileOptions(), settings)
     assert placed.verdict is None or placed.verdict.shipped in placed.verdict.seconds
     covered = 0
     for region in placed.placement.regions():

@@ -1,0 +1,253 @@
+"""
+Measured borders: what a step of a partitioned model costs beside the run of its region, for each pair of engines.
+
+    producer ──► user     both steps in one model − the producer's step alone − the user's region alone
+    host     ──► user     the user's step alone − its region alone
+
+A region is `nn.relu`, of three sizes, through which a line is laid. The engine whose costs are sums over operators, own
+code, pays here for what each of its regions begins with, too: the run of a region with one element.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, TensorType, f32
+from xdsl.ir import Block, Region, SSAValue
+
+from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions
+from xrelay.backends.regions import compile_region
+from xrelay.dialects.base import RelayOp
+from xrelay.dialects.tensor.layout import LayoutTransformOp
+from xrelay.dialects.tensor.unary import ReluOp
+from xrelay.placement.costs.borders import AT_HOST, IMAGES, BorderTable, Line, Place, fitted_line
+from xrelay.placement.costs.database import Database, Measurement, Record
+from xrelay.placement.costs.job import EngineMaker, Job, failure_of, require_here, run_job, text_of
+from xrelay.placement.costs.key import Key, Machine, digest
+from xrelay.placement.costs.measured import Engine, record_of
+from xrelay.placement.costs.timing import clock_for, machine_load, measure
+from xrelay.placement.rules.candidate import OWN
+from xrelay.runtime.partitioned import PartitionedModel, RegionStep, Slot
+from xrelay.runtime.signature import Signature, TensorSpec
+
+SIZES = (1 << 8, 1 << 15, 1 << 19)
+"""The elements of the tensors that cross, of four bytes each."""
+CHANNELS = 16
+"""The channels of a block."""
+USUAL = Line(1e-5, 1e10)
+"""What borders cost that could not be measured."""
+
+
+@dataclass(frozen=True)
+class CrossingJob:
+    """One measurement of a border."""
+
+    producer: EngineMaker | None
+    """None for the host."""
+    user: EngineMaker
+    adds_up: bool
+    """Whether the costs of the user are sums over operators, without what a region begins with."""
+    machine: Machine
+    elements: int
+    seconds: float
+    """How long it may take."""
+
+
+def run_crossing(job: CrossingJob) -> Record:
+    """
+    Measures a border. What an engine raises is a failure.
+
+    Raises WrongMachine on a machine that the job is not for.
+    """
+    require_here(job.machine)
+    clock = clock_for(job.machine.threads)
+    try:
+        threads = job.machine.threads
+        user = region_of(job.user(), job.elements, threads)
+        before: list[CompiledRegion] = []
+        if job.producer is not None:
+            before.append(region_of(job.producer(), job.elements, threads))
+        start = alone(region_of(job.user(), 1, threads), 1) if job.adds_up else None
+        both = run_of_steps([*before, user], job.elements)
+        first = run_of_steps(before, job.elements) if before else None
+        runs = Runs(both, first, alone(user, job.elements), start)
+        seconds = crossing_seconds(runs, job.seconds, clock)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 whatever an engine raises is why it fails
+        return failure_of(error)
+    return Measurement(seconds, seconds, seconds, 1, machine_load(), 0.0, 4.0 * job.elements)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What is run to find out what a border costs."""
+
+    whole: Callable[[], object]
+    """A model of all steps."""
+    first: Callable[[], object] | None
+    """The same model without the last step; None when that is the only one."""
+    user: Callable[[], object]
+    """The region of the last step."""
+    start: Callable[[], object] | None
+    """What of the region is the border's, too; None for nothing."""
+
+
+def crossing_seconds(runs: Runs, seconds: float, clock: Callable[[], float]) -> float:
+    """What a border costs; never less than nothing, as roundings of clocks may have it."""
+    found = measure(runs.whole, seconds, clock).median - measure(runs.user, seconds, clock).median
+    if runs.first is not None:
+        found -= measure(runs.first, seconds, clock).median
+    if runs.start is not None:
+        found += measure(runs.start, seconds, clock).median
+    return max(found, 0.0)
+
+
+def region_start(
+    backend: Backend, threads: int, seconds: float, clock: Callable[[], float]
+) -> float:
+    """What a region of an engine begins with: the run of one that does next to nothing."""
+    return measure(alone(region_of(backend, 1, threads), 1), seconds, clock).median
+
+
+def region_of(backend: Backend, elements: int, threads: int) -> CompiledRegion:
+    """The region of an engine that a border leads to."""
+    type_ = TensorType(f32, [elements])
+    return compile_region(backend, function_of(type_, ReluOp), RegionOptions(threads))
+
+
+def function_of(type_: TensorType[Any], operator: Callable[[SSAValue], RelayOp]) -> func.FuncOp:
+    """A function of one operator."""
+    block = Block(arg_types=[type_])
+    made = operator(block.args[0])
+    block.add_ops([made, func.ReturnOp(*made.results)])
+    return func.FuncOp(
+        "region", FunctionType.from_lists([type_], made.result_types), Region(block), "private"
+    )
+
+
+def alone(region: CompiledRegion, elements: int) -> Callable[[], object]:
+    """The run of a region without a model around it."""
+    inputs, outputs = [np.ones(elements, np.float32)], [np.empty(elements, np.float32)]
+    return lambda: region(inputs, outputs)
+
+
+def run_of_steps(regions: Sequence[CompiledRegion], elements: int) -> Callable[[], object]:
+    """The run of a model whose steps are regions one after the other."""
+    spec = TensorSpec("", (elements,), np.dtype(np.float32))
+    count = len(regions)
+    # What lies between two steps is in the workspace.
+    slots = [Slot(spec, 0 if 0 < i < count else None) for i in range(count + 1)]
+    steps = [
+        RegionStep(f"step{i}", "", "", region, (i,), (i + 1,)) for i, region in enumerate(regions)
+    ]
+    inputs = (TensorSpec("x", spec.shape, spec.dtype),)
+    outputs = (TensorSpec("y", spec.shape, spec.dtype),)
+    signature = Signature("steps", inputs, outputs, 0, spec.size, "", (), 1)
+    model = PartitionedModel(signature, [0], [count], slots, {}, steps)
+    given: dict[str, Array] = {"x": np.ones(elements, np.float32)}
+    return lambda: model.run(given)
+
+
+@dataclass
+class Crossings:
+    """The borders between engines, from a database or measured now and noted there."""
+
+    database: Database
+    engines: Mapping[str, Engine]
+    machine: Machine
+    executor: Executor
+    seconds: float = 0.02
+    """How long each run may be timed, when engines are quick."""
+    measured: int = 0
+    """How many measurements were made."""
+
+    def table(self) -> BorderTable:
+        """The lines of all pairs, and those of own code's images, which change their layout as well."""
+        producers = [None, *self.engines]
+        pairs = [(a, b) for b in self.engines for a in producers]
+        jobs = {self.key(a, b, size): self.job(a, b, size) for a, b in pairs for size in SIZES}
+        layouts = {self.layout_key(size): self.layout_job(size) for size in SIZES}
+        found = self.records({**jobs, **layouts})
+        lines: dict[tuple[Place, Place], Line] = {}
+        for a, b in pairs:
+            at = AT_HOST if a is None else Place(a)
+            lines[at, Place(b)] = line_of([found[self.key(a, b, size)] for size in SIZES])
+        images = line_of([found[self.layout_key(size)] for size in SIZES])
+        return with_images(lines, images)
+
+    def key(self, producer: str | None, user: str, size: int) -> Key:
+        """What the measurement of a border is known by."""
+        before = "host" if producer is None else producer
+        version = "" if producer is None else self.engines[producer].version
+        what = digest(f"border {before} {version} {size}")
+        return Key(what, user, self.engines[user].version, self.machine)
+
+    def job(self, producer: str | None, user: str, size: int) -> CrossingJob:
+        """The measurement of a border."""
+        before = None if producer is None else self.engines[producer].maker
+        after = self.engines[user].maker
+        return CrossingJob(before, after, user == OWN, self.machine, size, self.seconds)
+
+    def layout_key(self, size: int) -> Key:
+        """What the measurement of a change of layout is known by."""
+        engine = self.engines[OWN]
+        return Key(digest(f"blocks of channels {size}"), OWN, engine.version, self.machine)
+
+    def layout_job(self, size: int) -> Job:
+        """The measurement of a change of layout."""
+        shape = [1, CHANNELS, size // CHANNELS, 1]
+        function = function_of(
+            TensorType(f32, shape), lambda x: LayoutTransformOp(x, "NCHW", f"NCHW{CHANNELS}c")
+        )
+        return Job(text_of(function), self.engines[OWN].maker, self.machine, self.seconds)
+
+    def records(self, jobs: Mapping[Key, CrossingJob | Job]) -> dict[Key, Record]:
+        """The records of measurements, those that the database lacks made now."""
+        known = self.database.find(jobs)
+        found = {key: known[key.text] for key in jobs if key.text in known}
+        pending: dict[Key, Future[Record]] = {}
+        for key, job in jobs.items():
+            if key in found:
+                continue
+            if isinstance(job, Job):
+                pending[key] = self.executor.submit(run_job, job)
+            else:
+                pending[key] = self.executor.submit(run_crossing, job)
+        for key, future in pending.items():
+            record = record_of(future, None)
+            assert record is not None
+            self.measured += 1
+            found[key] = record
+            self.database.add(key, "a border", record)
+        return found
+
+
+def line_of(records: Sequence[Record]) -> Line:
+    """The line through measurements; the usual one when an engine could not run them."""
+    samples = [(int(r.bytes), r.seconds) for r in records if isinstance(r, Measurement)]
+    return fitted_line(samples) if len(samples) == len(records) else USUAL
+
+
+def with_images(lines: Mapping[tuple[Place, Place], Line], change: Line) -> BorderTable:
+    """
+    A table with lines for own code's images: they change their layout on the way to and from other engines. Within a
+    network of own code, and at its ends, changes of layout are steps, which have their costs.
+    """
+    own, images = Place(OWN), Place(OWN, IMAGES)
+    made = dict(lines)
+    for (a, b), line in lines.items():
+        if a == own and b != own:
+            made[images, b] = with_change(line, change)
+        elif b == own and a != own:
+            made[a, images] = line if a == AT_HOST else with_change(line, change)
+    for pair in ((own, own), (own, images), (images, own), (images, images)):
+        made[pair] = Line()
+    return BorderTable(made, USUAL)
+
+
+def with_change(line: Line, change: Line) -> Line:
+    """A line with the bytes of another one added. The region at the border has started already."""
+    per_byte = 1 / line.bandwidth + 1 / change.bandwidth
+    return Line(line.start, 1 / per_byte if per_byte else float("inf"))

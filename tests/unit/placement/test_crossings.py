@@ -1,0 +1,186 @@
+"""Borders as they are measured: what is subtracted of what, by clocks that the tests advance themselves."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from placed import graph_of, program
+
+from xrelay.analysis.partition.compilers import No
+from xrelay.backends.base import Backend, BackendError
+from xrelay.backends.numpy import NumpyBackend
+from xrelay.own_costs import scaled
+from xrelay.placement.costs.borders import AT_HOST, IMAGES, Line, Place
+from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.crossings import (
+    SIZES,
+    USUAL,
+    CrossingJob,
+    Crossings,
+    Runs,
+    crossing_seconds,
+    run_crossing,
+    with_images,
+)
+from xrelay.placement.costs.database import Database, Failure, Measurement, Record
+from xrelay.placement.costs.job import Job
+from xrelay.placement.costs.key import Machine
+from xrelay.placement.costs.measured import Engine
+from xrelay.placement.placing import place
+from xrelay.placement.rules.base import OpPredicate
+from xrelay.placement.rules.candidate import HOST, OWN, Candidate
+from xrelay.placement.rules.combinators import OnlyValid, Primitive
+from xrelay.placement.rules.defaults import OWN_KERNELS
+
+HERE = Machine.here(1)
+
+
+@dataclass
+class Clock:
+    """Shows what runs have taken by their own word."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def taking(self, seconds: float) -> Callable[[], None]:
+        def run() -> None:
+            self.now += seconds
+
+        return run
+
+
+@pytest.mark.parametrize(
+    ("first", "start", "expected"),
+    [(None, None, 7.0), (4.0, None, 3.0), (4.0, 1.0, 4.0), (9.0, None, 0.0)],
+)
+def test_what_a_border_costs(first: float | None, start: float | None, expected: float) -> None:
+    clock = Clock()
+    runs = Runs(
+        clock.taking(10.0),
+        None if first is None else clock.taking(first),
+        clock.taking(3.0),
+        None if start is None else clock.taking(start),
+    )
+    assert crossing_seconds(runs, 0.0, clock) == pytest.approx(expected)
+
+
+def test_shares_add_up_to_what_the_common_clock_says() -> None:
+    assert scaled([1.0, 3.0], 8.0) == [2.0, 6.0]
+    assert scaled([0.0, 0.0], 8.0) == [0.0, 0.0]
+
+
+@dataclass(frozen=True)
+class Named:
+    """Makes an engine that is known by its name only."""
+
+    name: str
+
+    def __call__(self) -> Backend:
+        raise BackendError(f"there is no {self.name}")
+
+
+@dataclass
+class Canned(Executor):
+    """Answers jobs from a table of starts and seconds a byte, by the names of engines."""
+
+    table: dict[tuple[str, str], tuple[float, float] | None]
+    asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        (job,) = args
+        pair = ("layout", "") if isinstance(job, Job) else names_in(job)
+        self.asked.append(pair)
+        size = SIZES[self.asked.count(pair) - 1] * 4
+        line = self.table[pair]
+        record: Record = Failure("it cannot")
+        if line is not None:
+            record = Measurement(line[0] + size * line[1], 0.0, 0.0, 1, bytes=float(size))
+        found: Future[Any] = Future()
+        found.set_result(record)
+        return found
+
+
+def names_in(job: CrossingJob) -> tuple[str, str]:
+    def name(maker: object) -> str:
+        return maker.name if isinstance(maker, Named) else "host"
+
+    assert job.adds_up == (name(job.user) == OWN)
+    return name(job.producer), name(job.user)
+
+
+def crossings(folder: Path, executor: Executor) -> Crossings:
+    engines = {name: Engine(name, "1", Named(name)) for name in ("fast", OWN)}
+    return Crossings(Database(folder / "costs.sqlite"), engines, HERE, executor)
+
+
+TABLE: dict[tuple[str, str], tuple[float, float] | None] = {
+    ("host", "fast"): (1e-5, 0.0),
+    ("fast", "fast"): (2e-5, 0.0),
+    (OWN, "fast"): (3e-5, 1e-9),
+    ("host", OWN): (4e-5, 0.0),
+    ("fast", OWN): None,
+    (OWN, OWN): (5e-5, 0.0),
+    ("layout", ""): (1e-6, 2e-9),
+}
+
+
+def test_lines_of_all_pairs(tmp_path: Path) -> None:
+    executor = Canned(TABLE)
+    found = crossings(tmp_path, executor)
+    table = found.table()
+    fast, own, images = Place("fast"), Place(OWN), Place(OWN, IMAGES)
+    assert found.measured == len(executor.asked) == 7 * len(SIZES)
+    assert table.seconds(AT_HOST, fast, 1000) == pytest.approx(1e-5)
+    assert table.seconds(fast, fast, 1000) == pytest.approx(2e-5)
+    assert table.seconds(own, fast, 1000) == pytest.approx(3e-5 + 1e-6)
+    assert table.seconds(images, fast, 1000) == pytest.approx(3e-5 + 3e-6)
+    assert table.seconds(fast, own, 1000) == USUAL.seconds(1000), "what could not be measured"
+    for a in (own, images):
+        for b in (own, images):
+            assert table.seconds(a, b, 1000) == 0, "one network of own code"
+    assert table.seconds(AT_HOST, images, 1000) == pytest.approx(4e-5)
+    assert table.seconds(images, AT_HOST, 1000) == 0
+    again = crossings(tmp_path, Canned({}))
+    assert again.table() == table and again.measured == 0
+
+
+def test_the_layout_of_images_decides() -> None:
+    """An operator on images in the middle of own code is faster elsewhere, until the layouts count."""
+    text = "\n".join(
+        f"%{b} = relay.{op} %{a} : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>"
+        for a, op, b in (("x", "exp", "a"), ("a", "tanh", "b"), ("b", "sqrt", "c"))
+    )
+    type_ = "tensor<1x16x8x8xf32>"
+    module = program(f"{text}\nfunc.return %c : {type_}", f"%x: {type_}", type_)
+
+    class Costs(Estimator):
+        def estimate(self, candidate: Candidate) -> Cost:
+            return Cost(1.0 if candidate.engine == OWN else 0.5, "table")
+
+    rule = Primitive(OnlyValid(OpPredicate("fast", only_tanh)))
+
+    def engines(change: Line) -> list[str]:
+        pairs = [(a, b) for a in (HOST, OWN, "fast") for b in (OWN, "fast")]
+        borders = with_images({(Place(a), Place(b)): Line(0.1) for a, b in pairs}, change)
+        found = place(graph_of(module), {"fast": rule, OWN: OWN_KERNELS}, Costs(), borders=borders)
+        return [region.engine for region in found.regions() if region.engine != HOST]
+
+    assert engines(Line()) == [OWN, "fast", OWN]
+    assert engines(Line(0.0, 1e4)) == [OWN, OWN, OWN]
+
+
+def only_tanh(op: Any, types: Any) -> Any:
+    return NumpyBackend().supports(op, types) if op.name == "relay.tanh" else No("it does not")
+
+
+def test_a_border_that_is_run() -> None:
+    job = CrossingJob(NumpyBackend, NumpyBackend, False, HERE, 16, 0.0)
+    found = run_crossing(job)
+    assert isinstance(found, Measurement) and found.seconds >= 0 and found.bytes == 64
+    broken = CrossingJob(None, Named("nothing"), False, HERE, 16, 0.0)
+    assert run_crossing(broken) == Failure("BackendError: there is no nothing")

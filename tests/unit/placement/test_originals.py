@@ -1,0 +1,295 @@
+"""Regions as the nodes of the ONNX model that they come from: which have that form, what engines get, and that it is right."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+
+from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions, Support
+from xrelay.backends.numpy import NumpyBackend
+from xrelay.backends.onnx_original import OnnxPart
+from xrelay.backends.regions import nested
+from xrelay.compiler import read_model
+from xrelay.engines import Engines
+from xrelay.finalists import planned_model
+from xrelay.interpreters.arrays import arrays_in
+from xrelay.interpreters.relay import interpret
+from xrelay.options import CompileOptions
+from xrelay.placement.costs.cost import Cost, Estimator
+from xrelay.placement.costs.job import numbers
+from xrelay.placement.costs.key import Machine
+from xrelay.placement.graph.extraction import extract
+from xrelay.placement.graph.onnx_parts import onnx_part
+from xrelay.placement.placing import Request, all_candidates, place
+from xrelay.placement.plan_file import model_digest, plan_data
+from xrelay.placement.rules.candidate import Candidate
+from xrelay.placement.rules.defaults import OWN_KERNELS
+from xrelay.sources import Source
+
+
+def weights(dtype: str, *shape: int) -> Array:
+    """The same numbers in each call."""
+    rng = np.random.default_rng(0)
+    if dtype == "int8":
+        return rng.integers(-100, 100, shape).astype(np.int8)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def model(
+    nodes: Sequence[NodeProto],
+    inputs: Sequence[tuple[str, Sequence[int]]],
+    outputs: str,
+    **tensors: Array,
+) -> ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, shape) for n, shape in inputs],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in outputs.split()],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in tensors.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def node(kind: str, inputs: str, outputs: str, **attributes: object) -> NodeProto:
+    return helper.make_node(
+        kind, inputs.split(), outputs.split(), name=f"at {outputs}", **attributes
+    )
+
+
+def quantised() -> ModelProto:
+    """Operators between quantised tensors, the weights of a convolution too, and a shape that is computed."""
+    return model(
+        [
+            node("QuantizeLinear", "x scale zero", "xq"),
+            node("DequantizeLinear", "xq scale zero", "xd"),
+            node("DequantizeLinear", "w scale wzero", "wd"),
+            node("Conv", "xd wd", "c", pads=[1, 1, 1, 1]),
+            node("Identity", "c", "same"),
+            node("Relu", "same", "r"),
+            node("Shape", "x", "shape"),
+            node("Gather", "shape first", "n"),
+            node("Concat", "n rest", "wanted", axis=0),
+            node("Reshape", "r wanted", "y"),
+        ],
+        [("x", [2, 3, 4, 4])],
+        "y",
+        scale=np.float32(0.02),
+        zero=np.uint8(128),
+        wzero=np.int8(0),
+        w=weights("int8", 8, 3, 3, 3),
+        first=np.array([0], np.int64),
+        rest=np.array([-1], np.int64),
+    )
+
+
+def integers() -> ModelProto:
+    """QLinearConv, and a product of dynamically quantised matrices, which imports take apart."""
+    return model(
+        [
+            node("QuantizeLinear", "x scale zero", "xq"),
+            node("QLinearConv", "xq scale zero w scale wzero scale zero", "cq"),
+            node("DequantizeLinear", "cq scale zero", "c"),
+            node("DynamicQuantizeLinear", "c", "dq ds dz"),
+            node("MatMulInteger", "dq m dz", "p"),
+            node("Cast", "p", "pf", to=TensorProto.FLOAT),
+            node("Mul", "pf ds", "y"),
+        ],
+        [("x", [1, 3, 5, 4])],
+        "y",
+        scale=np.float32(0.02),
+        zero=np.uint8(128),
+        wzero=np.int8(0),
+        w=weights("int8", 2, 3, 1, 1),
+        m=weights("int8", 4, 6),
+    )
+
+
+def branches() -> ModelProto:
+    """Nodes with several outputs, two results, and a bias that imports make an operator of its own."""
+    return model(
+        [
+            node("Split", "x", "a b", axis=1),
+            node("Conv", "a w bias", "c"),
+            node("Sigmoid", "b", "s"),
+            node("Dropout", "s", "kept"),
+            node("Mul", "c kept", "y"),
+            node("Concat", "kept x", "z", axis=1),
+        ],
+        [("x", [1, 4, 3, 3])],
+        "y z",
+        w=weights("float32", 2, 2, 1, 1),
+        bias=weights("float32", 2),
+    )
+
+
+NETWORKS = [quantised, integers, branches]
+
+
+class Recorder(Backend):
+    """An engine that takes ONNX, and keeps what it got."""
+
+    name = "recorder"
+    takes_onnx = True
+
+    def __init__(self, argument: str = ""):
+        super().__init__(argument)
+        self.got: list[bytes | None] = []
+
+    def supports(self, op: Operation, types: Sequence[Attribute]) -> Support:
+        return NumpyBackend().supports(op, types)
+
+    def compile(self, function: func.FuncOp, options: RegionOptions) -> CompiledRegion:
+        self.got.append(options.onnx)
+        if options.onnx is None:
+            made = NumpyBackend().compile(function, options)
+            assert callable(made)
+            return made
+        session = ort.InferenceSession(options.onnx)
+        names = [each.name for each in session.get_inputs()]
+
+        def run(inputs: Sequence[Array], outputs: Sequence[Array]) -> Sequence[Array]:
+            return session.run(None, dict(zip(names, inputs, strict=True)))
+
+        return run
+
+
+def kinds(content: bytes | None) -> list[str]:
+    """The operators of a model."""
+    assert content is not None
+    return [each.op_type for each in ModelProto.FromString(content).graph.node]
+
+
+def part_of(candidate: Candidate) -> tuple[func.FuncOp, OnnxPart | None]:
+    """The function of a candidate, and the nodes that it is in the model."""
+    found = extract(candidate.part, "region")
+    return found.function, onnx_part(candidate.part.graph, found)
+
+
+def candidates(network: ModelProto) -> list[Candidate]:
+    """What an engine that runs everything may have of a network."""
+    graph = Source.read(network).prepared(CompileOptions())
+    rules = Engines.of([Recorder()]).rules(OWN_KERNELS)
+    return [each for each in all_candidates(graph, rules) if each.engine == "recorder"]
+
+
+def with_label(found: Sequence[Candidate], label: str) -> Candidate:
+    return next(each for each in found if each.part.label == label)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_names_change_nothing(network: Callable[[], ModelProto]) -> None:
+    """A plan is for a model, whether it was read with names or without."""
+    plain = Source(read_model(network())[0]).prepared(CompileOptions())
+    named = Source.read(network()).prepared(CompileOptions())
+    assert model_digest(plain) == model_digest(named)
+    assert plain.origin is None and named.origin is not None
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_parts_compute_what_functions_compute(network: Callable[[], ModelProto]) -> None:
+    """Of each candidate, the nodes in onnxruntime against the function in the interpreter."""
+    found = 0
+    for candidate in candidates(network()):
+        function, original = part_of(candidate)
+        if original is None:
+            continue
+        found += 1
+        inputs = [numbers(each.tensor) for each in original.inputs]
+        feeds = {each.name: x for each, x in zip(original.inputs, inputs, strict=True)}
+        results = ort.InferenceSession(original.model().SerializeToString()).run(None, feeds)
+        values = nested(inputs, function.function_type.inputs.data)
+        expected = arrays_in(interpret(ModuleOp([function]), values, "region"))
+        for result, right in zip(results, expected, strict=True):
+            assert result.dtype == right.dtype
+            # Roundings to the next of 256 steps may differ by one.
+            allowed = 0.021 if network is not branches else 1e-5
+            np.testing.assert_allclose(
+                result.astype(np.float64),
+                right.astype(np.float64),
+                rtol=1e-4,
+                atol=1 if right.dtype == np.uint8 else allowed,
+            )
+    assert found > 4
+
+
+def test_what_has_the_form_of_nodes() -> None:
+    """The constants of a region are those of the model, before anything was folded; borders are values of the model."""
+    quantised_ones, others = candidates(quantised()), candidates(branches())
+
+    def nodes_of(found: Sequence[Candidate], label: str) -> list[str] | None:
+        original = part_of(with_label(found, label))[1]
+        return None if original is None else [n.op_type for n in original.model().graph.node]
+
+    assert nodes_of(quantised_ones, "nn.conv2d") == ["DequantizeLinear", "Conv"]
+    # What computes the shape from the input of the model is a constant of the region.
+    assert nodes_of(quantised_ones, "nn.relu+reshape") == ["Identity", "Relu", "Reshape"]
+    assert nodes_of(others, "split") == ["Split"]
+    assert nodes_of(others, "sigmoid") == ["Sigmoid"]
+    assert nodes_of(others, "nn.conv2d") is None, "the bias is part of the node"
+    assert nodes_of(others, "nn.conv2d+nn.bias_add") == ["Conv"]
+
+
+def shipped(
+    network: ModelProto, wanted: Callable[[Candidate], bool]
+) -> tuple[list[list[str]], dict[str, Array]]:
+    """What an engine got of a network that it has wanted parts of, and the outputs."""
+    source, engine = Source.read(network), Recorder()
+    graph = source.prepared(CompileOptions())
+    engines = Engines.of([engine])
+    costs = {True: 1.0, False: 1e6}
+    table = Costs(lambda each: costs[wanted(each)] if each.engine == "recorder" else 10.0)
+    placement = place(graph, engines.rules(OWN_KERNELS), table, Request())
+    plan = plan_data(placement, Machine.here(1), engines.facts())
+    made = planned_model(source.module, plan, engines, CompileOptions(), graph.origin, cache=False)
+    outputs = made.run({"x": inputs_of(network)["x"]})
+    return [kinds(content) for content in engine.got], outputs
+
+
+class Costs(Estimator):
+    """Costs that a function of candidates knows."""
+
+    def __init__(self, seconds: Callable[[Candidate], float]):
+        self.seconds = seconds
+
+    def estimate(self, candidate: Candidate) -> Cost:
+        return Cost(self.seconds(candidate), "table")
+
+
+def inputs_of(network: ModelProto) -> dict[str, Array]:
+    (value,) = network.graph.input
+    shape = tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
+    return {value.name: weights("float32", *shape)}
+
+
+def expected(network: ModelProto) -> list[Array]:
+    return ort.InferenceSession(network.SerializeToString()).run(None, inputs_of(network))
+
+
+def is_whole(candidate: Candidate) -> bool:
+    """Whether only the parameter and the end of the function are outside."""
+    part = candidate.part
+    return (part.graph.everything & ~part.inside).bit_count() == 2
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_whole_model_is_the_original_one(network: Callable[[], ModelProto]) -> None:
+    got, outputs = shipped(network(), is_whole)
+    # A shape that is known is a constant.
+    folded = ["Shape", "Gather", "Concat"] if network is quantised else []
+    assert got == [[each.op_type for each in network().graph.node if each.op_type not in folded]]
+    for result, right in zip(outputs.values(), expected(network()), strict=True):
+        np.testing.assert_array_equal(result, right)
+
+
+def test_a_region_keeps_its_nodes() -> None:
+    """QLinearConv goes to the engine as it is; own code has what is before and after."""
+    got, outputs = shipped(integers(), lambda each: each.part.label == "qnn.conv2d+qnn.requantize")
+    assert got == [["QLinearConv"]]
+    np.testing.assert_allclose(outputs["y"], expected(integers())[0], rtol=1e-5)
