@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -17,10 +17,12 @@ from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.errors import CompileError
 from xrelay.interpreters.arrays import Array, arrays_in
 from xrelay.interpreters.relay import interpret
+from xrelay.runtime.arguments import kind_of
 from xrelay.runtime.dynamic import DynamicSignature
 from xrelay.runtime.errors import ModelError
 from xrelay.runtime.model import named_arrays
 from xrelay.runtime.signature import (
+    InputSequence,
     Known,
     Shapes,
     UnknownDimensions,
@@ -55,22 +57,45 @@ def interpret_model(
     dtype, and CompileError for programs that cannot be interpreted.
     """
     limits = Limits(max_nodes, max_bytes)
-    known: dict[str, Known] = {}
+    known: dict[str, Known | InputSequence] = {}
     while True:
         try:
             found = interpreted(model, {**(shapes or {}), **known}, limits)
         except UnknownDimensions as unknown:
             if not known:
-                arrays = named_arrays(unknown.inputs, inputs)
-                inputs = {
-                    spec.name: array for spec, array in zip(unknown.inputs, arrays, strict=True)
-                }
+                inputs, sequences = _arrays_and_sequences(unknown, inputs)
+                known.update(sequences)
+                if sequences:
+                    continue
             more = unknown.known_of(cast(dict[str, Array], inputs))
             if more.items() <= known.items():
                 raise
             known.update(more)
         else:
             return found.run(taken_inputs(inputs, known) if known else inputs)
+
+
+def _arrays_and_sequences(
+    unknown: UnknownDimensions, inputs: Mapping[str, npt.ArrayLike]
+) -> tuple[dict[str, npt.ArrayLike], dict[str, InputSequence]]:
+    """The inputs that are tensors, and the lists of arrays for those that are sequences."""
+    names = [spec.name for spec in unknown.inputs if spec.dtype is None]
+    given = {name: inputs[name] for name in names if name in inputs}
+    for name in names:
+        if not isinstance(given.get(name), list | tuple):
+            raise ModelError(
+                f"input '{name}' is {kind_of(given.get(name))}, expected a list of arrays"
+            )
+    specs = [spec for spec in unknown.inputs if spec.dtype is not None]
+    rest = {name: each for name, each in inputs.items() if name not in given} if given else inputs
+    arrays = named_arrays(specs, rest)
+    return (
+        {spec.name: array for spec, array in zip(specs, arrays, strict=True)},
+        {
+            name: InputSequence.of(cast(Sequence[npt.ArrayLike], each))
+            for name, each in given.items()
+        },
+    )
 
 
 def interpreted(

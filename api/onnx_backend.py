@@ -6,7 +6,7 @@ Source: `onnx.backend.base`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any, cast
@@ -31,8 +31,14 @@ from xrelay.runtime.signature import listed
 class CompiledRep(BackendRep):
     """A compiled model that is run on arrays in the order of its inputs, or by name."""
 
-    def __init__(self, model: Model | PartitionedModel | DynamicModel):
+    def __init__(
+        self,
+        model: Model | PartitionedModel | DynamicModel,
+        sequences: Collection[str] = (),
+    ):
+        """`sequences` names the outputs that are lists of arrays."""
         self.model = model
+        self._sequences = sequences
 
     def run(
         self, inputs: Sequence[Any] | Mapping[str, Any] | Array, **kwargs: Any
@@ -49,7 +55,29 @@ class CompiledRep(BackendRep):
             specs = self.model.signature.inputs
             arrays = _in_order(inputs, len(specs), listed(specs))
             inputs = {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
-        return tuple(self.model.run(inputs).values())
+        return grouped(self.model.run(inputs), self._sequences)
+
+
+def output_sequences(model: ModelProto) -> frozenset[str]:
+    """The outputs of a model that are sequences."""
+    return frozenset(
+        each.name
+        for each in model.graph.output
+        if each.type.HasField("sequence_type")
+        or each.type.optional_type.elem_type.HasField("sequence_type")
+    )
+
+
+def grouped(arrays: Mapping[str, Array], sequences: Collection[str]) -> tuple[Any, ...]:
+    """The outputs in order; those of a sequence, `name.0`, `name.1`, …, become one list."""
+    found: dict[str, Any] = dict.fromkeys(sequences) if not arrays else {}
+    for name, array in arrays.items():
+        whole = name.rpartition(".")[0]
+        if whole in sequences:
+            found.setdefault(whole, []).append(array)
+        else:
+            found[name] = array
+    return tuple([] if each is None else each for each in found.values())
 
 
 def _in_order(inputs: object, count: int, expected: str) -> Sequence[Any]:
@@ -85,7 +113,8 @@ class XRelayBackend(Backend):
         if not isinstance(cast(object, model), ModelProto | str | Path):
             raise ModelError(f"the model is {shown(model)}, expected an onnx.ModelProto")
         try:
-            return CompiledRep(compile_model(model, **kwargs))
+            sequences = output_sequences(model) if isinstance(model, ModelProto) else ()
+            return CompiledRep(compile_model(model, **kwargs), sequences)
         except (ModelError, OptionError):
             # LLVM or the system's tools refuse what we generate, or the caller asks for something
             # that does not exist: a failure, not a lack of support.

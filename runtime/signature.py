@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.runtime.arguments import few
@@ -90,9 +91,21 @@ class InputValue:
         return f"{self.dtype}{list(self.shape)} {few(self.array.reshape(-1).tolist())}"
 
 
+@dataclass(frozen=True)
+class InputSequence:
+    """The tensors of an input that is a sequence."""
+
+    fields: tuple[InputValue, ...]
+
+    @staticmethod
+    def of(arrays: Sequence[npt.ArrayLike]) -> "InputSequence":
+        """The tensors of a list of arrays."""
+        return InputSequence(tuple(InputValue.of(np.asarray(each)) for each in arrays))
+
+
 Known: TypeAlias = tuple[int, ...] | InputValue
 """What a program is made for: the shape of an input, or its elements."""
-Shapes: TypeAlias = Mapping[str, int | Sequence[int] | InputValue]
+Shapes: TypeAlias = Mapping[str, int | Sequence[int] | InputValue | InputSequence]
 """The shapes of inputs or their elements, and the lengths of dimensions that a model names."""
 
 

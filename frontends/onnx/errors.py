@@ -14,6 +14,10 @@ class UnknownInputs(OnnxImportError, UnknownDimensions):
     """The model leaves dimensions of its inputs open, or depends on their elements, and the caller states none."""
 
 
+class ProgramTooLarge(OnnxImportError):
+    """What a model becomes exceeds the limits; nothing more is imported."""
+
+
 class BodiesTooDeep(OnnxImportError):
     """Bodies of nodes lie in each other too deep; the message needs no names of nodes around it."""
 

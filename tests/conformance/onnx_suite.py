@@ -32,7 +32,7 @@ from onnx.backend.base import BackendRep
 from xdsl.utils.exceptions import DiagnosticException
 
 import xrelay
-from xrelay.onnx_backend import XRelayBackend
+from xrelay.onnx_backend import XRelayBackend, grouped, output_sequences
 
 LISTS = Path(__file__).with_name("onnx_suite.toml")
 NATIVE, INTERPRETED, REFUSED, DIFFERENT = "native", "interpreted", "refused", "different"
@@ -129,7 +129,7 @@ class Attempt(BackendRep):
         except DiagnosticException as error:
             self.outcome.why = self.outcome.why or str(error)
             raise SkipTest(self.outcome.why) from error
-        return tuple(outputs.values())
+        return grouped(outputs, output_sequences(self.model))
 
 
 class SuiteBackend(XRelayBackend):

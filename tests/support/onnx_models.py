@@ -164,7 +164,11 @@ def with_constants(
             return changed, import_model(changed), list(feeds.values())
         except OnnxImportError as error:
             asked = re.search(r"input (\d+) \('\w+'\) is not a constant", str(error))
-            if asked is None:
+            if asked is not None:
+                needed = [model.graph.node[0].input[int(asked[1])]]
+            elif feeds and "the size of its result depends on data" in str(error):
+                needed = list(feeds)
+            else:
                 raise
-            name = model.graph.node[0].input[int(asked[1])]
-            changed.graph.initializer.append(numpy_helper.from_array(feeds.pop(name), name))
+            for name in needed:
+                changed.graph.initializer.append(numpy_helper.from_array(feeds.pop(name), name))

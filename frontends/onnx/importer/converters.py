@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
+from xrelay.frontends.onnx.importer import learning, training
 from xrelay.frontends.onnx.importer.conv import conv
-from xrelay.frontends.onnx.importer.core import control, function, values
+from xrelay.frontends.onnx.importer.core import control, function, sequences, values
 from xrelay.frontends.onnx.importer.image import resize, sampling
+from xrelay.frontends.onnx.importer.microsoft import attention, fused
 from xrelay.frontends.onnx.importer.nn import activation, correlation, dense, norm, recurrent, space
 from xrelay.frontends.onnx.importer.node import ConverterTable
 from xrelay.frontends.onnx.importer.pool import pool
@@ -14,15 +16,18 @@ from xrelay.frontends.onnx.importer.tensor import (
     creation,
     indexing,
     like,
+    linear_algebra,
+    random,
     reduce,
     reorder,
     reshape,
     sort,
     stft,
+    tokens,
     transform,
     unary,
 )
-from xrelay.frontends.onnx.importer.vision import regions
+from xrelay.frontends.onnx.importer.vision import nms, regions
 
 NEWEST_OPSET = 28
 """The newest operator set of the default domain whose changes the converters know."""
@@ -39,9 +44,12 @@ FAMILIES = (
     function,
     indexing,
     like,
+    linear_algebra,
+    nms,
     norm,
     pool,
     products,
+    random,
     recurrent,
     reduce,
     regions,
@@ -49,9 +57,11 @@ FAMILIES = (
     reshape,
     resize,
     sampling,
+    sequences,
     sort,
     space,
     stft,
+    tokens,
     transform,
     unary,
     values,
@@ -61,5 +71,11 @@ CONVERTERS: ConverterTable = {
     name: versions for family in FAMILIES for name, versions in family.CONVERTERS.items()
 }
 
-DOMAINS: Mapping[str, ConverterTable] = {"": CONVERTERS, "com.microsoft": microsoft.CONVERTERS}
+DOMAINS: Mapping[str, ConverterTable] = {
+    "": CONVERTERS,
+    "ai.onnx.ml": learning.CONVERTERS,
+    "ai.onnx.preview": function.PREVIEW,
+    "ai.onnx.preview.training": training.CONVERTERS,
+    "com.microsoft": {**microsoft.CONVERTERS, **attention.CONVERTERS, **fused.CONVERTERS},
+}
 """Those of each domain of operators."""

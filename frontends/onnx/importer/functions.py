@@ -76,7 +76,8 @@ def function_body(node: Node, version: int | None = None) -> Sequence[SSAValue |
     inputs is asked for with those.
     """
     proto = node.proto
-    schema = cast(_Schema, defs.get_schema(proto.op_type, version or node.opset, ""))
+    domain = "" if proto.domain == "ai.onnx" else proto.domain
+    schema = cast(_Schema, defs.get_schema(proto.op_type, version or node.opset, domain))
     if schema.has_function:
         version = _version(schema.function_opset_versions, node.opset)
         content = schema.get_function_with_opset_version(version)
@@ -89,6 +90,8 @@ def function_body(node: Node, version: int | None = None) -> Sequence[SSAValue |
         raise UnsupportedNode(f"operator set {node.opset} has no function that defines it")
     function = FunctionProto()
     function.ParseFromString(content)
+    if not any(entry.domain in ("", "ai.onnx") for entry in function.opset_import):
+        function.opset_import.add(version=defs.onnx_opset_version())  # Bodies of preview operators.
     defaults = {
         name: attribute.default_value
         for name, attribute in schema.attributes.items()

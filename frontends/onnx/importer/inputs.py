@@ -16,7 +16,7 @@ from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
 from xrelay.runtime.arguments import few, number_argument
-from xrelay.runtime.signature import Dimension, InputValue, OpenTensor, Shapes
+from xrelay.runtime.signature import Dimension, InputSequence, InputValue, OpenTensor, Shapes
 
 
 def input_types(
@@ -105,6 +105,13 @@ def _with_lengths(
     return [symbols[dim][0] if isinstance(dim, str) and dim in symbols else dim for dim in dims]
 
 
+def present(value: ValueInfoProto) -> ValueInfoProto:
+    """An input or output; of an optional one that which may be absent."""
+    if value.type.WhichOneof("value") != "optional_type":
+        return value
+    return ValueInfoProto(name=value.name, type=value.type.optional_type.elem_type)
+
+
 def input_values(inputs: Sequence[ValueInfoProto], shapes: Shapes) -> dict[str, InputValue]:
     """
     The elements that `shapes` gives of inputs.
@@ -128,9 +135,14 @@ def input_values(inputs: Sequence[ValueInfoProto], shapes: Shapes) -> dict[str, 
 def described_ports(
     inputs: Sequence[ValueInfoProto], outputs: Sequence[ValueInfoProto]
 ) -> tuple[tuple[OpenTensor, ...], tuple[OpenTensor, ...]]:
-    """What the model states of its inputs and outputs."""
+    """What the model states of its inputs and outputs; of a sequence no more than its name."""
     return (
-        tuple(_described(value, "input", _declared(value, "input")[1], {}) for value in inputs),
+        tuple(
+            _described(value, "input", _declared(value, "input")[1], {})
+            if value.type.WhichOneof("value") == "tensor_type"
+            else OpenTensor(value.name, None, None)
+            for value in inputs
+        ),
         tuple(_output(value, {}) for value in outputs),
     )
 
@@ -154,7 +166,7 @@ def _fixed_symbols(
                 f"inputs: {inputs}; unknown dimensions: {unknown}"
             )
         # `--shape batch=4` of a command line is a list, too.
-        if isinstance(given, InputValue):
+        if isinstance(given, InputValue | InputSequence):
             raise OnnxImportError(f"shapes= gives elements of '{name}', which is no input")
         single = given[0] if isinstance(given, Sequence) and len(given) == 1 else given
         what = f"the length of '{name}' in shapes="

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE
+from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import element_count, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
@@ -36,6 +36,7 @@ from xrelay.frontends.onnx.importer.inputs import (
     described_ports,
     input_types,
     input_values,
+    present,
     stored_type,
 )
 from xrelay.frontends.onnx.importer.loading import check_model, load_model
@@ -47,7 +48,7 @@ from xrelay.frontends.onnx.importer.scope import Scope, Surroundings
 from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.runtime.arguments import few, kind_of, path_argument
-from xrelay.runtime.signature import InputValue, Shapes
+from xrelay.runtime.signature import InputSequence, InputValue, Shapes, stored
 
 
 def import_model(
@@ -148,7 +149,11 @@ class _Importer:
     def run(self, shapes: Shapes, *, every_value: bool = False) -> ModuleOp:
         """Imports the graph."""
         scope = self.scope
-        inputs = [value for value in self.graph.input if value.name not in scope.initializers]
+        inputs = [present(each) for each in self.graph.input if each.name not in scope.initializers]
+        inputs = self._without_sequences(inputs, shapes)
+        shapes = {
+            name: each for name, each in shapes.items() if not isinstance(each, InputSequence)
+        }
         types = input_types(inputs, shapes, self.graph.output)
         values = input_values(inputs, shapes)
         self._enter_values(inputs, values)
@@ -203,6 +208,37 @@ class _Importer:
             and value not in self.builder.narrow
         }
 
+    def _without_sequences(
+        self, inputs: Sequence[ValueInfoProto], shapes: Shapes
+    ) -> list[ValueInfoProto]:
+        """
+        The inputs that are tensors. Makes constants of the tensors of sequences.
+
+        Raises UnknownInputs for sequences that are not given, OnnxImportError for other names of sequences.
+        """
+        sequences = [each for each in inputs if each.type.WhichOneof("value") == "sequence_type"]
+        names = [each.name for each in sequences]
+        for name, each in shapes.items():
+            if isinstance(each, InputSequence) and name not in names:
+                raise OnnxImportError(
+                    f"shapes= gives the tensors of '{name}', which is no sequence"
+                )
+        for value in sequences:
+            given = shapes.get(value.name)
+            if not isinstance(given, InputSequence):
+                raise UnknownInputs(
+                    f"input '{value.name}' is a sequence, of a length that xrelay.interpret and "
+                    "--interpret take",
+                    *described_ports(inputs, self.graph.output),
+                    tuple(names),
+                    many=True,
+                )
+            fields = [
+                self.builder.constant(stored(field.array), value.name) for field in given.fields
+            ]
+            self.scope.values[value.name] = self.builder.emit(TupleOp(fields), value.name)
+        return [value for value in inputs if value not in sequences]
+
     def _enter_values(
         self, inputs: Sequence[ValueInfoProto], values: Mapping[str, InputValue]
     ) -> None:
@@ -229,6 +265,8 @@ class _Importer:
         problems, unknown = self.scope.problems, self.scope.shared.unknown
         if not problems:
             return
+        if problems == self.scope.wrong[:1]:
+            raise OnnxImportError(problems[0])
         lines = few(problems, "\n  ")
         count = len(problems)
         message = f"{count} node{'s are' if count > 1 else ' is'} not supported:\n  {lines}"

@@ -19,6 +19,7 @@ from xrelay.dialects.shapes import MOST_DIMENSIONS, is_tensor_type, tensor_type
 from xrelay.dialects.tensor.reshape import ReshapeOp
 from xrelay.frontends.onnx.errors import (
     OnnxImportError,
+    ProgramTooLarge,
     UnknownOperand,
     UnknownValue,
     UnsupportedNode,
@@ -104,7 +105,7 @@ class Builder:
         self._constant_bytes += stored_bytes(op.value)
         excess = self.limits.bytes_excess(self._constant_bytes)
         if excess is not None:
-            raise OnnxImportError(f"with '{name}' the constants have {excess}")
+            raise ProgramTooLarge(f"with '{name}' the constants have {excess}")
         return self.add(op, name)
 
     def emit(self, op: RelayOp, name: str) -> SSAValue:
@@ -144,7 +145,7 @@ class Builder:
         self.created.append(op)
         excess = self.limits.nodes_excess(len(self.created))
         if excess is not None:
-            raise OnnxImportError(f"with '{name}' the program has {excess}")
+            raise ProgramTooLarge(f"with '{name}' the program has {excess}")
         return op.results[0]
 
 

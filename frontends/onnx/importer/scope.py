@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onnx import FunctionProto, NodeProto, TensorProto
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.frontends.onnx.errors import (
     BodiesTooDeep,
     OnnxImportError,
+    ProgramTooLarge,
     UnknownOperand,
     UnknownValue,
     UnsupportedNode,
 )
 from xrelay.frontends.onnx.importer.converters import DOMAINS, NEWEST_OPSET
+from xrelay.frontends.onnx.importer.core import sequences
 from xrelay.frontends.onnx.importer.functions import (
     FunctionKey,
     captured_names,
@@ -95,7 +98,9 @@ class Scope:
         self.initializers = _initializers(body.initializers)
         self.producers = _producers(body.nodes, self.initializers)
         self.problems: list[str] = []
-        """One line for each node that is not supported."""
+        """One line for each node that is not supported, or wrong."""
+        self.wrong: list[str] = []
+        """Those of nodes that are wrong."""
         self._missing: dict[str, str] = {}
         """The problem with each output that no converter computes, until something uses it."""
         self._finished: set[int] = set()
@@ -202,7 +207,13 @@ class Scope:
                 raise
             raise OnnxImportError(f"{error}: {what(proto)} ({proto.op_type})") from None
         except (OnnxImportError, VerifyException) as error:
-            raise OnnxImportError(f"{what(proto)} ({proto.op_type}): {error}") from None
+            line = f"{what(proto)} ({proto.op_type}): {error}"
+            if isinstance(error, ProgramTooLarge):
+                raise ProgramTooLarge(line) from None
+            if self.depth > 0:
+                raise OnnxImportError(line) from None
+            self.problems.append(line)
+            self.wrong.append(line)
         for position, name in enumerate(proto.output):
             if name:
                 self.values[name] = outputs[position] if position < len(outputs) else None
@@ -220,8 +231,15 @@ class Scope:
         )
 
     def _require_wide(self, proto: NodeProto) -> None:
-        """Refuses arithmetic on element types that programs only hold."""
-        if proto.domain or proto.op_type in (*CONVERSIONS, *MOVES, *BODIES):
+        """Refuses arithmetic on sequences, and on element types that programs only hold."""
+        if proto.domain or proto.op_type not in (*sequences.CONVERTERS, *BODIES, "Identity"):
+            for index, name in enumerate(proto.input):
+                value = self.values.get(name)
+                if value is not None and isinstance(value.type, TupleType):
+                    raise UnsupportedNode(f"input {index} is a sequence, expected a tensor")
+        if proto.domain or proto.op_type in (
+            *(*CONVERSIONS, *MOVES, *BODIES, *sequences.CONVERTERS),
+        ):
             return
         for index, name in enumerate(proto.input):
             value = self.values.get(name)

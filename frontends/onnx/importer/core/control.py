@@ -5,12 +5,13 @@ importing which branch is taken, or where rounds are few.
 
 from collections.abc import Callable, Sequence
 
+from onnx import GraphProto
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from xrelay.dialects.shapes import element_count
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.dialects.shapes import element_count, is_tensor_type
+from xrelay.frontends.onnx.errors import OnnxImportError, UnknownValue, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts
 from xrelay.frontends.onnx.importer.core.looping import (
     counted_loop,
@@ -37,7 +38,21 @@ def branch(node: Node) -> Sequence[SSAValue]:
     known = node.known_value(node.input(0))
     if known is not None:
         return node.inline_graph(graphs[0] if known.item() else graphs[1], [])
+    try:
+        regions, types = _regions(node, graphs)
+    except UnsupportedNode as error:
+        # Where the condition is known, one branch may do.
+        raise UnknownValue(str(error), node.input(0)) from None
     condition = number(node, node.input(0), i1)
+    op = scf.IfOp(condition, types[0], regions[0], regions[1])
+    node.add(op)
+    return op.results
+
+
+def _regions(
+    node: Node, graphs: Sequence[GraphProto]
+) -> tuple[list[Region], list[list[Attribute]]]:
+    """Both branches, and the types of their results, which are the same tensors."""
     regions: list[Region] = []
     types: list[list[Attribute]] = []
     for graph in graphs:
@@ -47,14 +62,12 @@ def branch(node: Node) -> Sequence[SSAValue]:
         node.close(block, scf.YieldOp(*results), first)
         regions.append(Region(block))
     for position, pair in enumerate(zip(*types, strict=True)):
-        if pair[0] != pair[1]:
+        if pair[0] != pair[1] or not is_tensor_type(pair[0]):
             raise UnsupportedNode(
                 f"output {position} is {pair[0]} in one branch and {pair[1]} in the other, and the "
                 "condition is not a constant"
             )
-    op = scf.IfOp(condition, types[0], regions[0], regions[1])
-    node.add(op)
-    return op.results
+    return regions, types
 
 
 def loop(node: Node) -> Sequence[SSAValue]:
@@ -68,6 +81,8 @@ def loop(node: Node) -> Sequence[SSAValue]:
         and limit.size == 1
         and int(limit.item()) * len(body.node) <= MOST_UNROLLED
     )
+    if any(not is_tensor_type(node.input(i).type) for i in range(2, node.input_count)):
+        return unrolled_loop(node)  # Sequences grow.
     way = tested_loop if asks or not node.has_input(0) else counted_loop
     # How many rows rounds add to a result must be known, which unrolling may find out.
     return first_possible(
@@ -86,13 +101,17 @@ def scan(node: Node) -> Sequence[SSAValue]:
 
 def first_possible(node: Node, ways: Sequence[Way]) -> Sequence[SSAValue]:
     """The outputs by the first way that takes the node."""
-    reasons: list[str] = []
+    errors: list[UnsupportedNode] = []
     for way in ways:
         try:
             return way(node)
         except UnsupportedNode as error:
-            reasons.append(str(error))
-    raise UnsupportedNode("; ".join(dict.fromkeys(reasons)))
+            errors.append(error)
+    reason = "; ".join(dict.fromkeys(map(str, errors)))
+    for error in errors:
+        if isinstance(error, UnknownValue):
+            raise UnknownValue(reason, error.value, decides_sizes=error.decides_sizes)
+    raise UnsupportedNode(reason)
 
 
 CONVERTERS: ConverterTable = {

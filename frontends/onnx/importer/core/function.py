@@ -16,6 +16,11 @@ def center_crop_pad(node: Node) -> Sequence[SSAValue | None]:
     return function_body(node)
 
 
+PREVIEW: ConverterTable = {
+    "FlexAttention": {1: function_body},
+}
+"""Those of the domain ai.onnx.preview."""
+
 CONVERTERS: ConverterTable = {
     "Attention": {23: function_body},
     "CausalConvWithState": {27: function_body},

@@ -1,6 +1,6 @@
 """Activation functions that Relay composes of simpler operators."""
 
-from math import pi, sqrt
+from math import pi, prod, sqrt
 
 from xdsl.ir import SSAValue
 
@@ -20,7 +20,7 @@ from xrelay.dialects.tensor.unary import (
     SigmoidOp,
     TanhOp,
 )
-from xrelay.frontends.onnx.errors import UnsupportedNode
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import as_matrix, reshaped
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.unary import in_floating_point
@@ -77,6 +77,21 @@ def selu(node: Node) -> SSAValue:
 def parametric_relu(node: Node) -> SSAValue:
     """PRelu: slope * x below 0, x above; the slopes broadcast."""
     data, slope = node.input(0), node.input(1)
+    return _below_zero(node, data, node.emit(MultiplyOp(slope, data)))
+
+
+def parametric_relu_of_channels(node: Node) -> SSAValue:
+    """PRelu before operator set 7: one slope, or one for each channel, which is the second axis."""
+    data, slope = node.input(0), node.input(1)
+    shape, count = node.shape_of(data), prod(node.shape_of(slope))
+    if count == 1:
+        slope = reshaped(node, slope, ())
+    elif len(shape) > 1 and count == shape[1]:
+        slope = reshaped(node, slope, (count, *[1] * (len(shape) - 2)))
+    else:
+        raise OnnxImportError(
+            f"there are {count} slopes for data of the shape {list(shape)}, expected one for each channel"
+        )
     return _below_zero(node, data, node.emit(MultiplyOp(slope, data)))
 
 
@@ -203,7 +218,7 @@ CONVERTERS: ConverterTable = {
     "HardSigmoid": {1: hard_sigmoid},
     "HardSwish": {14: hard_swish},
     "Mish": {18: mish},
-    "PRelu": {7: parametric_relu},
+    "PRelu": {1: parametric_relu_of_channels, 7: parametric_relu},
     "Selu": {6: selu},
     "Shrink": {9: shrink},
     "Softplus": {1: softplus},

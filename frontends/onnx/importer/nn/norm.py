@@ -21,29 +21,53 @@ from xrelay.dialects.nn.norm import (
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from xrelay.dialects.tensor.creation import OnesLikeOp, OnesOp
-from xrelay.dialects.tensor.reduce import MeanOp
-from xrelay.dialects.tensor.transform import BroadcastToOp, RepeatOp
+from xrelay.dialects.tensor.reduce import MeanOp, VarianceOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, RepeatOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp, SqrtOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.importer.tensor.random import uniform
 from xrelay.frontends.onnx.importer.tensor.unary import converted
 
 
-def batch_normalization(node: Node) -> SSAValue:
-    """BatchNormalization with stored statistics. Only the first output exists in inference."""
-    node.ignore("momentum", "is_test")
-    spatial = node.integer("spatial", 1)
-    if node.integer("training_mode", 0):
-        raise UnsupportedNode("'training_mode' is set: only inference is supported")
+def batch_normalization(node: Node) -> SSAValue | list[SSAValue]:
+    """BatchNormalization with stored statistics; in training with those of the data, which it also returns."""
+    node.ignore("is_test")
+    spatial, momentum = node.integer("spatial", 1), node.real("momentum", 0.9)
     epsilon = node.real("epsilon", 1e-5)
     data = node.input(0)
     if not spatial and len(node.shape_of(data)) > 2:
         raise UnsupportedNode("'spatial' is 0: statistics for each element are not supported")
+    if node.integer("training_mode", 0):
+        return _batch_normalization_in_training(node, data, epsilon, momentum)
     result = node.emit(
         BatchNormOp(data, *(node.input(index) for index in range(1, 5)), epsilon=epsilon)
     )
     return node.emit(TupleGetItemOp(result, 0))
+
+
+def _batch_normalization_in_training(
+    node: Node, data: SSAValue, epsilon: float, momentum: float
+) -> list[SSAValue]:
+    """The normalised data, and the running means and variances, moved towards those of the data."""
+    axes = [axis for axis in range(len(node.shape_of(data))) if axis != 1]
+    mean = node.emit(MeanOp(data, axes))
+    variance = node.emit(VarianceOp(data, node.emit(MeanOp(data, axes, keepdims=True)), axis=axes))
+    statistics = mean, variance
+    result = node.emit(
+        BatchNormOp(data, node.input(1), node.input(2), *statistics, epsilon=epsilon)
+    )
+    moved = [
+        node.emit(
+            AddOp(
+                node.emit(MultiplyOp(old, node.scalar(momentum, old))),
+                node.emit(MultiplyOp(new, node.scalar(1 - momentum, new))),
+            )
+        )
+        for old, new in zip((node.input(3), node.input(4)), statistics, strict=True)
+    ]
+    return [node.emit(TupleGetItemOp(result, 0)), *moved]
 
 
 def _require_single_precision(node: Node) -> None:
@@ -208,11 +232,17 @@ def dropout(node: Node) -> list[SSAValue]:
 
 
 def dropout_with_mode(node: Node) -> list[SSAValue]:
-    """Dropout, which the input `training_mode` may switch on."""
-    node.ignore("seed")
-    if node.has_input(2) and node.known(2, "training_mode").any():
-        raise UnsupportedNode("input 2 ('training_mode') is true: only inference is supported")
-    return _undropped(node)
+    """Dropout, which the input `training_mode` may switch on: elements are dropped by random numbers then."""
+    if not node.has_input(2) or not node.known(2, "training_mode").any():
+        node.ignore("seed")
+        return _undropped(node)
+    ratio = float(node.known(1, "ratio").item()) if node.has_input(1) else 0.5
+    if not 0 <= ratio < 1:
+        raise OnnxImportError(f"input 1 ('ratio') is {ratio}, expected a number in [0, 1)")
+    data = node.input(0)
+    mask = node.constant(uniform(node, node.shape_of(data)) >= ratio)
+    kept = node.emit(MultiplyOp(data, node.scalar(1 / (1 - ratio), data)))
+    return [node.emit(WhereOp(mask, kept, node.scalar(0, data))), mask]
 
 
 def _undropped(node: Node) -> list[SSAValue]:

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.nn.space import PadOp
 from xrelay.dialects.shapes import normalize_axes
+from xrelay.dialects.tensor.indexing import TakeOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import MAX_ELEMENTS, ConverterTable, Node
+from xrelay.frontends.onnx.importer.node import MAX_ELEMENTS, ConverterTable, Node, require_table
 
 
 def pad_by_attributes(node: Node) -> SSAValue:
@@ -44,6 +46,8 @@ def _pad(
     widths = [(0, 0)] * len(shape)
     for position, axis in enumerate(named):
         widths[axis] = pads[position], pads[position + len(named)]
+    if mode == "wrap":
+        return _wrapped(node, data, widths)
     if mode not in ("constant", "edge", "reflect"):
         raise UnsupportedNode(f"'mode' is \"{mode}\"")
     widths = [
@@ -56,6 +60,21 @@ def _pad(
         data = node.emit(StridedSliceOp(data, begin, end))
         widths = [(max(before, 0), max(after, 0)) for before, after in widths]
     return node.emit(PadOp(data, number, widths, pad_mode=mode))
+
+
+def _wrapped(node: Node, data: SSAValue, widths: Sequence[tuple[int, int]]) -> SSAValue:
+    """The data repeated in all directions."""
+    for axis, (length, (before, after)) in enumerate(zip(node.shape_of(data), widths, strict=True)):
+        if before or after:
+            count = before + length + after
+            if count < 0 or not length:
+                raise OnnxImportError(
+                    f"axis {axis} of {length} elements cannot be repeated to {count} elements"
+                )
+            require_table((count,), "the array of places on an axis")
+            places = (np.arange(count) - before) % length
+            data = node.emit(TakeOp(data, node.constant(places.astype(np.int64)), axis=axis))
+    return data
 
 
 def _possible_widths(axis: int, length: int, before: int, after: int, mode: str) -> tuple[int, int]:

@@ -1,8 +1,10 @@
 """Pooling of lines, images and volumes."""
 
-from collections.abc import Callable
-from math import prod
+from collections.abc import Callable, Sequence
+from math import inf, prod
 
+import numpy as np
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -18,13 +20,14 @@ from xrelay.dialects.pool.pool import (
     MaxPool2DOp,
     MaxPool3DOp,
 )
-from xrelay.dialects.tensor.binary import MultiplyOp
-from xrelay.dialects.tensor.indexing import ScatterOp
-from xrelay.dialects.tensor.reduce import MaxOp, MeanOp
+from xrelay.dialects.tensor.binary import AddOp, MultiplyOp
+from xrelay.dialects.tensor.indexing import ScatterOp, TakeOp
+from xrelay.dialects.tensor.reduce import ArgmaxOp, MaxOp, MeanOp
+from xrelay.dialects.tensor.transform import WhereOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.conv.windows import Window, kernel_shape
-from xrelay.frontends.onnx.importer.emitting import reshaped
-from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
+from xrelay.frontends.onnx.importer.emitting import cast, reshaped
+from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.importer.tensor.reduce import norm, root_of_powers
 
 _MAX = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
@@ -45,11 +48,11 @@ def _pool(node: Node) -> tuple[list[int], Window, tuple[int, ...]]:
     return kernel, window, shape[2:]
 
 
-def max_pool(node: Node) -> SSAValue:
-    """MaxPool; the indices of the elements are not supported."""
-    node.ignore("storage_order")  # orders the indices
+def max_pool(node: Node) -> list[SSAValue]:
+    """MaxPool, and where each of the elements stands among all of the input's."""
+    by_columns = node.flag("storage_order")
     kernel, window, image = _pool(node)
-    return node.emit(
+    result = node.emit(
         _MAX[len(kernel)](
             node.input(0),
             kernel,
@@ -59,6 +62,68 @@ def max_pool(node: Node) -> SSAValue:
             ceil_mode=node.flag("ceil_mode"),
         )
     )
+    if node.output_count < 2:
+        return [result]
+    counts = node.shape_of(result)[2:]
+    return [result, _places(node, kernel, window, image, counts, by_columns=by_columns)]
+
+
+def _places(
+    node: Node,
+    kernel: Sequence[int],
+    window: Window,
+    image: tuple[int, ...],
+    counts: tuple[int, ...],
+    *,
+    by_columns: bool,
+) -> SSAValue:
+    """
+    The places of the largest elements of windows, the first of several, counted over the whole input; with
+    `by_columns` the first of an image's axes varies fastest.
+    """
+    data = node.input(0)
+    batch, channels = node.shape_of(data)[:2]
+    require_table((*counts, *kernel), "the array of places in windows")
+    pads = window.padding(image, kernel)
+    starts = [
+        np.arange(count) * stride for count, stride in zip(counts, window.strides, strict=True)
+    ]
+    taps = [np.arange(size) * step for size, step in zip(kernel, window.dilations, strict=True)]
+    grids = np.meshgrid(*starts, *taps, indexing="ij", sparse=True)
+    axes = [grids[axis] + grids[len(kernel) + axis] - pads[axis] for axis in range(len(kernel))]
+    inside = np.all(
+        np.broadcast_arrays(
+            *((0 <= axis) & (axis < length) for axis, length in zip(axes, image, strict=True))
+        ),
+        axis=0,
+    )
+    within = [np.clip(axis, 0, length - 1) for axis, length in zip(axes, image, strict=True)]
+    rows = np.ravel_multi_index(np.broadcast_arrays(*within), image)
+    order = "F" if by_columns else "C"
+    numbers = np.ravel_multi_index(np.broadcast_arrays(*within), image, order=order)
+    size, windows, parts = prod(image), prod(counts), prod(kernel)
+    lines = reshaped(node, data, (batch * channels, size))
+    table = node.constant(rows.reshape(windows, parts).astype(np.int64))
+    found = node.emit(TakeOp(lines, table, axis=1))
+    found = node.emit(
+        WhereOp(
+            node.constant(inside.reshape(1, windows, parts)),
+            found,
+            node.scalar(_least(node, data), data),
+        )
+    )
+    largest = node.emit(ArgmaxOp(found, [2]))  # [images, windows]
+    first = node.constant(np.arange(windows)[None] * parts)
+    place = node.emit(AddOp(cast(node, largest, i64), first))
+    chosen = node.emit(TakeOp(node.constant(numbers.reshape(-1).astype(np.int64)), place))
+    images = node.constant(np.arange(batch * channels)[:, None] * size)
+    return reshaped(node, node.emit(AddOp(chosen, images)), (batch, channels, *counts))
+
+
+def _least(node: Node, data: SSAValue) -> float:
+    """What no element is below."""
+    dtype = node.element_dtype(data)
+    return float(np.iinfo(dtype).min) if dtype.kind in "iu" else -inf
 
 
 def average_pool(node: Node) -> SSAValue:

@@ -30,12 +30,14 @@ from xrelay.dialects.tensor.binary import (
     MinimumOp,
     ModOp,
     MultiplyOp,
+    NotEqualOp,
     PowerOp,
     RightShiftOp,
     SubtractOp,
 )
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
-from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.dialects.tensor.transform import WhereOp
+from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.tensor.unary import converted
 from xrelay.interpreters.arrays import dtype_of
@@ -149,8 +151,22 @@ def modulo(node: Node) -> SSAValue:
     if fmod:
         return node.emit(ModOp(lhs, rhs))
     if is_float(node.element_type(lhs)):
-        raise UnsupportedNode("'fmod' is 0 and the inputs are floating-point numbers")
+        return _float_modulo(node, lhs, rhs)
     return node.emit(FloorModOp(lhs, rhs))
+
+
+def _float_modulo(node: Node, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """
+    The exact remainder, moved to the sign of the divisor: x - floor(x / y) y would be rounded, and NaN for
+    infinite y. As NumPy's `mod`, which ONNX refers to.
+    """
+    rest = node.emit(ModOp(lhs, rhs))
+    zero = node.scalar(0, rest)
+    below, divisor_below = (node.emit(LessOp(each, zero)) for each in (rest, rhs))
+    other = node.emit(NotEqualOp(below, divisor_below))
+    moved = node.emit(WhereOp(other, node.emit(AddOp(rest, rhs)), rest))
+    signed_zero = node.emit(WhereOp(divisor_below, node.scalar(-0.0, rest), zero))
+    return node.emit(WhereOp(node.emit(EqualOp(rest, zero)), signed_zero, moved))
 
 
 def bit_shift(node: Node) -> SSAValue:

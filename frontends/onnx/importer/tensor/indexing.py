@@ -133,6 +133,27 @@ def non_zero(node: Node) -> SSAValue:
     return node.constant(places[: data.ndim])
 
 
+def unique(node: Node) -> list[SSAValue]:
+    """
+    Unique of a constant: the different elements, or slices along an axis; where each stands first; which of them each of the
+    input's is; how often each occurs. All NaN are one.
+    """
+    in_order = node.flag("sorted", default=True)
+    axis = node.integer("axis", 0) if node.has_attribute("axis") else None
+    data = node.known(0, "X", decides_sizes=True)
+    if axis is not None:
+        axis = normalize_axis(axis, data.ndim)
+    values, first, inverse, counts = np.unique(
+        data, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
+    order = np.arange(len(first)) if in_order else np.argsort(first, kind="stable")
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    found = values[order] if axis is None else values.take(order, axis=axis)
+    numbers = (first[order], ranks[inverse.reshape(-1)], counts[order])
+    return [node.constant(found), *(node.constant(each.astype(np.int64)) for each in numbers)]
+
+
 def tensor_scatter(node: Node) -> SSAValue:
     """
     TensorScatter: slices of a cache along an axis replaced, for each index of the first axis from
@@ -179,4 +200,5 @@ CONVERTERS: ConverterTable = {
     "ScatterND": {11: scatter_nd},
     "TensorScatter": {24: tensor_scatter},
     "Gather": {1: gather},
+    "Unique": {11: unique},
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import inf
 
 import numpy as np
-from xdsl.dialects.builtin import f16, f32, f64
+from xdsl.dialects.builtin import f16, f32, f64, i1
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
@@ -54,7 +54,7 @@ from xrelay.dialects.tensor.unary import (
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node
-from xrelay.frontends.onnx.narrow import Narrow, narrow_of
+from xrelay.frontends.onnx.narrow import UI8, Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_named, element_type_of
 
 _FLOAT_MAX = 3.4028234663852886e38
@@ -146,7 +146,12 @@ def named_cast(node: Node) -> SSAValue:
 def bit_cast(node: Node) -> SSAValue:
     """BitCast: the same bits as another type of the same width."""
     dtype = element_type_of(node.integer("to"), "attribute 'to'")
-    return node.emit(ReinterpretOp(node.input(0), dtype))
+    data = node.input(0)
+    if node.element_type(data) == i1:  # Its bits are those of a byte that is 0 or 1.
+        data = node.emit(CastOp(data, UI8))
+    if dtype == i1 and node.element_dtype(data).itemsize == 1:
+        return node.emit(NotEqualOp(data, node.scalar(0, data)))
+    return node.emit(ReinterpretOp(data, dtype))
 
 
 def cast_like(node: Node) -> SSAValue:

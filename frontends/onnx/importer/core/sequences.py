@@ -1,0 +1,174 @@
+"""
+Sequences and optional values of tensors. A sequence is a tuple whose tensors are known one by one, so its length is
+that of the tuple: what says how long it is, or which of its tensors are meant, must be known.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.shapes import is_tensor_type, normalize_axis
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+
+
+def _fields(node: Node, index: int) -> list[SSAValue]:
+    """The tensors of an input that is a sequence."""
+    value = node.input(index)
+    if not isinstance(value.owner, TupleOp):
+        raise OnnxImportError(f"input {index} is a tensor, expected a sequence")
+    return list(value.owner.fields)
+
+
+def _position(node: Node, index: int, length: int, default: int) -> int:
+    """An optional input that is a place from 0 to before `length`, or counted from the end."""
+    if not node.has_input(index):
+        return default
+    numbers = node.known_integers(index, "position")
+    if len(numbers) != 1 or not -length <= numbers[0] < length:
+        raise OnnxImportError(
+            f"input {index} ('position') is {numbers}, accepted range is [{-length}, {length - 1}]"
+        )
+    return numbers[0] % length
+
+
+def construct(node: Node) -> SSAValue:
+    """SequenceConstruct."""
+    return node.emit(TupleOp(node.inputs()))
+
+
+def empty(node: Node) -> SSAValue:
+    """SequenceEmpty."""
+    node.ignore("dtype")
+    return node.emit(TupleOp([]))
+
+
+def at(node: Node) -> SSAValue:
+    """SequenceAt: one of the tensors."""
+    fields = _fields(node, 0)
+    return fields[_position(node, 1, len(fields), 0)]
+
+
+def insert(node: Node) -> SSAValue:
+    """SequenceInsert: a tensor more, by default as the last one; places from the end count those before."""
+    fields = _fields(node, 0)
+    place = len(fields)
+    if node.has_input(2):
+        (place,) = node.known_integers(2, "position")
+        if not -len(fields) <= place <= len(fields):
+            raise OnnxImportError(
+                f"input 2 ('position') is {place}, accepted range is [{-len(fields)}, {len(fields)}]"
+            )
+    fields.insert(place, node.input(1))
+    return node.emit(TupleOp(fields))
+
+
+def erase(node: Node) -> SSAValue:
+    """SequenceErase: a tensor fewer, by default the last one."""
+    fields = _fields(node, 0)
+    if not fields:
+        raise OnnxImportError("its sequence is empty")
+    del fields[_position(node, 1, len(fields), -1)]
+    return node.emit(TupleOp(fields))
+
+
+def length(node: Node) -> SSAValue:
+    """SequenceLength."""
+    return node.constant(np.array(len(_fields(node, 0)), np.int64))
+
+
+def concatenate(node: Node) -> SSAValue:
+    """ConcatFromSequence: the tensors along an axis, or along a new one."""
+    axis, new = node.integer("axis"), node.flag("new_axis")
+    fields = _fields(node, 0)
+    if not fields:
+        raise OnnxImportError("its sequence is empty")
+    if new:
+        axis = normalize_axis(axis, len(node.shape_of(fields[0])) + 1)
+        fields = [node.emit(ExpandDimsOp(each, axis)) for each in fields]
+    if len(fields) == 1:
+        return fields[0]
+    return node.emit(ConcatenateOp(node.emit(TupleOp(fields)), axis=axis))
+
+
+def split(node: Node) -> SSAValue:
+    """SplitToSequence: parts of stated lengths, of one length, or of length 1, whose axis may go."""
+    keep = node.flag("keepdims", default=True)
+    data = node.input(0)
+    shape = node.shape_of(data)
+    axis = normalize_axis(node.integer("axis", 0), len(shape))
+    lengths, squeezed = [1] * shape[axis], not keep
+    if node.has_input(1):
+        squeezed = False
+        lengths = node.known_lengths(1, "split")
+        if not node.shape_of(node.input(1)):
+            (size,) = lengths
+            if size < 1:
+                raise OnnxImportError("input 1 ('split') is 0, expected a positive number")
+            whole, rest = divmod(shape[axis], size)
+            lengths = [size] * whole + [rest] * (rest > 0)
+    if sum(lengths) != shape[axis]:
+        raise OnnxImportError(f"parts of {lengths} elements of an axis of {shape[axis]}")
+    parts: list[SSAValue] = []
+    start = 0
+    for each in lengths:
+        part = node.emit(StridedSliceOp(data, [start], [start + each], axes=[axis]))
+        parts.append(node.emit(SqueezeOp(part, (axis,))) if squeezed else part)
+        start += each
+    return node.emit(TupleOp(parts))
+
+
+def mapped(node: Node) -> Sequence[SSAValue]:
+    """SequenceMap: what a graph makes of each tensor; other inputs are sequences of as many, or tensors for all."""
+    body, first = node.graph("body"), _fields(node, 0)
+    columns: list[list[SSAValue]] = []
+    for index in range(node.input_count):
+        value = node.input(index)
+        column = [value] * len(first) if is_tensor_type(value.type) else _fields(node, index)
+        if len(column) != len(first):
+            raise OnnxImportError(f"its sequences have {len(first)} and {len(column)} tensors")
+        columns.append(column)
+    rounds = [node.inline_graph(body, row) for row in zip(*columns, strict=True)]
+    outputs = [[each[number] for each in rounds] for number in range(len(body.output))]
+    return [node.emit(TupleOp(fields)) for fields in outputs]
+
+
+def optional(node: Node) -> SSAValue:
+    """Optional with a value, which stands for itself."""
+    node.ignore("type")
+    if not node.has_input(0):
+        raise UnsupportedNode("it has no value, and values that are absent are no tensors")
+    return node.input(0)
+
+
+def has_element(node: Node) -> SSAValue:
+    """OptionalHasElement: whether there is an input, as what is optional is there or was refused."""
+    there = node.input_count > 0 and node.has_input(0)
+    if there:
+        node.input(0)
+    return node.constant(np.array(there))
+
+
+def get_element(node: Node) -> SSAValue:
+    """OptionalGetElement."""
+    return node.input(0)
+
+
+CONVERTERS: ConverterTable = {
+    "ConcatFromSequence": {11: concatenate},
+    "Optional": {15: optional},
+    "OptionalGetElement": {15: get_element},
+    "OptionalHasElement": {15: has_element},
+    "SequenceAt": {11: at},
+    "SequenceConstruct": {11: construct},
+    "SequenceEmpty": {11: empty},
+    "SequenceErase": {11: erase},
+    "SequenceInsert": {11: insert},
+    "SequenceLength": {11: length},
+    "SequenceMap": {17: mapped},
+    "SplitToSequence": {11: split},
+}

@@ -1,0 +1,272 @@
+"""Attention of several heads as onnxruntime's optimiser and its exporters write it, as ONNX's Attention."""
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.microsoft.written import Written
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node, require_table
+
+
+def _longs(graph: Written, *numbers: int) -> str:
+    return graph.constant(np.array(numbers, np.int64))
+
+
+def _heads(graph: Written, name: str, shape: tuple[int, int], heads: int) -> str:
+    """[batch, length, heads * size] as [batch, heads, length, size]."""
+    split = graph.one("Reshape", name, _longs(graph, *shape, heads, -1))
+    return graph.one("Transpose", split, perm=[0, 2, 1, 3])
+
+
+def _tokens(graph: Written, name: str, shape: tuple[int, int]) -> str:
+    """[batch, heads, length, size] as [batch, length, heads * size]."""
+    rows = graph.one("Transpose", name, perm=[0, 2, 1, 3])
+    return graph.one("Reshape", rows, _longs(graph, *shape, -1))
+
+
+def _past_mask(graph: Written, queries: int, keys: int, window: int = -1) -> str:
+    """-inf where a key comes after the query, or is `window` places or more before it; the last query belongs to the last key."""
+    require_table((queries, keys), "the mask of attention")
+    behind = np.arange(queries)[:, None] + (keys - queries) - np.arange(keys)
+    hidden = (behind < 0) | (behind >= window if window > 0 else False)
+    dtype = graph.node.element_dtype(graph.node.input(0))
+    return graph.constant(np.where(hidden, -np.inf, 0).astype(dtype))
+
+
+def _added(graph: Written, *names: str) -> str:
+    """The sum of the names that are not absent; absent when there is none."""
+    present = [name for name in names if name]
+    if not present:
+        return ""
+    total = present[0]
+    for name in present[1:]:
+        total = graph.one("Add", total, name)
+    return total
+
+
+def _padding_mask(
+    graph: Written, mask: SSAValue | None, batch: int, queries: int, keys: int, value: float
+) -> str:
+    """
+    What is added to scores for a mask of tokens: 0 where it is not 0, else `value`. It has an element for each key, for
+    each query and key, or the number of keys of each batch.
+    """
+    if mask is None:
+        return ""
+    node, shape = graph.node, graph.node.shape_of(mask)
+    name = graph.value(mask)
+    if shape == (batch,) and shape != (batch, keys):
+        numbers = graph.constant(np.arange(keys, dtype=node.element_dtype(mask))[None])
+        lengths = graph.one("Reshape", name, _longs(graph, batch, 1))
+        name, shape = graph.one("Less", numbers, lengths), (batch, keys)
+    else:
+        name = graph.one("Cast", name, to=9)
+    if shape == (batch, keys):
+        name = graph.one("Reshape", name, _longs(graph, batch, 1, 1, keys))
+    elif shape == (batch, queries, keys):
+        name = graph.one("Reshape", name, _longs(graph, batch, 1, queries, keys))
+    else:
+        raise UnsupportedNode(
+            f"its mask has the shape {list(shape)}, supported are {[batch]}, {[batch, keys]} and "
+            f"{[batch, queries, keys]}"
+        )
+    dtype = node.element_dtype(node.input(0))
+    ends = (graph.constant(np.asarray(each).astype(dtype)) for each in (0.0, value))
+    return graph.one("Where", name, *ends)
+
+
+def _scale(node: Node) -> float | None:
+    """The attribute, of which 0 stands for its default."""
+    return node.real("scale", 0.0) or None
+
+
+def _attended(
+    graph: Written, query: str, key: str, value: str, mask: str, scale: float | None
+) -> str:
+    """ONNX's Attention of queries, keys and values by heads."""
+    return graph.one("Attention", query, key, value, mask, scale=scale)
+
+
+def _joined(graph: Written, past: str, new: str) -> str:
+    return graph.one("Concat", past, new, axis=2) if past else new
+
+
+def attention(node: Node) -> list[SSAValue | None]:
+    """Attention: a product makes queries, keys and values of the input, which may follow those of the past."""
+    graph, heads = Written(node), node.integer("num_heads")
+    forward = node.integer("unidirectional", 0)
+    sizes = node.integers("qkv_hidden_sizes")
+    if node.integer("do_rotary", 0) or node.has_input(6):
+        raise UnsupportedNode("'do_rotary' and a buffer for the past are not supported")
+    node.ignore("past_present_share_buffer", "rotary_embedding_dim")
+    data = node.shaped(0, "input", (None, None, None))
+    batch, length, _ = node.shape_of(data)
+    width = node.shape_of(node.shaped(1, "weights", (None, None)))[1]
+    if sizes is None:
+        sizes = [width // 3] * 3
+    if sum(sizes) != width or len(sizes) != 3 or heads < 1 or any(each % heads for each in sizes):
+        raise OnnxImportError(f"'num_heads' is {heads}, weights make rows of {width} elements")
+    product = graph.one("MatMul", graph.value(data), graph.input(1))
+    product = _added(graph, product, graph.input(2))
+    parts = graph.several(3, "Split", product, _longs(graph, *sizes), axis=2)
+    query, key, value = (_heads(graph, part, (batch, length), heads) for part in parts)
+    keys = length
+    if node.has_input(4):
+        past = node.shaped(4, "past", (2, batch, heads, None, None))
+        halves = graph.several(2, "Split", graph.value(past), axis=0, num_outputs=2)
+        axes = _longs(graph, 0)
+        before = [graph.one("Squeeze", half, axes) for half in halves]
+        key, value = (_joined(graph, *pair) for pair in zip(before, (key, value), strict=True))
+        keys += node.shape_of(past)[3]
+    hidden = node.real("mask_filter_value", -10000.0)
+    mask = _padding_mask(graph, node.optional(3), batch, length, keys, hidden)
+    later = _past_mask(graph, length, keys) if forward else ""
+    mask = _added(graph, mask, graph.input(5), later)
+    found = _attended(graph, query, key, value, mask, _scale(node))
+    outputs = [_tokens(graph, found, (batch, length))]
+    if node.output_count > 1:
+        axes = _longs(graph, 0)
+        both = (graph.one("Unsqueeze", each, axes) for each in (key, value))
+        outputs.append(graph.one("Concat", *both, axis=0))
+    return list(graph.results(outputs))
+
+
+def multi_head_attention(node: Node) -> list[SSAValue | None]:
+    """MultiHeadAttention of separate queries, keys and values, or of keys and values by heads."""
+    graph, heads = Written(node), node.integer("num_heads")
+    forward = node.integer("unidirectional", 0)
+    if not node.has_input(1) or not node.has_input(2):
+        raise UnsupportedNode("its queries, keys and values are one tensor")
+    if node.input_count > 8 and any(node.has_input(index) for index in range(8, node.input_count)):
+        raise UnsupportedNode("a buffer for the past is not supported")
+    batch, length, width = node.shape_of(node.shaped(0, "query", (None, None, None)))
+    if heads < 1 or width % heads:
+        raise OnnxImportError(f"'num_heads' is {heads}, the queries have {width} elements")
+    biases = [""] * 3
+    if node.has_input(3):
+        last = node.shape_of(node.input(2))
+        rest = last[2] if len(last) == 3 else heads * last[3]
+        sizes = _longs(graph, width, width, rest)
+        biases = graph.several(3, "Split", graph.input(3), sizes, axis=0)
+    query = _heads(graph, _added(graph, graph.input(0), biases[0]), (batch, length), heads)
+    key, value = (_keys_by_heads(graph, index, biases[index], batch, heads) for index in (1, 2))
+    keys = node.shape_of(node.input(1))[-2]
+    pasts = [graph.input(index) for index in (6, 7)]
+    if node.has_input(6):
+        keys += node.shape_of(node.input(6))[2]
+    key, value = (_joined(graph, *pair) for pair in zip(pasts, (key, value), strict=True))
+    hidden = node.real("mask_filter_value", -10000.0)
+    mask = _padding_mask(graph, node.optional(4), batch, length, keys, hidden)
+    later = _past_mask(graph, length, keys) if forward else ""
+    mask = _added(graph, mask, graph.input(5), later)
+    found = _attended(graph, query, key, value, mask, _scale(node))
+    return list(graph.results([_tokens(graph, found, (batch, length)), key, value]))
+
+
+def _keys_by_heads(graph: Written, index: int, bias: str, batch: int, heads: int) -> str:
+    """Keys or values [batch, heads, length, size], which may be given so."""
+    shape = graph.node.shape_of(graph.node.input(index))
+    name = graph.input(index)
+    if len(shape) == 4:
+        if bias:
+            raise UnsupportedNode("keys or values by heads, and a bias of them")
+        return name
+    return _heads(graph, _added(graph, name, bias), (batch, shape[1]), heads)
+
+
+def group_query_attention(node: Node) -> list[SSAValue | None]:
+    """
+    GroupQueryAttention of keys and values that several heads of queries share. Tokens stand at the places that their
+    number and that of the past say: several sequences of a batch have equal pasts.
+    """
+    graph, heads = Written(node), node.integer("num_heads")
+    groups, window = node.integer("kv_num_heads"), node.integer("local_window_size", -1)
+    for index in range(9, node.input_count):
+        if node.has_input(index) and index != 10:
+            raise UnsupportedNode(f"its input {index} is not supported")
+    if node.integer("smooth_softmax", 0) or node.integer("qk_output", 0):
+        raise UnsupportedNode("'smooth_softmax' and 'qk_output' are not supported")
+    batch, length, width = node.shape_of(node.shaped(0, "query", (None, None, None)))
+    past = node.shape_of(node.input(3))[2] if node.has_input(3) else 0
+    if groups < 1 or heads % groups:
+        raise OnnxImportError(f"'num_heads' is {heads}, 'kv_num_heads' is {groups}")
+    if batch > 1 and past:
+        raise UnsupportedNode("several sequences with a past, whose lengths may differ")
+    if node.has_input(1):
+        names = [graph.input(index) for index in range(3)]
+    else:
+        size = width // (heads + 2 * groups)
+        sizes = _longs(graph, heads * size, groups * size, groups * size)
+        names = graph.several(3, "Split", graph.input(0), sizes, axis=2)
+    counts = heads, groups, groups
+    query, key, value = (
+        _heads(graph, name, (batch, length), count)
+        for name, count in zip(names, counts, strict=True)
+    )
+    if node.integer("do_rotary", 0):
+        query, key = (_turned(graph, each, batch, past, length) for each in (query, key))
+    else:
+        node.ignore("rotary_interleaved")
+    pasts = [graph.input(index) for index in (3, 4)] if past else ["", ""]
+    key, value = (_joined(graph, *pair) for pair in zip(pasts, (key, value), strict=True))
+    keys = past + length
+    mask = _added(graph, _past_mask(graph, length, keys, window), graph.input(10))
+    scale, cap = _scale(node), node.real("softcap", 0.0)
+    found = graph.one("Attention", query, key, value, mask, scale=scale, softcap=cap)
+    return list(graph.results([_tokens(graph, found, (batch, length)), key, value]))
+
+
+def _turned(graph: Written, name: str, batch: int, past: int, length: int) -> str:
+    """Queries or keys by heads, turned by the angles of their places."""
+    node = graph.node
+    cosines = node.shape_of(node.input(7))
+    if past + length > cosines[0]:
+        raise OnnxImportError(
+            f"there are {past + length} tokens, and angles of {cosines[0]} places"
+        )
+    places = np.broadcast_to(np.arange(past, past + length, dtype=np.int64), (batch, length))
+    interleaved = node.integer("rotary_interleaved", 0)
+    return graph.one(
+        "RotaryEmbedding",
+        *(name, graph.input(7), graph.input(8), graph.constant(np.ascontiguousarray(places))),
+        interleaved=interleaved,
+        rotary_embedding_dim=2 * cosines[1],
+    )
+
+
+def rotary_embedding(node: Node) -> SSAValue:
+    """RotaryEmbedding, whose places are those of each token, or that of the first one."""
+    graph, interleaved = Written(node), node.integer("interleaved", 0)
+    heads, part = node.integer("num_heads", 0), node.integer("rotary_embedding_dim", 0)
+    scale = node.real("scale", 1.0)
+    node.ignore("is_packed_batching")
+    if scale != 1:
+        raise UnsupportedNode(f"'scale' is {scale}")
+    shape = node.shape_of(node.input(0))
+    batch, length = (shape[0], shape[1]) if len(shape) == 3 else (shape[0], shape[2])
+    places = graph.input(1)
+    if prod(node.shape_of(node.input(1))) == 1 and (batch, length) != (1, 1):
+        numbers = graph.constant(np.arange(length, dtype=np.int64)[None])
+        first = graph.one("Reshape", places, _longs(graph, 1, 1))
+        places = graph.one("Expand", graph.one("Add", numbers, first), _longs(graph, batch, length))
+    size = 2 * node.shape_of(node.input(2))[1]
+    if len(shape) == 3 and not heads:
+        heads = shape[2] // (size if not part else part)
+    found = graph.one(
+        "RotaryEmbedding",
+        *(graph.input(0), graph.input(2), graph.input(3), places),
+        interleaved=interleaved,
+        num_heads=heads if len(shape) == 3 else None,
+        rotary_embedding_dim=part,
+    )
+    return graph.results([found])[0]
+
+
+CONVERTERS: ConverterTable = {
+    "Attention": {1: attention},
+    "GroupQueryAttention": {1: group_query_attention},
+    "MultiHeadAttention": {1: multi_head_attention},
+    "RotaryEmbedding": {1: rotary_embedding},
+}

@@ -1,0 +1,215 @@
+"""Products, convolutions and normalisations with what follows them, and the activations of transformers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import NodeProto
+from xdsl.ir import SSAValue
+
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.microsoft.written import Written
+from xrelay.frontends.onnx.importer.node import ConverterTable, Node
+
+_PARAMETERS = {
+    "Clip": ("min", "max"),
+    "HardSigmoid": ("alpha", "beta"),
+    "LeakyRelu": ("alpha",),
+    "Relu": (),
+    "Sigmoid": (),
+    "Tanh": (),
+}
+"""The activations that are fused, with the names of their parameters."""
+
+
+def fused_matmul(node: Node) -> SSAValue:
+    """FusedMatMul and FusedMatMulActivation's product: alpha times a product of matrices that may be transposed."""
+    graph = Written(node)
+    for name in ("transBatchA", "transBatchB"):
+        if node.integer(name, 0):
+            raise UnsupportedNode(f"'{name}' is set: axes of batches stay in front")
+    sides = [
+        _transposed(graph, index) if node.integer(name, 0) else graph.input(index)
+        for index, name in enumerate(("transA", "transB"))
+    ]
+    product = graph.one("MatMul", *sides)
+    return graph.results([_scaled(graph, product, node.real("alpha", 1.0))])[0]
+
+
+def _transposed(graph: Written, index: int) -> str:
+    """An input whose matrices are transposed; a vector stays what it is."""
+    rank = len(graph.node.shape_of(graph.node.input(index)))
+    if rank < 2:
+        return graph.input(index)
+    order = [*range(rank - 2), rank - 1, rank - 2]
+    return graph.one("Transpose", graph.input(index), perm=order)
+
+
+def _scaled(graph: Written, name: str, factor: float) -> str:
+    if factor == 1:
+        return name
+    dtype = graph.node.element_dtype(graph.node.input(0))
+    return graph.one("Mul", name, graph.constant(np.asarray(factor).astype(dtype)))
+
+
+def _activated(graph: Written, name: str, activation: str, numbers: Sequence[float]) -> str:
+    """A value after an activation, which "" leaves out."""
+    if not activation:
+        return name
+    if activation not in _PARAMETERS:
+        raise UnsupportedNode(f"'activation' is \"{activation}\"")
+    stated = dict(zip(_PARAMETERS[activation], numbers, strict=False))
+    if activation == "Clip":
+        dtype = graph.node.element_dtype(graph.node.input(0))
+        ends = (graph.constant(np.asarray(each).astype(dtype)) for each in stated.values())
+        return graph.one("Clip", name, *ends)
+    return graph.one(activation, name, **stated)
+
+
+def _with_attributes(node: Node, op: NodeProto, *without: str) -> None:
+    """Gives an operator the attributes of the node."""
+    attributes = [each for each in node.proto.attribute if each.name not in without]
+    op.attribute.extend(attributes)
+    node.ignore(*(each.name for each in attributes))
+
+
+def fused_gemm(node: Node) -> SSAValue:
+    """FusedGemm: Gemm and an activation."""
+    graph = Written(node)
+    activation = node.string("activation", "")
+    numbers = [
+        node.real(name, 0.0)
+        for name in ("activation_alpha", "activation_beta", "activation_gamma")
+        if node.has_attribute(name)
+    ]
+    attributes = {name: node.real(name, 1.0) for name in ("alpha", "beta")}
+    flags = {name: node.integer(name, 0) for name in ("transA", "transB")}
+    given = [graph.input(index) for index in range(node.input_count)]
+    return graph.results(
+        [_activated(graph, graph.one("Gemm", *given, **attributes, **flags), activation, numbers)]
+    )[0]
+
+
+def fused_conv(node: Node) -> SSAValue:
+    """FusedConv: Conv, a tensor that is added, and an activation."""
+    graph = Written(node)
+    activation, numbers = node.string("activation", ""), node.reals("activation_params") or []
+    result = graph.one("Conv", *(graph.input(index) for index in range(min(node.input_count, 3))))
+    _with_attributes(node, graph.last, "activation", "activation_params")
+    if node.has_input(3):
+        result = graph.one("Add", result, graph.input(3))
+    return graph.results([_activated(graph, result, activation, numbers)])[0]
+
+
+def conv_of_pixels(node: Node) -> SSAValue:
+    """NhwcFusedConv and NhwcConv: as FusedConv, of images whose channels are the last axis."""
+    graph = Written(node)
+    activation, numbers = node.string("activation", ""), node.reals("activation_params") or []
+    rank = len(node.shape_of(node.input(0)))
+    forth, back = [0, rank - 1, *range(1, rank - 1)], [0, *range(2, rank), 1]
+    image = graph.one("Transpose", graph.input(0), perm=forth)
+    others = (graph.input(index) for index in range(1, min(node.input_count, 3)))
+    result = graph.one("Conv", image, *others)
+    _with_attributes(node, graph.last, "activation", "activation_params")
+    result = graph.one("Transpose", result, perm=back)
+    if node.has_input(3):
+        result = graph.one("Add", result, graph.input(3))
+    return graph.results([_activated(graph, result, activation, numbers)])[0]
+
+
+def gelu(node: Node) -> SSAValue:
+    """Gelu and BiasGelu: x Phi(x), of a sum where there is a second input."""
+    graph = Written(node)
+    return graph.results([graph.one("Gelu", _sum(graph, graph.input(0), graph.input(1)))])[0]
+
+
+def fast_gelu(node: Node) -> SSAValue:
+    """FastGelu: Gelu by tanh, of a sum where there is a second input."""
+    graph = Written(node)
+    total = _sum(graph, graph.input(0), graph.input(1))
+    return graph.results([graph.one("Gelu", total, approximate="tanh")])[0]
+
+
+def quick_gelu(node: Node) -> SSAValue:
+    """QuickGelu: x sigmoid(alpha x)."""
+    graph, alpha = Written(node), node.real("alpha", 1.702)
+    data = graph.input(0)
+    gate = graph.one("Sigmoid", _scaled(graph, data, alpha))
+    return graph.results([graph.one("Mul", data, gate)])[0]
+
+
+def _sum(graph: Written, *names: str) -> str:
+    """The sum of the names that are not absent."""
+    first, *others = filter(None, names)
+    for other in others:
+        first = graph.one("Add", first, other)
+    return first
+
+
+def skip_layer_normalization(node: Node) -> list[SSAValue | None]:
+    """SkipLayerNormalization: LayerNormalization of a sum, which is the fourth output."""
+    graph, epsilon = Written(node), node.real("epsilon", 1e-5)
+    total = _sum(graph, graph.input(0), graph.input(1), graph.input(4))
+    rest = [graph.input(index) for index in (2, 3)]
+    outputs = graph.several(3, "LayerNormalization", total, *rest, axis=-1, epsilon=epsilon)
+    return list(graph.results([*outputs, total]))
+
+
+def skip_simplified_layer_normalization(node: Node) -> list[SSAValue | None]:
+    """SkipSimplifiedLayerNormalization: RMSNormalization of a sum, which is the fourth output."""
+    graph, epsilon = Written(node), node.real("epsilon", 1e-5)
+    if node.output_count > 1 and any(node.proto.output[1:3]):
+        raise UnsupportedNode("its second and third output are not supported")
+    total = _sum(graph, graph.input(0), graph.input(1), graph.input(3))
+    scale = graph.input(2)
+    normal = graph.one("RMSNormalization", total, scale, axis=-1, epsilon=epsilon)
+    first, summed = graph.results([normal, total])
+    return [first, None, None, summed]
+
+
+def embed_layer_normalization(node: Node) -> list[SSAValue | None]:
+    """
+    EmbedLayerNormalization: LayerNormalization of the sum of embeddings of words, places and segments; the
+    number of tokens that a mask has; the sum.
+    """
+    graph, epsilon = Written(node), node.real("epsilon", 1e-12)
+    kind = node.integer("mask_index_type", 1 if node.has_input(7) else 0)
+    if kind not in (0, 1):
+        raise UnsupportedNode(f"'mask_index_type' is {kind}, supported are 0 and 1")
+    batch, length = node.shape_of(node.shaped(0, "input_ids", (None, None)))
+    words = graph.one("Gather", graph.input(2), graph.input(0))
+    if node.has_input(8):
+        places = graph.one("Gather", graph.input(3), graph.input(8))
+    else:
+        count = node.shape_of(node.input(3))[0]
+        if length > count:
+            raise OnnxImportError(f"there are {length} tokens, and embeddings of {count} places")
+        numbers = np.arange(length, dtype=np.int64)[None]
+        places = graph.one("Gather", graph.input(3), graph.constant(numbers))
+    parts = [words, places]
+    if node.has_input(1):
+        parts.append(graph.one("Gather", graph.input(4), graph.input(1)))
+    total = _sum(graph, *parts)
+    ends = [graph.input(index) for index in (5, 6)]
+    normal = graph.one("LayerNormalization", total, *ends, axis=-1, epsilon=epsilon)
+    if kind and node.has_input(7):
+        axes = graph.constant(np.array([1], np.int64))
+        tokens = graph.one("ReduceSum", graph.input(7), axes, keepdims=0)
+    else:
+        tokens = graph.constant(np.zeros(batch, np.int32))
+    return list(graph.results([normal, tokens, total]))
+
+
+CONVERTERS: ConverterTable = {
+    "BiasGelu": {1: gelu},
+    "EmbedLayerNormalization": {1: embed_layer_normalization},
+    "FastGelu": {1: fast_gelu},
+    "FusedConv": {1: fused_conv},
+    "FusedGemm": {1: fused_gemm},
+    "FusedMatMul": {1: fused_matmul},
+    "Gelu": {1: gelu},
+    "NhwcConv": {1: conv_of_pixels},
+    "NhwcFusedConv": {1: conv_of_pixels},
+    "QuickGelu": {1: quick_gelu},
+    "SkipLayerNormalization": {1: skip_layer_normalization},
+    "SkipSimplifiedLayerNormalization": {1: skip_simplified_layer_normalization},
+}
