@@ -28,7 +28,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, TupleOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
-from xrelay.dialects.shapes import element_count, tensor_type
+from xrelay.dialects.shapes import element_count, is_tensor_type, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
 from xrelay.frontends.onnx.importer.folding import arguments_of
 from xrelay.frontends.onnx.importer.functions import functions_by_key, operator_sets
@@ -196,7 +196,7 @@ class _Importer:
     def _computed(self) -> dict[str, SSAValue]:
         """
         The values that nodes compute, by name, in the order in which they were converted, without the outputs of the
-        graph. Those of types that programs do not have are left out: they are other values here.
+        graph. Those of types that programs do not have are left out, which are other values here, and sequences.
         """
         outputs = {output.name for output in self.graph.output}
         return {
@@ -206,6 +206,7 @@ class _Importer:
             and name in self.scope.producers
             and name not in outputs
             and value not in self.builder.narrow
+            and is_tensor_type(value.type)
         }
 
     def _without_sequences(
