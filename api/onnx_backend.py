@@ -110,10 +110,11 @@ class XRelayBackend(Backend):
         """
         if not cls.supports_device(device):
             raise SkipTest(f"device {device} is not supported")
-        if not isinstance(cast(object, model), ModelProto | str | Path):
+        given = cast(object, model)
+        if not isinstance(given, ModelProto | str | Path):
             raise ModelError(f"the model is {shown(model)}, expected an onnx.ModelProto")
         try:
-            sequences = output_sequences(model) if isinstance(model, ModelProto) else ()
+            sequences = output_sequences(given) if isinstance(given, ModelProto) else ()
             return CompiledRep(compile_model(model, **kwargs), sequences)
         except (ModelError, OptionError):
             # LLVM or the system's tools refuse what we generate, or the caller asks for something
