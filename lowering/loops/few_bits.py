@@ -34,7 +34,7 @@ TABLE_LANES = 16
 
 
 def has_tables(target: Target, bits: int) -> bool:
-    """Whether numbers of so many bits are looked up in a register."""
+    """Whether numbers of so many bits can be looked up in a register."""
     return target.vector_bytes == AVX512.vector_bytes and TABLE_LANES % 2**bits == 0
 
 
@@ -55,7 +55,7 @@ class Numbers:
     table: SSAValue | None
     """What each number becomes, less the zero point."""
     common: Below
-    """What is subtracted from all, when there is no table, or when it has none for each block."""
+    """What is subtracted from all: nothing where the table did so, or where each block has a zero point."""
 
     @staticmethod
     def of(b: KernelBuilder, bits: int, zero_point: SSAValue | None, kind: Element) -> "Numbers":

@@ -81,16 +81,34 @@ func.func @keep_rows_of_columns(%x: tensor<2x3xf32>) -> tensor<2x8xf32> {
   return %y : tensor<2x8xf32>
 }
 
-// CHECK-LABEL: func.func @keep_sums_of_f16
-// CHECK: relay.qnn.dequantize_blocks
-// CHECK: relay.nn.dense
-func.func @keep_sums_of_f16(%x: tensor<2x8xf16>) -> tensor<2x3xf16> {
+// CHECK-LABEL: func.func @sums_of_f16
+// CHECK-NOT: relay.qnn.dequantize_blocks
+// CHECK: [[X:%.*]] = relay.cast %x {dtype = f32} : (tensor<2x8xf16>) -> tensor<2x8xf32>
+// CHECK-NEXT: [[Y:%.*]] = relay.qnn.dense_blocks [[X]], {{%.*}}, {{%.*}}, {{%.*}} {block_size = 8 : i64} : (tensor<2x8xf32>, tensor<3x4xui8>, tensor<3x1xf32>, tensor<ui8>) -> tensor<2x3xf32>
+// CHECK-NEXT: [[Z:%.*]] = relay.cast [[Y]] {dtype = f16} : (tensor<2x3xf32>) -> tensor<2x3xf16>
+// CHECK-NEXT: func.return [[Z]]
+func.func @sums_of_f16(%x: tensor<2x8xf16>) -> tensor<2x3xf16> {
   %w = relay.constant dense<[[1, 18, 35, 52], [69, 86, 103, 120], [137, 154, 171, 188]]> : tensor<3x4xui8>
   %s = relay.constant dense<[[0.5], [1.0], [-1.0]]> : tensor<3x1xf32>
   %z = relay.constant dense<8> : tensor<ui8>
   %m = relay.qnn.dequantize_blocks %w, %s, %z {length = 8 : i64, block_size = 8 : i64} : (tensor<3x4xui8>, tensor<3x1xf32>, tensor<ui8>) -> tensor<3x8xf32>
-  %y = relay.nn.dense %x, %m : (tensor<2x8xf16>, tensor<3x8xf32>) -> tensor<2x3xf16>
+  %u = relay.transpose %m {axes = array<i64: 1, 0>} : (tensor<3x8xf32>) -> tensor<8x3xf32>
+  %d = relay.cast %u {dtype = f16} : (tensor<8x3xf32>) -> tensor<8x3xf16>
+  %y = relay.nn.matmul %x, %d : (tensor<2x8xf16>, tensor<8x3xf16>) -> tensor<2x3xf16>
   return %y : tensor<2x3xf16>
+}
+
+// CHECK-LABEL: func.func @keep_weights_of_f16
+// CHECK: relay.qnn.dequantize_blocks
+// CHECK: relay.nn.dense
+func.func @keep_weights_of_f16(%x: tensor<2x8xf32>) -> tensor<2x3xf32> {
+  %w = relay.constant dense<[[1, 18, 35, 52], [69, 86, 103, 120], [137, 154, 171, 188]]> : tensor<3x4xui8>
+  %s = relay.constant dense<[[0.5], [1.0], [-1.0]]> : tensor<3x1xf32>
+  %z = relay.constant dense<8> : tensor<ui8>
+  %m = relay.qnn.dequantize_blocks %w, %s, %z {length = 8 : i64, block_size = 8 : i64} : (tensor<3x4xui8>, tensor<3x1xf32>, tensor<ui8>) -> tensor<3x8xf32>
+  %c = relay.cast %m {dtype = f16} : (tensor<3x8xf32>) -> tensor<3x8xf16>
+  %y = relay.nn.dense %x, %c : (tensor<2x8xf32>, tensor<3x8xf16>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
 }
 
 // CHECK-LABEL: func.func @keep_results_of_f64

@@ -146,7 +146,8 @@ def dequantize(node: Node) -> SSAValue:
         return cast(node, node.emit(QnnDequantizeOp(data, scale, zero_point, axis=axis)), dtype)
     matrix = _matrix_of_blocks(node, data, node.input(1), zero_point, axis, block)
     if matrix is not None:
-        return cast(node, matrix, dtype)
+        # `cast` would compute it.
+        return matrix if dtype == f32 else node.emit(CastOp(matrix, dtype))
     scale, zero_point = (
         _for_each(node, value, node.shape_of(data), axis, block) for value in (scale, zero_point)
     )
@@ -159,25 +160,26 @@ def _matrix_of_blocks(
 ) -> SSAValue | None:
     """A constant matrix of bytes as one of as few bits as its numbers need; None for other data."""
     _require_blocks(node, scale, node.shape_of(data), axis, block)
-    numbers, *parameters = (node.known_value(value) for value in (data, scale, zero_point))
-    scales, zeros = parameters
-    if numbers is None or scales is None or zeros is None or numbers.ndim != 2:
+    stored, scales, zeros = (node.known_value(value) for value in (data, scale, zero_point))
+    if stored is None or scales is None or zeros is None or stored.ndim != 2:
         return None
-    if numbers.size == 0 or node.element_type(data) not in BYTES:
+    if stored.size == 0 or node.element_type(data) not in BYTES:
         return None
-    low, high = int(numbers.min()), int(numbers.max())
+    low, high = int(stored.min()), int(stored.max())
     first = 0 if low >= 0 else -8 if low >= -8 else -128
-    bits = 4 if high < first + 16 else 8
     if not np.all((first <= zeros) & (zeros < first + 256)):
         return None
     if axis == 0:
-        numbers, scales, zeros = numbers.T, scales.T, zeros.T
+        stored, scales, zeros = stored.T, scales.T, zeros.T
     zeros = (zeros - first).astype(np.uint8)
     if np.all(zeros == zeros[0, 0]):
         zeros = zeros[0, 0]
-    weight = packed(numbers.astype(np.int16) - first, bits)
+    length = stored.shape[1]
+    # Kernels read blocks of whole words of 32 bits.
+    whole = length <= block or block % 8 == 0
+    bits = 4 if high < first + 16 and whole else 8
+    weight = packed(stored.astype(np.int16) - first, bits)
     constants = [node.constant(np.array(each, order="C")) for each in (weight, scales, zeros)]
-    length = numbers.shape[1]
     matrix = node.emit(
         QnnDequantizeBlocksOp(*constants, length=length, block_size=block, bits=bits)
     )

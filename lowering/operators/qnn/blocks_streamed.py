@@ -1,0 +1,181 @@
+"""
+Products of few rows with a matrix of a few bits a number. They are as fast as the weights are read: each word of packed
+weights is loaded once and unpacked in registers, for all rows.
+
+    for panel of columns, tile of rows:                       # the threads share these
+        totals [rows x vectors of columns] = 0
+        for block of the depth:
+            sums = 0
+            for every number of the block:
+                sums += element of the left operand (in all lanes) * (number - zero point)
+            totals += sums * scale
+        hand the totals to the sink
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import f32, i8
+from xdsl.ir import Operation, SSAValue
+
+from xrelay.lowering.emit.builder import Index
+from xrelay.lowering.emit.context import KernelContext
+from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.emit.packing import blocks
+from xrelay.lowering.emit.parameters import Parameters
+from xrelay.lowering.emit.position import Position
+from xrelay.lowering.emit.strategy import Implementation, Sink, Site
+from xrelay.lowering.loops.dots import SINGLE as SINGLE_DOT
+from xrelay.lowering.loops.few_bits import SINGLE, WORD_BYTES, Below, BlockPanels
+from xrelay.lowering.loops.matrix_operands import left_operand
+from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
+from xrelay.lowering.loops.tiles import STREAM_AHEAD_BYTES, Place, TileAt, TileGrid, emit_tiles
+from xrelay.lowering.loops.tiling import STORE_CYCLES, TILE_CYCLES, Tiling, tile_parameters
+from xrelay.lowering.math.arithmetic import multiply_add
+from xrelay.lowering.operators.qnn.blocks_product import BlocksProduct, refusal, spacing
+
+MOST_ROWS = 8
+"""Rows of a tile."""
+MOST_SUMS = 16
+"""Sums of a block in the registers, beside as many totals."""
+MOST_VECTORS = 4
+
+
+def _streamed_tile(product: BlocksProduct, parameters: Parameters) -> Tiling:
+    """The tile that parameters state. Sums of a block and totals fit into the registers."""
+    many = product.target.vector_registers >= 32
+    rows = min(product.rows, MOST_ROWS if many else MOST_ROWS // 2)
+    sums = MOST_SUMS if many else MOST_SUMS // 2 - 2
+    panels = blocks(product.vectors, max(1, min(MOST_VECTORS, sums // rows)))
+    # Panels of about the same width leave least unused.
+    vectors = blocks(product.vectors, panels)
+    names = ("", "rows", "vectors")
+    usual = Tiling(1, rows, vectors)
+    return tile_parameters(parameters, usual, 1, product.rows, product.vectors, names)
+
+
+def _streamed_parameters(site: Site, parameters: Parameters) -> None:
+    product = BlocksProduct.of(site.op, site.target)
+    if not product.is_empty:
+        _streamed_tile(product, parameters)
+
+
+def _streamed_cost(site: Site) -> float:
+    """Seconds for the arithmetic, or those in which the weights arrive."""
+    product, target = BlocksProduct.of(site.op, site.target), site.target
+    if product.is_empty:
+        return 0.0
+    tiling = _streamed_tile(product, Parameters())
+    row_tiles = blocks(product.rows, tiling.columns)
+    tiles = row_tiles * blocks(product.vectors, tiling.vectors)
+    finish = tiles * (TILE_CYCLES + STORE_CYCLES * tiling.columns * tiling.vectors)
+    cycles = row_tiles * product.cycles(tiling.columns, 0) + finish
+    seconds = cycles * target.cycle_seconds
+    if product.packed_bytes > target.l2_bytes:
+        return max(seconds, product.packed_bytes / target.memory_bandwidth)
+    return seconds
+
+
+def _emit_streamed(ctx: KernelContext, op: Operation, sink: Sink) -> None:
+    product, b = BlocksProduct.of(op, ctx.target), ctx.b
+    if product.is_empty:
+        return
+    tiling, lanes = _streamed_tile(product, ctx.parameters), product.lanes
+    left = left_operand(ctx, product.plan)
+    row_step = left.format.strides[-2] if len(left.shape) > 1 else product.depth
+    panels, out_shape = product.panels(ctx, tiling.vectors * lanes), shape_of(op.results[0])
+
+    def tile(where: TileAt, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x = b.address(left.pointer, b.mul(where.x, row_step), f32)
+        rows = [i * row_step for i in range(tiling.columns)]
+        return _add_blocks(panels, product.depth, where.place[-1], x, rows, totals)
+
+    def place_of(place: Place, _: Index, row: Index, vector: Index, count: int) -> Position:
+        return Position(out_shape, b.unflatten(row, out_shape[:-1]), b.mul(vector, lanes), count)
+
+    grid = TileGrid(
+        (),
+        1,
+        product.rows,
+        tiling,
+        product.vectors,
+        product.depth * SINGLE.bytes,
+        product.packed_bytes,
+        last_lanes=product.columns % lanes,
+    )
+    emit_tiles(ctx, grid, SINGLE_DOT, lanes, tile, place_of, sink)
+
+
+def _add_blocks(
+    panels: BlockPanels,
+    depth: int,
+    panel: Index,
+    x: SSAValue,
+    rows: Sequence[int],
+    totals: Sequence[SSAValue],
+) -> Sequence[SSAValue]:
+    """The totals of a tile, row by row, with the products of all blocks added."""
+    b, size, vectors = panels.b, panels.size, len(totals) // len(rows)
+
+    def block(i: Index, before: Sequence[SSAValue], length: int = size) -> Sequence[SSAValue]:
+        scales = panels.scales_of(panel, i, vectors)
+        zeros = panels.zeros_of(panel, i, vectors)
+        near, words = b.address(x, b.mul(i, size), f32), panels.block(panel, i)
+        sums = _block_sums(panels, near, words, rows, zeros, length)
+        return [
+            multiply_add(b, total, scales[j % vectors], done, SINGLE)
+            for j, (total, done) in enumerate(zip(sums, before, strict=True))
+        ]
+
+    whole, rest = divmod(depth, size)
+    totals = b.fold(0, whole, 1, totals, block)
+    return block(whole, totals, rest) if rest else totals
+
+
+def _block_sums(
+    panels: BlockPanels,
+    x: SSAValue,
+    words: SSAValue,
+    rows: Sequence[int],
+    zeros: Sequence[Below],
+    length: int,
+) -> Sequence[SSAValue]:
+    """The sums of a block of `length` numbers, row by row."""
+    b, group = panels.b, panels.group
+    lanes, vectors = panels.numbers.lanes, len(zeros)
+
+    def step(
+        x: SSAValue, words: SSAValue, number: int, count: int, sums: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        result = list(sums)
+        for line in range(vectors):
+            place = number * panels.step_bytes + line * lanes * WORD_BYTES
+            b.prefetch(b.address(words, place + STREAM_AHEAD_BYTES, i8))
+        columns = panels.columns(words, number, count, zeros)
+        for k in range(count):
+            for r, row in enumerate(rows):
+                factor = b.splat(b.load(x, row + number * group + k, SINGLE, 1), lanes)
+                for v in range(vectors):
+                    place = r * vectors + v
+                    result[place] = multiply_add(b, columns[v][k], factor, result[place], SINGLE)
+        return result
+
+    whole, rest = divmod(length, group)
+    unrolled = max(1, min(whole, UNROLLED_STEPS))
+
+    def steps(i: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        near = b.address(x, b.mul(i, unrolled * group), f32)
+        far = b.address(words, b.mul(i, unrolled * panels.step_bytes), i8)
+        for number in range(unrolled):
+            sums = step(near, far, number, group, sums)
+        return sums
+
+    sums: Sequence[SSAValue] = [b.constant(f32, 0, lanes)] * (len(rows) * vectors)
+    sums = b.fold(0, whole // unrolled, 1, sums, steps)
+    for number in range(whole - whole % unrolled, whole):
+        sums = step(x, words, number, group, sums)
+    return step(x, words, whole, rest, sums) if rest else sums
+
+
+STREAMED = Implementation(
+    "streamed-blocks", _emit_streamed, 20, refusal, _streamed_cost, spacing, _streamed_parameters
+)
