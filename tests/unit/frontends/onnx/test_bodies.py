@@ -376,6 +376,33 @@ def test_a_loop_whose_rounds_are_an_input():
         require_equal(list(found.values()), expected)
 
 
+@pytest.mark.parametrize("rounds", [3, 200])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_loops_whose_condition_is_a_constant(rounds: int, goes_on: bool):
+    """A constant false ends a loop after its first round."""
+    value = numpy_helper.from_array(np.array(goes_on))
+    nodes = [
+        helper.make_node("Add", ["h", "w"], ["hn"]),
+        helper.make_node("Constant", [], ["still"], value=value),
+        helper.make_node("Identity", ["still"], ["on"]),
+    ]
+    node = helper.make_node(
+        "Loop", ["n", "", "x"], ["y"], body=subgraph(nodes, ["i", "go", "h"], ["on", "hn"])
+    )
+    constants = [numpy_helper.from_array(np.array(rounds), "n")]
+    model = build([node], [typed("x", 2), typed("w", 2)], [typed("y", 2)], constants)
+    data = [floats(2), np.ones(2, np.float32)]
+    require_equal(by_import(model, data), by_onnxruntime(model, data))
+
+
+def test_branches_have_as_many_outputs():
+    model = branching(None, helper.make_node("Neg", ["x"], ["e"]))
+    (then,) = [each.g for each in model.graph.node[1].attribute if each.name == "then_branch"]
+    then.output.append(typed("t", 2))
+    with pytest.raises(OnnxImportError, match="its branches have 2 and 1 outputs"):
+        import_model(model)
+
+
 def test_loops_that_cannot_stay_loops():
     """Results that grow, and as many as the data say."""
     body = subgraph(
