@@ -164,8 +164,10 @@ def _run_interruptibly(run: Callable[[], None], workspace: npt.NDArray[np.uint8]
     ended = threading.Event()
 
     def work() -> None:
-        run()
-        ended.set()
+        try:
+            run()
+        finally:
+            ended.set()
 
     worker = threading.Thread(target=work)
     try:

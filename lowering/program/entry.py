@@ -322,7 +322,7 @@ class _EntryWriter:
         the program.
         """
         self.barrier()
-        go_on, op = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1)), node.op
+        unasked, op = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1)), node.op
         given = self.numbers(
             op.arguments if isinstance(op, scf.WhileOp) else (op.lb, *op.iter_args)
         )
@@ -333,10 +333,8 @@ class _EntryWriter:
             self.scalars.update(zip(_scalars(header.args), values, strict=True))
             self.nodes(node.test)
             if isinstance(op, scf.ForOp):
-                more, passed = (
-                    self.emit(arith.CmpiOp(values[0], self.scalars[op.ub], "slt")),
-                    values,
-                )
+                passed = values
+                more = self.emit(arith.CmpiOp(values[0], self.scalars[op.ub], "slt"))
             else:
                 assert header.last_op is not None
                 more = self.scalars[header.last_op.operands[0]]
@@ -361,7 +359,7 @@ class _EntryWriter:
                 asked = self.emit(llvm.ConstantOp(whole_number(i1, 0), i1))
             self.emit_end(scf.YieldOp(asked, *following))
         self.unread, self.untouched = after
-        loop = scf.WhileOp([go_on, *given], types, Region(test), Region(round_))
+        loop = scf.WhileOp([unasked, *given], types, Region(test), Region(round_))
         self.block.add_op(loop)
         found = loop.results[1:] if isinstance(op, scf.ForOp) else loop.results
         self.scalars.update(zip(_scalars(op.results), found, strict=True))
@@ -434,7 +432,7 @@ def _store(value: SSAValue, address: SSAValue, size: int) -> llvm.StoreOp:
 
 def _held(type_: Attribute) -> IntegerType:
     """The type of a number of the program in a register."""
-    return type_ if is_integer_type(type_) else i64
+    return IntegerType(type_.width.data) if is_integer_type(type_) else i64
 
 
 def _scalars(values: Sequence[SSAValue]) -> list[SSAValue]:

@@ -33,6 +33,31 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<f32>) -> (tensor<8xf32>, tensor<f3
 """Adds x to itself until the sum is y or more: with zeros it never ends."""
 
 
+NUMBERS = """
+func.func @main(%c: tensor<2xui8>, %n: tensor<i32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x1xui8>, tensor<1xi32>, tensor<i1>) {
+  %k1 = arith.constant 1 : index
+  %k0 = arith.constant 0 : index
+  %u = tensor.extract %c[%k1] : tensor<2xui8>
+  %m = tensor.extract %n[] : tensor<i32>
+  %e = arith.index_cast %m : i32 to index
+  %z = arith.constant 3 : i32
+  %t = tensor.from_elements %m : tensor<1xi32>
+  %b = arith.cmpi slt, %m, %z : i32
+  %q = tensor.from_elements %b : tensor<i1>
+  %v = tensor.from_elements %u : tensor<1xui8>
+  %w = tensor.empty() : tensor<2x1xui8>
+  %w1 = tensor.insert_slice %v into %w[%k0, 0][1, 1][1, 1] : tensor<1xui8> into tensor<2x1xui8>
+  %w2 = tensor.insert_slice %v into %w1[%k1, 0][1, 1][1, 1] : tensor<1xui8> into tensor<2x1xui8>
+  %r = scf.for %i = %k0 to %e step %k1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %0 = relay.add %a, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %0 : tensor<4xf32>
+  }
+  func.return %r, %w2, %t, %q : tensor<4xf32>, tensor<2x1xui8>, tensor<1xi32>, tensor<i1>
+}
+"""
+"""Elements of several types, rows, and a loop of as many rounds as an input says."""
+
+
 def compiled(text: str, threads: int = 1, *, profile: bool = False) -> Model:
     module = parse_program(text.encode(), "program", context())
     model = xrelay.compile(module, threads=threads, cache=False, profile=profile)
@@ -92,6 +117,17 @@ def test_what_is_carried_is_written_over():
     module = parse_program(GROWING.encode(), "program", context())
     program = lower(module, CompileOptions())
     assert [step.name for step in program.steps] == ["copy", "fused_sum", "fused_less", "fused_add"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_numbers_between_tensors(threads: int):
+    model = compiled(NUMBERS, threads)
+    for rounds in (-2, 0, 5):
+        given = {"c": np.array([7, 250], np.uint8), "n": np.array(rounds, np.int32)}
+        sums, rows, count, small = model.run({**given, "x": np.ones(4, np.float32)}).values()
+        assert (sums == 1 + max(rounds, 0)).all()
+        assert rows.tolist() == [[250], [250]] and count.tolist() == [rounds]
+        assert bool(small) == (rounds < 3)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

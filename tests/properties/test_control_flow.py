@@ -173,7 +173,7 @@ def program(seed: int) -> tuple[ModuleOp, list[Array]]:
 def test_nothing_that_is_read_was_written_over(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(40):
+    for seed in range(25):
         module, inputs = program(1000 * threads + seed)
         expected = interpret(module, inputs)
         FuseOpsPass(rules="cpu", opt_level=0 if seed % 3 else 2).apply(context(), module)
@@ -183,7 +183,7 @@ def test_nothing_that_is_read_was_written_over(
 
 
 def test_machine_code() -> None:
-    for seed in range(4):
+    for seed in range(3):
         module, inputs = program(seed)
         expected = interpret(module, inputs)
         code = RawCode(compile_code(module, "program", CompileOptions(threads=2)))

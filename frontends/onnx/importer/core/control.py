@@ -61,6 +61,8 @@ def _regions(
         types.append([result.type for result in results])
         node.close(block, scf.YieldOp(*results), first)
         regions.append(Region(block))
+    if len(types[0]) != len(types[1]):
+        raise OnnxImportError(f"its branches have {len(types[0])} and {len(types[1])} outputs")
     for position, pair in enumerate(zip(*types, strict=True)):
         if pair[0] != pair[1] or not is_tensor_type(pair[0]):
             raise UnsupportedNode(

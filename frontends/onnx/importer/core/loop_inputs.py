@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from onnx import GraphProto
+from onnx import GraphProto, numpy_helper
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.shapes import normalize_axis
@@ -78,9 +78,14 @@ def _per_value(node: Node, name: str, count: int) -> list[int]:
 
 
 def goes_on(body: GraphProto) -> bool:
-    """Whether the condition that a body computes is the one that it is given, or a constant."""
+    """Whether the condition that a body computes is the one that it is given, or the constant true."""
     sources = {output: node for node in body.node for output in node.output}
     name = body.output[0].name
     while name in sources and sources[name].op_type == "Identity":
         name = sources[name].input[0]
-    return name not in sources or sources[name].op_type == "Constant"
+    if len(body.input) > 1 and name == body.input[1].name:
+        return True
+    tensors = [each for each in body.initializer if each.name == name]
+    if name in sources and sources[name].op_type == "Constant":
+        tensors = [each.t for each in sources[name].attribute if each.name == "value"]
+    return any(bool(numpy_helper.to_array(each).all()) for each in tensors)

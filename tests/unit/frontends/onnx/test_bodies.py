@@ -17,6 +17,7 @@ from onnx_models import (
     value_info,
 )
 
+import xrelay
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.core.unrolling import MAX_OPERATIONS, MAX_ROUNDS
 
@@ -299,6 +300,129 @@ def test_scan(direction: int, axis: int):
     outputs = [typed("y", 2), helper.make_tensor_value_info("ys", FLOAT, None)]
     model = build([node], inputs, outputs)
     require_equal(by_import(model, data), by_onnxruntime(model, data))
+
+
+def branching_loop(rounds: int) -> ModelProto:
+    """
+    A loop of which each round takes one of two branches, by a value that is carried; the branches use values of the
+    round, of the graph, and constants of their own. The outputs are the last value, and one of each round.
+    """
+    then = subgraph(
+        [helper.make_node("Mul", ["h", "half"], ["a"]), helper.make_node("Sub", ["a", "w"], ["t"])],
+        [],
+        ["t"],
+    )
+    then.initializer.append(numpy_helper.from_array(np.float32(0.5), "half"))
+    other = subgraph([helper.make_node("Add", ["scaled", "w"], ["e"])], [], ["e"])
+    nodes = [
+        helper.make_node("Mul", ["h", "two"], ["scaled"]),
+        helper.make_node("ReduceSum", ["h"], ["total"], keepdims=0),
+        helper.make_node("Less", ["two", "total"], ["large"]),
+        helper.make_node("If", ["large"], ["hn"], "choice", then_branch=then, else_branch=other),
+        helper.make_node("Identity", ["go"], ["on"]),
+        helper.make_node("Neg", ["hn"], ["all"]),
+    ]
+    body = subgraph(nodes, ["i", "go", "h"], ["on", "hn", "all"])
+    node = helper.make_node("Loop", ["n", "", "x"], ["y", "ys"], "rounds", body=body)
+    constants = [
+        numpy_helper.from_array(np.array(rounds), "n"),
+        numpy_helper.from_array(np.float32(2), "two"),
+    ]
+    outputs = [typed("y", 2), helper.make_tensor_value_info("ys", FLOAT, None)]
+    return build([node], [typed("x", 2), typed("w", 2)], outputs, constants)
+
+
+@pytest.mark.parametrize("rounds", [3, 40])
+def test_branches_in_loops(rounds: int):
+    data = [np.abs(floats(2)), np.abs(floats(2))]
+    model = branching_loop(rounds)
+    expected = by_onnxruntime(model, data)
+    require_equal(by_import(model, data), expected)
+    inputs = dict(zip(("x", "w"), data, strict=True))
+    for threads in (1, 2):
+        found = xrelay.compile(model, threads=threads, cache=False).run(inputs)
+        require_equal(list(found.values()), expected)
+    assert str(import_model(model)).count("scf.for") == (rounds > 3)
+
+
+def test_a_loop_whose_rounds_are_an_input():
+    """Adds nothing in its rounds, so that their number may be computed; a condition ends it before."""
+    nodes = [
+        helper.make_node("Add", ["h", "w"], ["hn"]),
+        helper.make_node("ReduceMax", ["hn"], ["largest"], keepdims=0),
+        helper.make_node("Less", ["largest", "limit"], ["on"]),
+    ]
+    body = subgraph(nodes, ["i", "go", "h"], ["on", "hn"])
+    node = helper.make_node("Loop", ["n", "first", "x"], ["y"], body=body)
+    inputs = [
+        *(typed("x", 2), typed("w", 2), typed("limit")),
+        *(typed("n", dtype=TensorProto.INT64), typed("first", dtype=TensorProto.BOOL)),
+    ]
+    model = build([node], inputs, [typed("y", 2)])
+    compiled = xrelay.compile(model, cache=False)
+    for rounds, first, limit in (
+        (0, True, 9),
+        (3, True, 9),
+        (50, True, 9),
+        (50, False, 9),
+        (-1, True, 9),
+    ):
+        data = [np.zeros(2, np.float32), np.ones(2, np.float32), np.array(limit, np.float32)]
+        data += [np.array(rounds), np.array(first)]
+        expected = by_onnxruntime(model, data)
+        require_equal(by_import(model, data), expected)
+        names = [value.name for value in inputs]
+        found = compiled.run(dict(zip(names, data, strict=True)))
+        require_equal(list(found.values()), expected)
+
+
+@pytest.mark.parametrize("rounds", [3, 200])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_loops_whose_condition_is_a_constant(rounds: int, goes_on: bool):
+    """A constant false ends a loop after its first round."""
+    value = numpy_helper.from_array(np.array(goes_on))
+    nodes = [
+        helper.make_node("Add", ["h", "w"], ["hn"]),
+        helper.make_node("Constant", [], ["still"], value=value),
+        helper.make_node("Identity", ["still"], ["on"]),
+    ]
+    node = helper.make_node(
+        "Loop", ["n", "", "x"], ["y"], body=subgraph(nodes, ["i", "go", "h"], ["on", "hn"])
+    )
+    constants = [numpy_helper.from_array(np.array(rounds), "n")]
+    model = build([node], [typed("x", 2), typed("w", 2)], [typed("y", 2)], constants)
+    data = [floats(2), np.ones(2, np.float32)]
+    require_equal(by_import(model, data), by_onnxruntime(model, data))
+
+
+def test_branches_have_as_many_outputs():
+    model = branching(None, helper.make_node("Neg", ["x"], ["e"]))
+    (then,) = [each.g for each in model.graph.node[1].attribute if each.name == "then_branch"]
+    then.output.append(typed("t", 2))
+    with pytest.raises(OnnxImportError, match="its branches have 2 and 1 outputs"):
+        import_model(model)
+
+
+def test_loops_that_cannot_stay_loops():
+    """Results that grow, and as many as the data say."""
+    body = subgraph(
+        [
+            helper.make_node("Concat", ["h", "h"], ["hn"], axis=0),
+            helper.make_node("Identity", ["go"], ["on"]),
+        ],
+        ["i", "go", "h"],
+        ["on", "hn"],
+    )
+    node = helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)
+    inputs = [typed("x", 2), typed("n", dtype=TensorProto.INT64)]
+    message = r"a round makes tensor<4xf32> of its carried value 0, which is tensor<2xf32> before"
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(build([node], inputs, [untyped("y")]))
+    model = branching_loop(3)
+    del model.graph.initializer[0]
+    model.graph.input.append(typed("n", dtype=TensorProto.INT64))
+    with pytest.raises(OnnxImportError, match="the shape of what rounds add depends on it"):
+        import_model(model)
 
 
 def test_names_of_bodies_hide_no_names_around():
