@@ -88,6 +88,7 @@ fuzz: $(VENV)/installed-test
 # The counts of records are those of known.txt and exceptions.toml, which `golden.py --known --update` and people write.
 pages: $(VENV)/installed-test
 	$(BIN)/python tests/conformance/parity.py
+	$(BIN)/python tests/conformance/onnx_table.py
 	$(BIN)/xrelay ops --markdown > docs/operators.md
 	$(BIN)/xrelay passes --markdown > docs/passes.md
 
