@@ -3,11 +3,14 @@ Why a plan is as it is: for each operator where it went, what its region costs, 
 elsewhere, and why the other candidates with it were not taken.
 """
 
+from __future__ import annotations
+
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from math import inf
-from typing import Any
+from types import NoneType
+from typing import Any, cast
 
 from xrelay.dialects.model_names import model_name
 from xrelay.placement.errors import PlacementError
@@ -164,6 +167,67 @@ def explanation_data(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [asdict(row) for row in rows]
 
 
+def explanations_in(plan: Mapping[str, Any]) -> dict[int, Row]:
+    """
+    The rows that a plan carries, by their nodes; none in one that was written without.
+
+    Raises PlacementError for what are no rows.
+    """
+    listed: object = plan.get("explanation", [])
+    if not isinstance(listed, list):
+        raise PlacementError(f"'explanation' is {listed!r}, expected a list")
+    rows = (
+        _row(entry, f"'explanation[{number}]'")
+        for number, entry in enumerate(cast(list[object], listed))
+    )
+    return {row.node: row for row in rows}
+
+
+def _row(entry: object, where: str) -> Row:
+    """A row that was written as JSON."""
+    found = _fields(entry, Row, where)
+    others = found.pop("alternatives")
+    if not isinstance(others, list):
+        raise PlacementError(f"'alternatives' of {where} is {others!r}, expected a list")
+    taken = (_fields(each, Alternative, where) for each in cast(list[object], others))
+    return Row(**found, alternatives=tuple(Alternative(**each) for each in taken))
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "int": (int,),
+    "str": (str,),
+    "float": (int, float),
+    "float | None": (int, float, NoneType),
+}
+"""What JSON has for annotations of fields."""
+
+
+def _fields(entry: object, made: type[Row | Alternative], where: str) -> dict[str, Any]:
+    """The values of the fields of a row, or of an alternative."""
+    wanted = {each.name: _KINDS.get(str(each.type)) for each in fields(made)}
+    if not isinstance(entry, dict) or set(cast(dict[str, Any], entry)) != set(wanted):
+        raise PlacementError(f"{where} is {entry!r}, expected an object with {', '.join(wanted)}")
+    values = cast(dict[str, Any], entry)
+    for name, kinds in wanted.items():
+        if kinds is not None and (
+            not isinstance(values[name], kinds) or isinstance(values[name], bool)
+        ):
+            raise PlacementError(f"'{name}' of {where} is {values[name]!r}, which it cannot be")
+    return dict(values)
+
+
+def elsewhere_text(row: Row) -> str:
+    """What the cheapest plan costs that has an operator elsewhere."""
+    if row.elsewhere_seconds is None:
+        return f"elsewhere: {row.elsewhere}"
+    return f"on {row.elsewhere}: the whole plan would cost {micro(row.elsewhere_seconds)}"
+
+
+def alternative_text(other: Alternative) -> str:
+    """Why a candidate was not taken."""
+    return f"not {other.operators} on {other.engine}: {other.reason}"
+
+
 def explanation_text(placement: Placement, rows: Sequence[Row]) -> str:
     """The rows for people."""
     plan, outcome = placement.outcome.plans[0], placement.outcome
@@ -181,5 +245,5 @@ def explanation_text(placement: Placement, rows: Sequence[Row]) -> str:
             more = row.elsewhere_seconds - plan.cost
             lines.append(f"  on {row.elsewhere}: the plan would cost {micro(more)} more")
         for each in row.alternatives:
-            lines.append(f"  not {each.operators} on {each.engine}: {each.reason}")
+            lines.append(f"  {alternative_text(each)}")
     return "\n".join(lines) + "\n"

@@ -48,12 +48,13 @@ def place_model(args: argparse.Namespace) -> int:
     if args.pareto:
         show_front(pareto(placed.placement.problem))
     with failing_with(BAD_INPUT):
+        rows = [] if args.explain is None else explanation(placed.placement)
         if args.output is not None:
-            write_json(Path(args.output), placed.plan)
+            reasons = {"explanation": explanation_data(rows)} if rows else {}
+            write_json(Path(args.output), {**placed.plan, **reasons})
         if args.program is not None:
             write_module(source.module, Path(args.program))
         if args.explain is not None:
-            rows = explanation(placed.placement)
             if args.explain == "-":
                 print(explanation_text(placed.placement, rows), end="")
             else:

@@ -25,7 +25,7 @@ from xrelay.dialects.tensor.layout import LayoutTransformOp
 from xrelay.dialects.tensor.unary import ReluOp
 from xrelay.placement.costs.borders import AT_HOST, IMAGES, BorderTable, Line, Place, fitted_line
 from xrelay.placement.costs.database import Database, Measurement, Record
-from xrelay.placement.costs.job import EngineMaker, Job, failure_of, require_here, run_job, text_of
+from xrelay.placement.costs.job import EngineMaker, Job, noted, require_here, run_job, text_of
 from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.measured import Engine, record_of
 from xrelay.placement.costs.timing import clock_for, machine_load, measure
@@ -63,20 +63,20 @@ def run_crossing(job: CrossingJob) -> Record:
     Raises WrongMachine on a machine that the job is not for.
     """
     require_here(job.machine)
-    clock = clock_for(job.machine.threads)
-    try:
-        threads = job.machine.threads
-        user = region_of(job.user(), job.elements, threads)
-        before: list[CompiledRegion] = []
-        if job.producer is not None:
-            before.append(region_of(job.producer(), job.elements, threads))
-        start = alone(region_of(job.user(), 1, threads), 1) if job.adds_up else None
-        both = run_of_steps([*before, user], job.elements)
-        first = run_of_steps(before, job.elements) if before else None
-        runs = Runs(both, first, alone(user, job.elements), start)
-        seconds = crossing_seconds(runs, job.seconds, clock)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 whatever an engine raises is why it fails
-        return failure_of(error)
+    return noted(lambda: _measured(job))
+
+
+def _measured(job: CrossingJob) -> Measurement:
+    threads = job.machine.threads
+    user = region_of(job.user(), job.elements, threads)
+    before: list[CompiledRegion] = []
+    if job.producer is not None:
+        before.append(region_of(job.producer(), job.elements, threads))
+    start = alone(region_of(job.user(), 1, threads), 1) if job.adds_up else None
+    both = run_of_steps([*before, user], job.elements)
+    first = run_of_steps(before, job.elements) if before else None
+    runs = Runs(both, first, alone(user, job.elements), start)
+    seconds = crossing_seconds(runs, job.seconds, clock_for(threads))
     return Measurement(seconds, seconds, seconds, 1, machine_load(), 0.0, 4.0 * job.elements)
 
 

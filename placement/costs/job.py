@@ -79,16 +79,15 @@ def run_job(job: Job) -> Record:
     """
     require_here(job.machine)
     function = parsed(job.function)
-    try:
-        options = RegionOptions(job.machine.threads, filled(job.onnx))
-        region = compile_region(job.engine(), function, options)
-        inputs = [numbers(tensor) for tensor in region_inputs(function)]
-        outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
-        timing = measure(
-            lambda: region(inputs, outputs), job.seconds, clock_for(job.machine.threads)
-        )
-    except (Exception, SystemExit) as error:  # noqa: BLE001 whatever an engine raises is why it fails
-        return failure_of(error)
+    return noted(lambda: _measured(job, function))
+
+
+def _measured(job: Job, function: func.FuncOp) -> Measurement:
+    options = RegionOptions(job.machine.threads, filled(job.onnx))
+    region = compile_region(job.engine(), function, options)
+    inputs = [numbers(tensor) for tensor in region_inputs(function)]
+    outputs = [np.empty(each.shape, each.dtype) for each in region_outputs(function)]
+    timing = measure(lambda: region(inputs, outputs), job.seconds, clock_for(job.machine.threads))
     return Measurement(
         timing.median,
         timing.low,
@@ -99,17 +98,20 @@ def run_job(job: Job) -> Record:
     )
 
 
+def noted(measured: Callable[[], Measurement]) -> Record:
+    """A measurement, or what an engine raises instead as the failure that it is."""
+    try:
+        return measured()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 whatever an engine raises is why it fails
+        text = str(error).strip().partition("\n")[0]
+        return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
 def require_here(machine: Machine) -> None:
     """Raises WrongMachine unless this process runs on a machine."""
     if not machine.is_here():
         here = Machine.here(machine.threads)
         raise WrongMachine(f"a worker runs on {here}, expected {machine}")
-
-
-def failure_of(error: BaseException) -> Failure:
-    """What is noted of an error of an engine."""
-    text = str(error).strip().partition("\n")[0]
-    return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def filled(onnx: bytes | None) -> bytes | None:

@@ -47,6 +47,8 @@ examples:
   xrelay run model.onnx --profile --trace trace.json
   xrelay view model.onnx -o graph.html --profile trace.json
   xrelay view model.mlir -o graph.svg --fused        a picture of the kernels; also .dot
+  xrelay place model.onnx --backend onnxruntime -o plan.json --explain why.json
+  xrelay view model.onnx -o graph.html --placement plan.json
 """
 
 TUNE_EXAMPLES = """\
@@ -198,6 +200,12 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with the times of a trace that `xrelay run --profile --trace FILE` wrote, of the "
         "same model with the same options",
+    )
+    parser.add_argument(
+        "--placement",
+        metavar="FILE",
+        help="with the engines of a plan of `xrelay place`: the colours of operators, costs, and why they are not "
+        "elsewhere (`xrelay place --explain`)",
     )
     add_model_options(parser)
 

@@ -33,8 +33,16 @@ def view_model(args: argparse.Namespace) -> int:
         )
     if args.fused and output.suffix == ".html":
         raise CommandFailed("--fused goes with .svg and .dot; the page shows both", BAD_INPUT)
+    if args.placement is not None and (args.strategies or args.profile is not None):
+        raise CommandFailed(
+            "--placement shows costs of a plan, --strategies and --profile those of own code alone",
+            BAD_INPUT,
+        )
     with stage_progress() as progress, collector_paused():
-        drawn, works = read_graphs(args, progress)
+        if args.placement is None:
+            drawn, works = read_graphs(args, progress)
+        else:
+            drawn, works = read_placed(args, progress), dict[Operation, Work]()
         if output.suffix != ".dot":
             require_igraph()
         progress("draw the graph")
@@ -49,6 +57,33 @@ def view_model(args: argparse.Namespace) -> int:
         with failing_with(BAD_INPUT):
             write_files({output: text.encode(errors="replace")})
     return 0
+
+
+def read_placed(args: argparse.Namespace, progress: Progress) -> Sequence[Graph]:
+    """The graphs of a model, with what a plan says of its operators."""
+    from xrelay.placement.plan_file import read_plan
+    from xrelay.sources import Source
+    from xrelay.tools.view.placement import show_plan
+
+    with failing_with(BAD_INPUT):
+        options = arguments.fusion_options(args)
+        compile_options = arguments.compile_options(args)
+        progress("read the model")
+        shapes = arguments.shapes(args.shape)
+        source = Source.read(Path(args.model), shapes, compile_options.limits)
+    with failing_with(FAILED):
+        graph = source.prepared(compile_options, progress)
+    with failing_with(BAD_INPUT):
+        plan = read_plan(Path(args.placement), graph)
+        progress("plan fusion")
+        drawn = graphs(source.module, options)
+        for each in drawn:
+            if each.is_main:
+                numbers = {
+                    op: number for op, number in graph.numbers.items() if isinstance(op, Operation)
+                }
+                show_plan(each, numbers, plan)
+    return drawn
 
 
 def read_graphs(

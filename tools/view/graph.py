@@ -22,6 +22,21 @@ class Operand:
     """The node that computes it."""
 
 
+@dataclass(frozen=True)
+class Placed:
+    """Where a plan has an operator."""
+
+    engine: str
+    colour: int
+    """The number of the engine in the order of the plan."""
+    seconds: float
+    """What its region costs; of own code, its own part."""
+    source: str
+    """Who says so."""
+    reasons: tuple[str, ...] = ()
+    """What it would cost elsewhere, and why other candidates were not taken."""
+
+
 @dataclass(eq=False)
 class Node:
     """A box of the picture."""
@@ -42,6 +57,8 @@ class Node:
     """The properties and attributes of the operation, as text."""
     model_name: str = ""
     """The name of the ONNX node that it comes from."""
+    placed: Placed | None = None
+    """Where a plan has it, when one is shown."""
 
     @property
     def label(self) -> str:

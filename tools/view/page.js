@@ -235,6 +235,7 @@ const kindDot = (kind) => {
   mark.setAttribute("aria-label", kind);
   return mark;
 };
+const engineTag = (placed) => make("span", { className: "tag" }, dot(`hull-${placed.colour % 8}`), placed.engine);
 const pairs = (rows) => make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 const mono = (text) => make("code", {}, text);
 const heading = (text) => make("h3", {}, text);
@@ -258,9 +259,13 @@ function overview() {
   const seconds = units.flatMap((unit) => unit.steps).reduce((sum, step) => sum + (step.seconds ?? 0), 0);
   const rows = [["operators", String(operators)], ["kernels", String(kernels.length)]];
   if (seconds) rows.push(["measured", `${(1e3 * seconds).toFixed(3)} ms in the kernels`]);
+  const engines = new Map(nodes.filter((node) => node.placed).map((node) => [node.placed.engine, node.placed]));
+  const count = (engine) => nodes.filter((node) => node.placed?.engine === engine).length;
   return [
     make("h2", {}, title),
     pairs(rows),
+    ...(engines.size ? [heading("Engines"), make("ul", {}, ...[...engines].map(([engine, placed]) =>
+      make("li", {}, engineTag(placed), ` operators: ${count(engine)}`)))] : []),
     heading("How to read it"),
     make("p", {}, "A hull is a group: operators that become one kernel. The stripe of a card is the kind of the operator. " +
       "A disc below a card is the number of the rule that keeps it out of the group of its post-dominator."),
@@ -276,6 +281,12 @@ function nodeParts(number) {
   const parts = [make("h2", {}, node.label)];
   if (node.kind) parts.push(make("p", {}, kindTag(node.kind), node.anchor ? make("span", { className: "tag" }, "anchor") : ""));
   if (node.model) parts.push(make("p", { className: "soft" }, `in the model: ${node.model}`));
+  if (node.placed) {
+    const { engine, seconds, source, reasons } = node.placed;
+    parts.push(heading("Engine"), make("p", {}, engineTag(node.placed), ` ${(1e6 * seconds).toFixed(1)} µs${source && `, ${source}`}`));
+    if (engine !== "default") parts.push(make("p", { className: "soft" }, "the cost is that of the region"));
+    if (reasons.length) parts.push(make("ul", {}, ...reasons.map((reason) => make("li", {}, reason))));
+  }
   parts.push(heading(node.types.length === 1 ? "Type" : "Types"), ...node.types.map((type) => make("p", {}, mono(type))));
   if (node.operands.length) {
     parts.push(heading("Operands"), make("ul", {}, ...node.operands.map(([text, source]) =>

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from string import Template
 from typing import TypeAlias
 
@@ -109,6 +109,7 @@ def node_data(graph: Graph, node: Node, numbers: Numbers, uses: list[int]) -> di
         "unit": graph.unit_of[node].number,
         "anchor": graph.unit_of[node].anchor is node,
         "model": node.model_name,
+        "placed": None if node.placed is None else asdict(node.placed),
     }
     if fact is not None:
         data["refusal"] = refusal_data(fact.refusal, numbers)

@@ -202,6 +202,11 @@ def _backdrop(top: Point, pad: float, data: str = "") -> str:
     )
 
 
+def _engine(node: Node) -> str:
+    """Where a plan has an operator, for its title."""
+    return "" if node.placed is None else f"; on {node.placed.engine}"
+
+
 def _card(node: Node, top: Point) -> str:
     x, y = top[0] - CARD_WIDTH / 2, top[1]
     kind = "" if node.kind is None or node.role == "input" else f" {node.kind.label}"
@@ -211,9 +216,12 @@ def _card(node: Node, top: Point) -> str:
     radius = 7 if node.role == "operator" else CARD_HEIGHT / 2
     parts = [
         _open(f"card {node.role}{kind}", f'data-n="{node.number}"', x, y),
-        f"<title>{clean(f'{node.label}: {types}')}</title>",
+        f"<title>{clean(f'{node.label}: {types}{_engine(node)}')}</title>",
         _rectangle("box", 0, 0, CARD_WIDTH, CARD_HEIGHT, radius),
     ]
+    if node.placed is not None:
+        colour = f"tint hull-{node.placed.colour % HULLS}"
+        parts.append(_rectangle(colour, 0, 0, CARD_WIDTH, CARD_HEIGHT, radius))
     if node.role == "operator":
         parts.append(_rectangle("stripe", 0, 7, 5, CARD_HEIGHT - 14, 2.5))
     parts.append(_text(14, 18, "name", name))

@@ -11,7 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from xrelay.backends.base import Array, Backend, CompiledRegion, RegionOptions, Support
+from xrelay.backends.base import Array, Backend, CompiledRegion, No, RegionOptions, Support
 from xrelay.backends.numpy import NumpyBackend
 from xrelay.backends.onnx_original import OnnxPart, fill_weights
 from xrelay.backends.regions import nested
@@ -28,6 +28,7 @@ from xrelay.placement.graph.extraction import extract
 from xrelay.placement.graph.onnx_parts import onnx_part
 from xrelay.placement.placing import Request, all_candidates, place
 from xrelay.placement.plan_file import model_digest, plan_data
+from xrelay.placement.rules.base import Whole
 from xrelay.placement.rules.candidate import Candidate
 from xrelay.placement.rules.defaults import OWN_KERNELS
 from xrelay.sources import Source
@@ -343,3 +344,16 @@ def test_a_region_keeps_its_nodes() -> None:
     got, outputs = shipped(integers(), lambda each: each.part.label == "qnn.conv2d+qnn.requantize")
     assert got == [["QLinearConv"]]
     np.testing.assert_allclose(outputs["y"], expected(integers())[0], rtol=1e-5)
+
+
+def test_the_whole_model_goes_to_engines_that_take_it() -> None:
+    """What an engine says of operators is about exports; the original is its own affair."""
+
+    def refuses(op: Operation, types: Sequence[Attribute]) -> Support:
+        return No("not as this operator")
+
+    named = Source.read(integers()).prepared(CompileOptions())
+    plain = Source(read_model(integers())[0]).prepared(CompileOptions())
+    assert len(Whole(refuses, takes_onnx=True).candidates(named, "engine")) == 1
+    assert Whole(refuses, takes_onnx=True).candidates(plain, "engine") == []
+    assert Whole(refuses).candidates(named, "engine") == []

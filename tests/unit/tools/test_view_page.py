@@ -1,7 +1,9 @@
 """The page of `xrelay view` in a browser: headless Chromium, when there is one."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,13 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+
+from xrelay.options import CompileOptions
+from xrelay.placement.costs.key import Machine
+from xrelay.placement.plan_file import FORMAT, model_digest
+from xrelay.placement.rules.base import is_call
+from xrelay.placement.rules.candidate import OWN
+from xrelay.sources import Source
 
 pytestmark = pytest.mark.slow
 
@@ -133,6 +142,35 @@ def test_click_shows_the_reason(page: Page) -> None:
     assert page.at("#details h2").text == "x"
     page.keys(Keys.ESCAPE)
     assert not page.all(".card.selected")
+
+
+def test_engines_of_a_plan(show: Callable[..., Page], folder: Path) -> None:
+    graph = Source.read(EXAMPLE).prepared(CompileOptions())
+    regions = [
+        {
+            "engine": "fast" if node.label == "nn.conv2d" else OWN,
+            "seconds": 12.5e-6,
+            "source": "measured",
+            "nodes": [{"index": node.index}],
+        }
+        for node in graph.nodes
+        if is_call(node.op)
+    ]
+    plan = {
+        "format": FORMAT,
+        "model": model_digest(graph),
+        "machine": asdict(Machine("cpu", "features", 1, "1")),
+        "engines": {"fast": {"version": "1"}},
+        "regions": regions,
+    }
+    path = folder / "plan.json"
+    path.write_text(json.dumps(plan))
+    page = show(EXAMPLE, "--placement", path)
+    assert "fast operators: 1" in page.at("#details").text
+    text = page.click_card("nn.conv2d #1")
+    assert "fast 12.5 µs, measured" in text and "the cost is that of the region" in text
+    assert "default 12.5 µs, measured" in page.click_card("add #5")
+    assert [each.text for each in page.all(".region-name")] == ["fast, 12.5 µs"]
 
 
 def test_selection_stays_between_views(page: Page) -> None:
