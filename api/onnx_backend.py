@@ -113,7 +113,9 @@ class XRelayBackend(Backend):
         if not isinstance(cast(object, model), ModelProto | str | Path):
             raise ModelError(f"the model is {shown(model)}, expected an onnx.ModelProto")
         try:
-            sequences = () if isinstance(cast(object, model), str | Path) else output_sequences(model)
+            sequences = (
+                () if isinstance(cast(object, model), str | Path) else output_sequences(model)
+            )
             return CompiledRep(compile_model(model, **kwargs), sequences)
         except (ModelError, OptionError):
             # LLVM or the system's tools refuse what we generate, or the caller asks for something
