@@ -52,6 +52,15 @@ class ProgramParser(Parser):
         self._repeated: RankedStructure[AnyDenseElement] | None = None
         """The type all of whose elements this one stands for."""
 
+    def _parse_alias_def(self) -> None:
+        place = self._current_token.span
+        try:
+            super()._parse_alias_def()
+        except _PASSED_ON:
+            raise
+        except Exception as error:
+            raise _placed(error, place) from error
+
     def parse_optional_region(
         self, arguments: Iterable[Parser.Argument] | None = None
     ) -> Region | None:

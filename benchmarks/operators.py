@@ -152,9 +152,11 @@ CASES: dict[str, Chain] = {
 """By name, in the order of the table."""
 
 
-def measure_cases(args: argparse.Namespace, threads: int) -> dict[tuple[str, str], float]:
+def measure_cases(
+    cases: Mapping[str, BenchmarkModel], args: argparse.Namespace, threads: int
+) -> dict[tuple[str, str], float]:
     """
-    The least milliseconds by case and engine.
+    The least milliseconds by case and engine, of those cases that were asked for.
 
     Raises WorkerFailed for an engine that cannot run a case.
     """
@@ -163,7 +165,7 @@ def measure_cases(args: argparse.Namespace, threads: int) -> dict[tuple[str, str
         os.environ["XRELAY_CACHE_DIR"] = str(Path(folder, "compiled"))
         workers = Workers(Path(folder))
         for name in args.cases:
-            case = CASES[name]
+            case = cases[name]
             path, values = case.onnx_file(args.cache, lambda _: None), case.input_values()
             job = Job(name, path, threads, values)
             for _ in range(args.rounds):
@@ -206,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     args = parser.parse_args(arguments)
     try:
-        found = {threads: measure_cases(args, threads) for threads in args.threads}
+        found = {threads: measure_cases(CASES, args, threads) for threads in args.threads}
     except WorkerFailed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1

@@ -159,6 +159,14 @@ class ArrayElementFunctions(InterpreterFunctions):
         array, *indices = args
         return (array[tuple(indices)].item(),)
 
+    @impl(tensor.EmptyOp)
+    def run_empty(
+        self, interpreter: Interpreter, op: tensor.EmptyOp, args: PythonValues
+    ) -> PythonValues:
+        type_, lengths = tensor_type(op.tensor, "the result"), iter(args)
+        shape = [next(lengths) if dim == DYNAMIC_INDEX else dim for dim in type_.get_shape()]
+        return (np.zeros(shape, dtype_of(type_.element_type)),)
+
     @impl(tensor.FromElementsOp)
     def run_from_elements(
         self, interpreter: Interpreter, op: tensor.FromElementsOp, args: PythonValues

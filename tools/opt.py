@@ -123,6 +123,8 @@ class XRelayOptMain(xDSLOptMain):
         if previous is not None and self.verifies:
             self.verify_after(previous, module)
         self.running = following
+        if self.args.print_between_passes:
+            check_text(module)
         self.check(previous, module, following)
 
     def verify_after(self, previous: ModulePass, module: ModuleOp) -> None:

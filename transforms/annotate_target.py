@@ -107,7 +107,7 @@ class AnnotateTargetPass(RelayPass):
     name = "annotate-target"
 
     targets: tuple[str, ...] = ()
-    """The compilers, the preferred one first."""
+    """The compilers, the preferred one first. One of which nothing is known takes nothing but its composites."""
     annotate_non_call_ops: bool = True
     """Whether tuples, projections and references are in regions too."""
     operators: tuple[str, ...] = ()

@@ -63,7 +63,7 @@ class ApplyFusionPlanPass(RelayPass):
     """
 
     def rewrite(self, op: ModuleOp) -> None:
-        if not self.file:
+        if self.file is None:
             link_params, plans = self.link_params, self._plans(_marked_groups(op))
         else:
             try:

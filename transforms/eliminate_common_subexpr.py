@@ -29,6 +29,7 @@ from xrelay.dialects.core.values import BlobAttr, ConstantOp
 from xrelay.dialects.shapes import inner_tuples_first
 
 Known = dict[Hashable, Operation]
+from xrelay.transforms.rules.operator_names import require_operators
 
 
 def operand_key(value: SSAValue) -> Hashable:
@@ -89,9 +90,10 @@ class EliminateCommonSubexprPass(RelayPass):
     name = "eliminate-common-subexpr"
 
     skip: tuple[str, ...] = ()
-    """Names of operations that all stay (`relay.cast`)."""
+    """Names of operators that all stay (`relay.cast` or `cast`). A name of none raises PassFailedException."""
 
     def rewrite(self, op: ModuleOp) -> None:
+        require_operators("skip", self.skipped)
         is_kept, types = Within(keeps_body), TypeNumbers()
         for block in op.body.blocks:
             self.sweep(block, {}, is_kept, types)
@@ -117,12 +119,17 @@ class EliminateCommonSubexprPass(RelayPass):
         for key in added:
             del known[key]
 
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The names without `relay.`."""
+        return frozenset(name.removeprefix("relay.") for name in self.skip)
+
     def may_merge(self, op: Operation) -> bool:
         """Whether an operation is judged by its operands and properties alone."""
         return (
             isinstance(op, RelayOp)
             and bool(op.operands)
             and not op.regions
-            and op.name not in self.skip
+            and op.name.removeprefix("relay.") not in self.skipped
             and is_side_effect_free(op)
         )

@@ -27,8 +27,8 @@ Where both directions scale a weight that is not constant, the next run puts the
 Where the scale is computed after a convolution, the way from there to the multiplication moves behind it.
 Reordering the multiplication rounds differently in the last places, and results that overflowed
 between may no longer do so; a NaN or an infinite input stays one unless the scale is 0.
-Leaves alone: infinite factors and NaN, integer arithmetic, scales along unknown dimensions, the bodies of `relay.fused` and
-`relay.composite` and functions for other compilers.
+Leaves alone: infinite factors and NaN, factors that may make a constant infinite, integer arithmetic, scales along
+unknown dimensions, the bodies of `relay.fused` and `relay.composite` and functions for other compilers.
 
 A weight or summand that is not constant is multiplied when the program runs; with `constant-weights`,
 the multiplication stays where it was.

@@ -114,7 +114,10 @@ class OutlineCompilerFunctionsPass(RelayPass):
     name = "outline-compiler-functions"
 
     compiler: str = ""
-    """The compiler whose functions are outlined; all when none is named."""
+    """
+    The compiler whose functions are outlined; all when none is named. One of which the program has none is no
+    mistake: it may take nothing of this program.
+    """
 
     def rewrite(self, op: ModuleOp) -> None:
         outline = OutlineClosure(op, self.compiler, module_symbols(op))

@@ -8,7 +8,8 @@ its own result. The scale has the lengths of `data` along the demanded axes and 
 normalisation of parameters, but relu wants factors that are known not to be negative, and a summand is
 divided only by what cannot be zero: constants, and reciprocals.
 
-Infinite factors and NaN stay where they are: a zero in a weight would become NaN.
+Infinite factors and NaN stay where they are: a zero in a weight would become NaN. So do factors with which a
+constant weight, summand or factor may become infinite.
 
 Source: Relay's ForwardFoldScaleAxis and BackwardFoldScaleAxis, which divide by zeros, too.
 """
@@ -132,6 +133,22 @@ def _require(scale: SSAValue, demand: Demand, given: Given) -> None:
         refuse(demand.divides, "needs a scale that is known to have no zeros")
 
 
+def _require_finite(edit: Edit, scale: SSAValue) -> None:
+    """Refuses a scale with which a constant would be infinite: 0 times infinity is NaN."""
+    factors, scaled = known_factors(scale), known_factors(edit.op.operands[edit.index])
+    if factors is None or scaled is None:
+        return
+    with np.errstate(all="ignore"):
+        largest = _largest(scaled) * _largest(1 / factors if edit.divide else factors)
+        if not np.isfinite(np.asarray(largest).astype(scaled.dtype)):
+            refuse(edit.op, "would have an infinite constant")
+
+
+def _largest(array: Array) -> float:
+    """The largest absolute value of elements; NaN if one is."""
+    return float(np.maximum(array.max(initial=0), -array.min(initial=0)))
+
+
 class _Planner:
     """Plans for the multiplications of a program in one direction."""
 
@@ -180,6 +197,8 @@ class _Planner:
                 edits.extend(step.edits)
                 path.append(step.op)
                 pending.extend(step.onward)
+        for edit in edits:
+            _require_finite(edit, scale)
         edits.sort(key=lambda edit: self.order[edit.op])
         path.sort(key=self.order.__getitem__)
         met = replace(demand, axes=axes or demand.axes)

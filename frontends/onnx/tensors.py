@@ -117,12 +117,12 @@ def loaded_tensor(tensor: TensorProto, base_dir: Path | None) -> TensorProto:
     if tensor.data_location != TensorProto.EXTERNAL:
         return tensor
     what = f"tensor '{tensor.name}'"
+    count = prod(_shape_of(tensor, what))
     narrow = narrow_of(tensor.data_type)
     if narrow is None:
-        bits = 8 * dtype_of(element_type_of(tensor.data_type, what)).itemsize
+        size = count * dtype_of(element_type_of(tensor.data_type, what)).itemsize
     else:
-        bits = narrow.bits
-    size = -(-prod(_shape_of(tensor, what)) * bits // 8)
+        size = -(-count * narrow.bits // 8)
     content = _content(tensor, base_dir, size, what)
     return TensorProto(
         name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=content

@@ -21,7 +21,7 @@ from xrelay.dialects.core.adt import ConstructorAttr, TypeDefOp
 from xrelay.dialects.core.functional import TYPE_PARAMS, ForallType, InstantiateOp
 from xrelay.dialects.shapes import compatible
 from xrelay.dialects.type_relations import same_type
-from xrelay.frontends.relay_text.body import BodyImporter, Signature, stated_type
+from xrelay.frontends.relay_text.body import BodyImporter
 from xrelay.frontends.relay_text.inference import infer_types
 from xrelay.frontends.relay_text.metadata import Metadata
 from xrelay.frontends.relay_text.parser import parse_module
@@ -34,6 +34,7 @@ from xrelay.frontends.relay_text.syntax import (
     TypeDefinition,
 )
 from xrelay.frontends.relay_text.type_printer import written
+from xrelay.frontends.relay_text.units import Signature, stated_type
 
 
 def read_relay_text(text: str, name: str = "<relay>", *, check_types: bool = False) -> ModuleOp:

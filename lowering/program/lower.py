@@ -118,6 +118,8 @@ class Lowering:
             self.nodes.append(Scalar(op))
         elif isinstance(op, tensor.ExtractOp):
             self.load(op)
+        elif isinstance(op, tensor.EmptyOp):
+            self.result_storage(op)
         elif isinstance(op, tensor.FromElementsOp):
             number, (place,) = op.elements[0], self.result_storage(op)
             size = leaf_bytes((op.result, 0))

@@ -6,7 +6,7 @@ which compute numbers in registers.
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -50,9 +50,6 @@ SCALARS = (
     arith.XOrIOp,
 )
 """Arithmetic on single numbers, by which loops count and branches choose. Every thread computes it."""
-
-ELEMENTS = (tensor.ExtractOp, tensor.FromElementsOp, tensor.InsertSliceOp)
-"""What goes between tensors and single numbers, or stands at a place that is a number."""
 
 
 def is_scalar(type_: Attribute) -> bool:

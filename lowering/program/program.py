@@ -32,9 +32,10 @@ from xrelay.lowering.program.entry import WORDS, declarations, may_last, within,
 from xrelay.lowering.program.lower import Lowering, branch_targets, returned
 from xrelay.lowering.program.options import KernelOptions
 from xrelay.lowering.program.places import ConstantData, PlacedTensor, Places
+from xrelay.lowering.program.planning import plan_storage
 from xrelay.lowering.program.selection import select_strategies
 from xrelay.lowering.program.steps import Step
-from xrelay.lowering.program.storage import Storage, origin, plan_storage
+from xrelay.lowering.program.storage import Storage, origin
 
 __all__ = ["ConstantData", "PlacedBuffer", "PlacedTensor", "Program", "Step", "lower_function"]
 

@@ -20,10 +20,12 @@ in. Left alone: operators on other types than f32, bodies of `relay.fused` and `
 
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import ModuleOp
+
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.transforms.dead_code_elimination import DeadCodeEliminationPass
 from xrelay.transforms.fold_constant import FoldConstantPass
-from xrelay.transforms.quantize.store_rounded import StoreRoundedPass
+from xrelay.transforms.quantize.store_rounded import StoreRoundedPass, short_type
 from xrelay.transforms.quantize.to_mixed_precision import ToMixedPrecisionPass
 from xrelay.transforms.rules.pass_sequence import PassSequence
 from xrelay.transforms.rules.quantize.cpu_precision import MOVES
@@ -49,6 +51,10 @@ class ReducePrecisionPass(PassSequence):
 
     never: tuple[str, ...] = ()
     """Operators that never do."""
+
+    def rewrite(self, op: ModuleOp) -> None:
+        short_type(self.dtype)
+        super().rewrite(op)
 
     def steps(self) -> tuple[RelayPass, ...]:
         mixed = ToMixedPrecisionPass(

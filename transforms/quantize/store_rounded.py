@@ -29,7 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
-from xrelay.analysis.facts.suggestions import did_you_mean, require_at_least
+from xrelay.analysis.facts.suggestions import require_at_least, unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -168,6 +168,13 @@ def _replace(op: Operation, value: SSAValue) -> None:
     Rewriter.erase_op(op)
 
 
+def short_type(name: str) -> ShortType:
+    """The type that an option `dtype` names. Raises PassFailedException for others than SHORT_TYPES."""
+    if name not in SHORT_TYPES:
+        raise PassFailedException(unknown_choice("dtype", name, SHORT_TYPES))
+    return SHORT_TYPES[name]
+
+
 @dataclass(frozen=True)
 class StoreRoundedPass(RelayPass):
     """Keeps values rounded that are rounded for products."""
@@ -185,12 +192,7 @@ class StoreRoundedPass(RelayPass):
 
     def rewrite(self, op: ModuleOp) -> None:
         require_at_least(0, shared_rank=self.shared_rank)
-        short = SHORT_TYPES.get(self.dtype)
-        if short is None:
-            raise PassFailedException(
-                f"'dtype' is {self.dtype!r}, expected one of {', '.join(SHORT_TYPES)}"
-                f"{did_you_mean(self.dtype, SHORT_TYPES)}"
-            )
+        short = short_type(self.dtype)
         unknown = [name for name in self.moves if name not in MOVES]
         if unknown:
             raise PassFailedException(

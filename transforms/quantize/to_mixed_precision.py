@@ -33,6 +33,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TupleType
@@ -42,7 +43,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from xrelay.analysis.facts.scopes import Within, keeps_body
-from xrelay.analysis.facts.suggestions import did_you_mean, unknown_choice
+from xrelay.analysis.facts.suggestions import unknown_choice
 from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.dialects.base import RelayOp
@@ -58,9 +59,9 @@ from xrelay.dialects.core.values import (
     YieldOp,
 )
 from xrelay.dialects.dtypes import DTYPES, dtype_name
-from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import is_float, is_tensor_type, same_type, types_within
 from xrelay.dialects.tensor.unary import CastOp
+from xrelay.transforms.rules.operator_names import require_operators
 from xrelay.transforms.rules.quantize.cpu_precision import CPU_LISTS, holds
 from xrelay.transforms.rules.quantize.dtypes import with_dtypes, with_floats
 from xrelay.transforms.rules.quantize.mixed_precision import (
@@ -378,13 +379,9 @@ class ToMixedPrecisionPass(RelayPass):
         if self.rules not in RULES:
             raise PassFailedException(f"{self.name}: {unknown_choice('rules', self.rules, RULES)}")
         changes = {category: getattr(self, category.value) for category in Category}
-        named = [name for names in changes.values() for name in names]
-        operators = {each.name.removeprefix("relay.") for each in Relay.operations}
-        for name, count in Counter(named).items():
-            if name not in operators:
-                raise PassFailedException(
-                    f"there is no operator {name!r}{did_you_mean(name, operators)}"
-                )
+        for option, names in changes.items():
+            require_operators(option.value, names)
+        for name, count in Counter(chain.from_iterable(changes.values())).items():
             if count > 1:
                 raise PassFailedException(f"{name!r} is named {count} times, expected once")
         return category_table(changes, RULES[self.rules])

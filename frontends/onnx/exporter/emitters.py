@@ -6,7 +6,7 @@ from xrelay.frontends.onnx.exporter.graph import EmitterTable
 from xrelay.frontends.onnx.exporter.image import resize, sampling
 from xrelay.frontends.onnx.exporter.nn import activation, dense, norm, space, upsampling
 from xrelay.frontends.onnx.exporter.pool import pool
-from xrelay.frontends.onnx.exporter.qnn import arithmetic, conversion, products
+from xrelay.frontends.onnx.exporter.qnn import arithmetic, blocks, conversion, products
 from xrelay.frontends.onnx.exporter.tensor import (
     binary,
     bits,
@@ -28,6 +28,7 @@ FAMILIES = (
     arithmetic,
     binary,
     bits,
+    blocks,
     conv,
     conversion,
     creation,

@@ -24,9 +24,9 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, ConstantOp
+from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.shapes import element_count, tensor_type
 from xrelay.frontends.onnx.errors import OnnxImportError, UnknownInputs
@@ -42,6 +42,7 @@ from xrelay.frontends.onnx.importer.loading import check_model, load_model
 from xrelay.frontends.onnx.importer.names import identifier
 from xrelay.frontends.onnx.importer.narrow import from_bits, to_bits
 from xrelay.frontends.onnx.importer.node import Body, Builder
+from xrelay.frontends.onnx.importer.placing import drop_unplaced, place_in_post_dfs_order
 from xrelay.frontends.onnx.importer.scope import Scope, Surroundings
 from xrelay.frontends.onnx.narrow import UI8
 from xrelay.frontends.onnx.tensors import element_type_of
@@ -171,13 +172,15 @@ class _Importer:
         self._require_supported(inputs)
 
         results = [self._result(output) for output in self.graph.output]
-        others = self._computed() if every_value else {}
-        results += others.values()
+        names = [ArrayAttr(map(_port, side)) for side in (inputs, self.graph.output)]
+        if every_value:
+            others = self._computed()
+            results += others.values()
+            extra = [DictionaryAttr({ONNX_NAME: StringAttr(name)}) for name in others]
+            names[1] = ArrayAttr([*names[1], *extra])
         return_op = ReturnOp(*results)
         place_in_post_dfs_order(block, return_op)
-        _drop_unplaced(self.builder.created)
-        stated = (inputs, [*self.graph.output, *(ValueInfoProto(name=name) for name in others)])
-        names = [ArrayAttr(map(_port, side)) for side in stated]
+        drop_unplaced(self.builder.created)
         function = FuncOp(
             "main",
             (types, [result.type for result in results]),
@@ -186,21 +189,6 @@ class _Importer:
             res_attrs=names[1],
         )
         return ModuleOp([function])
-
-    def _computed(self) -> dict[str, SSAValue]:
-        """
-        The values that nodes compute, by name, in the order in which they were converted, without the outputs of the
-        graph. Those of types that programs do not have are left out: they are other values here.
-        """
-        outputs = {output.name for output in self.graph.output}
-        return {
-            name: value
-            for name, value in self.scope.values.items()
-            if value is not None
-            and name in self.scope.producers
-            and name not in outputs
-            and value not in self.builder.narrow
-        }
 
     def _enter_values(
         self, inputs: Sequence[ValueInfoProto], values: Mapping[str, InputValue]
@@ -247,6 +235,21 @@ class _Importer:
             many=many,
         )
 
+    def _computed(self) -> dict[str, SSAValue]:
+        """
+        The values that nodes compute and the graph does not return, by name, in the order in which they were
+        converted, without those whose elements are held as bits.
+        """
+        returned = {output.name for output in self.graph.output}
+        return {
+            name: value
+            for name, value in self.scope.values.items()
+            if value is not None
+            and name in self.scope.producers
+            and name not in returned
+            and value not in self.builder.narrow
+        }
+
     def _result(self, output: ValueInfoProto) -> SSAValue:
         """The value of a graph output, whose dtype must be the stated one."""
         value = self.scope.values[output.name]
@@ -282,36 +285,3 @@ def _type_name(output: ValueInfoProto) -> str:
     if narrow is not None:
         return narrow.name
     return str(element_type_of(output.type.tensor_type.elem_type, f"output '{output.name}'"))
-
-
-def place_in_post_dfs_order(block: Block, root: Operation) -> None:
-    """
-    Adds `root`, and the operations without a block that it needs, to the end of `block`: each
-    operation after its operands, operands in order. A scalar constant gets a copy for each use,
-    because one that is shared by two users could not be fused into both.
-    """
-    placed: set[Operation] = set()
-    stack: list[tuple[Operation, int]] = [(root, 0)]
-    while stack:
-        op, position = stack.pop()
-        if position == len(op.operands):
-            block.add_op(op)
-            placed.add(op)
-            continue
-        stack.append((op, position + 1))
-        owner = op.operands[position].owner
-        if isinstance(owner, Block):
-            continue
-        if owner not in placed:
-            stack.append((owner, 0))
-        elif isinstance(owner, ConstantOp) and not owner.result.type.get_shape():
-            copy = owner.clone()
-            op.operands[position] = copy.result
-            stack.append((copy, 0))
-
-
-def _drop_unplaced(created: Sequence[Operation]) -> None:
-    """Ends the uses that operations which were never placed make of others."""
-    for op in created:
-        if op.parent is None:
-            op.drop_all_references()

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import TupleGetItemOp, TupleOp, stored_bytes
@@ -25,6 +25,7 @@ from xrelay.frontends.onnx.errors import (
 )
 from xrelay.frontends.onnx.importer.folding import Folding
 from xrelay.frontends.onnx.importer.names import identifier
+from xrelay.frontends.onnx.importer.placing import place_in_post_dfs_order
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import tensor_array
 from xrelay.interpreters.arrays import Array, dtype_of
@@ -104,7 +105,7 @@ class Builder:
         excess = self.limits.bytes_excess(self._constant_bytes)
         if excess is not None:
             raise OnnxImportError(f"with '{name}' the constants have {excess}")
-        return self._created(op, name)
+        return self.add(op, name)
 
     def emit(self, op: RelayOp, name: str) -> SSAValue:
         """The result of `op`, or a constant when `op` is arithmetic on constant shapes."""
@@ -117,11 +118,11 @@ class Builder:
             require_size(type_.get_shape(), f"the result of {op.name}")
         folded = self._folding.small(op)
         if folded is None:
-            return self._created(op, name)
+            return self.add(op, name)
         op.drop_all_references()
         if isinstance(folded, tuple):
             fields = [self.constant(field, name) for field in cast(tuple[Array, ...], folded)]
-            return self._created(TupleOp(fields), name)
+            return self.add(TupleOp(fields), name)
         return self.constant(folded, name)
 
     def tensor(self, tensor: TensorProto, base_dir: Path | None, name: str) -> SSAValue:
@@ -136,7 +137,8 @@ class Builder:
         """The elements of a value that depends on constants alone, None for other values."""
         return self._folding.known(value)
 
-    def _created(self, op: RelayOp, name: str) -> SSAValue:
+    def add(self, op: Operation, name: str) -> SSAValue:
+        """The first result of `op`, which is taken as it is."""
         op.location = NameLoc(StringAttr(name), op.location)
         op.results[0].name_hint = identifier(name)
         self.created.append(op)
@@ -416,6 +418,17 @@ class Node:
     def emit(self, op: RelayOp) -> SSAValue:
         """The result of a new operation."""
         return self._builder.emit(op, self.label)
+
+    def add(self, op: Operation) -> SSAValue:
+        """The first result of a new operation of another dialect: control flow, and single numbers."""
+        return self._builder.add(op, self.label)
+
+    def close(self, block: Block, end: Operation, first: int) -> None:
+        """
+        Ends a block of a region with an operation, and puts in front what that needs of the operations that
+        were made since there were `first`.
+        """
+        place_in_post_dfs_order(block, end, frozenset(self._builder.created[first:]))
 
     def constant(self, array: Array) -> SSAValue:
         """A new constant."""

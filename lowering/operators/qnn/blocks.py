@@ -58,7 +58,7 @@ from xrelay.lowering.loops.matrix_operands import Panels, left_operand
 from xrelay.lowering.loops.matrix_panels import emit_panels, panel_tile, row_spacing
 from xrelay.lowering.loops.matrix_product import PanelPlan, Product
 from xrelay.lowering.loops.micro_kernel import UNROLLED_STEPS
-from xrelay.lowering.loops.tiles import Place, TileAt, TileGrid, emit_tiles
+from xrelay.lowering.loops.tiles import STREAM_AHEAD_BYTES, Place, TileAt, TileGrid, emit_tiles
 from xrelay.lowering.loops.tiling import (
     MULTIPLY_ADDS_PER_CYCLE,
     STORE_CYCLES,
@@ -76,6 +76,10 @@ MOST_ROWS = 8
 MOST_SUMS = 16
 """Sums of a block in the registers, beside as many totals."""
 MOST_VECTORS = 4
+STARTED_PER_CYCLE = 2.5
+"""Instructions on vectors of all kinds."""
+UNPACKED_WORK = 12
+"""To write a vector of unpacked numbers into the second-level cache, as so many instructions: measured."""
 
 
 @dataclass(frozen=True)
@@ -155,12 +159,13 @@ class BlocksProduct:
             return 1
         return depth_parts(self.target, self.depth, self.depth // self.size)
 
-    @property
-    def unpacking_cycles(self) -> float:
-        """To unpack all weights once."""
+    def cycles(self, rows: int, others: float) -> float:
+        """To unpack all weights once, with so many products and other instructions for each vector of numbers."""
         many = self.has_many_zero_points
         work = unpacking_work(self.target, self.op.width, many_zero_points=many)
-        return self.vectors * self.depth * work / MULTIPLY_ADDS_PER_CYCLE
+        # Multiply-adds have units of their own, beside those that unpack.
+        busy = max(rows / MULTIPLY_ADDS_PER_CYCLE, (rows + others + work) / STARTED_PER_CYCLE)
+        return self.vectors * self.depth * busy
 
     def panels(self, ctx: KernelContext, width: int) -> BlockPanels:
         """The weights in panels of `width` columns."""
@@ -192,7 +197,9 @@ def _streamed_tile(product: BlocksProduct, parameters: Parameters) -> Tiling:
     many = product.target.vector_registers >= 32
     rows = min(product.rows, MOST_ROWS if many else MOST_ROWS // 2)
     sums = MOST_SUMS if many else MOST_SUMS // 2 - 2
-    vectors = max(1, min(MOST_VECTORS, sums // rows, product.vectors))
+    panels = blocks(product.vectors, max(1, min(MOST_VECTORS, sums // rows)))
+    # Panels of about the same width leave least unused.
+    vectors = blocks(product.vectors, panels)
     names = ("", "rows", "vectors")
     usual = Tiling(1, rows, vectors)
     return tile_parameters(parameters, usual, 1, product.rows, product.vectors, names)
@@ -211,11 +218,9 @@ def _streamed_cost(site: Site) -> float:
         return 0.0
     tiling = _streamed_tile(product, Parameters())
     row_tiles = blocks(product.rows, tiling.columns)
-    multiply_adds = row_tiles * tiling.columns * product.vectors * product.depth
-    finish = TILE_CYCLES * product.vectors / tiling.vectors + STORE_CYCLES * product.vectors
-    cycles = multiply_adds / MULTIPLY_ADDS_PER_CYCLE + row_tiles * (
-        product.unpacking_cycles + finish
-    )
+    tiles = row_tiles * blocks(product.vectors, tiling.vectors)
+    finish = tiles * (TILE_CYCLES + STORE_CYCLES * tiling.columns * tiling.vectors)
+    cycles = row_tiles * product.cycles(tiling.columns, 0) + finish
     seconds = cycles * target.cycle_seconds
     if product.packed_bytes > target.l2_bytes:
         return max(seconds, product.packed_bytes / target.memory_bandwidth)
@@ -294,6 +299,9 @@ def _block_sums(
         x: SSAValue, words: SSAValue, number: int, count: int, sums: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         result = list(sums)
+        for line in range(vectors):
+            place = number * panels.step_bytes + line * lanes * WORD_BYTES
+            b.prefetch(b.address(words, place + STREAM_AHEAD_BYTES, i8))
         columns = panels.columns(words, number, count, zeros)
         for k in range(count):
             for r, row in enumerate(rows):
@@ -346,9 +354,8 @@ def _unpacked_cost(site: Site) -> float:
     part_bytes = product.depth // product.parts * SINGLE.bytes
     weight_bytes = product.depth * product.vectors * product.lanes * SINGLE.bytes
     block = positions_per_block(target, part_bytes, product.rows, weight_bytes)
-    stores = product.vectors * product.depth * STORE_CYCLES
-    unpacking = blocks(product.rows, block) * (product.unpacking_cycles + stores)
-    return (product.plan.tiling.cycles + unpacking) * target.cycle_seconds
+    unpacking = blocks(product.rows, block) * product.cycles(0, UNPACKED_WORK)
+    return (product.plan.tiling.cycles * product.parts + unpacking) * target.cycle_seconds
 
 
 def _emit_unpacked(ctx: KernelContext, op: Operation, sink: Sink) -> None:

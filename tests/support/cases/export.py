@@ -11,6 +11,7 @@ from graphs import BITS, Graph
 from xdsl.dialects.builtin import IntegerType, Signedness, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import SSAValue
 
+from cases.blocks import Blocks
 from cases.kernel import INTEGERS, SHAPES, SIGNED, CaseTable
 from xrelay.dialects.conv import conv
 from xrelay.dialects.core import annotation
@@ -22,6 +23,7 @@ from xrelay.dialects.pool import pool
 from xrelay.dialects.qnn import arithmetic as qnn_arithmetic
 from xrelay.dialects.qnn import conversion as qnn
 from xrelay.dialects.qnn import products as qnn_products
+from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp, QnnDequantizeBlocksOp
 from xrelay.dialects.tensor import (
     binary,
     bits,
@@ -604,6 +606,16 @@ def quantized(g: Graph, dtype: str) -> None:
     numbers = parameters(g, (0.5, zero), (0.3, 2), (0.9, zero))
     for operator in (qnn_arithmetic.QnnAddOp, qnn_arithmetic.QnnSubtractOp):
         g.show(operator(q, other, *numbers))
+
+
+@EXPORTED.each((QnnDenseBlocksOp, QnnDequantizeBlocksOp), (2, 4, 8))
+def blocks(g: Graph, bits: int) -> None:
+    for zero_points, scales in (("one", "float32"), ("each", "float16")):
+        matrix = Blocks(5, 30, 16, bits, zero_points, scales)
+        parts = [g.constant(array) for array in matrix.arrays(g.rng)]
+        options: dict[str, Any] = {"block_size": 16, "bits": bits}
+        g.show(QnnDequantizeBlocksOp(*parts, length=30, **options), 1)
+        g.show(QnnDenseBlocksOp(g.input(g.small("float32", 2, 3, 30)), *parts, **options), 100)
 
 
 # Bodies

@@ -1,4 +1,4 @@
-"""Guards of passes on functions as values: `lambda-lift`, `defunctionalization`, `partial-eval`, `un-cps`."""
+"""Guards of passes on functions as values: `lambda-lift`, `defunctionalization`, `partial-eval`."""
 
 from guards.passes import Build, GuardTable
 from xrelay.frontends.relay_text import read_relay_text
@@ -7,8 +7,7 @@ T = "Tensor[(2), float32]"
 LIFT = GuardTable("lambda-lift", units=0)
 DATA = GuardTable("defunctionalization", units=0)
 KNOWN = GuardTable("partial-eval", units=0)
-DIRECT = GuardTable("un-cps", units=0)
-TABLES = (LIFT, DATA, KNOWN, DIRECT)
+TABLES = (LIFT, DATA, KNOWN)
 
 
 def body(*lines: str, parameters: str = "", others: str = "") -> Build:
@@ -87,6 +86,3 @@ KNOWN.changes(
     body("let %r = ref(%x);", "let %u = ref_write(%r, exp(%x));", "ref_read(%r)"),
     expects="-ref_read",
 )
-
-DIRECT.keeps("no continuation", body("@once(%x)", others=ONCE))
-DIRECT.keeps("a function as an argument", body("@twice(@once, %x)", others=f"{TWICE}\n{ONCE}"))

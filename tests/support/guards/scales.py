@@ -210,6 +210,35 @@ for number in (0.0, -0.0):
 CPU_FORWARD.keeps(
     "so little that quotients are infinite", layers(ROWS, by(1e-40, 1, 2, 3), plus(4), dense(4, 4))
 )
+for dtype, huge in (("float16", 5e4), ("float32", 3e38), ("float64", 1.5e308)):
+    # Twice as much is infinite, and so is what is divided by so little.
+    full, less = by(1, 2, 1, huge), by(1, 2, 1, huge / 8)
+    few = by(1, 2, 1, 1 / 256)
+
+    def weight(value: float):
+        return lambda g, x: DenseOp(x, g.c(np.full((4, 4), value), g.dtype))
+
+    def summand(value: float, op=AddOp):
+        return lambda g, x: op(x, g.c([0, 1, value, -value], g.dtype))
+
+    CPU_BACKWARD.keeps(f"large {dtype}", layers(ROWS, weight(2), full, dtype=dtype))
+    CPU_FORWARD.keeps(f"large {dtype}", layers(ROWS, full, weight(-2), dtype=dtype))
+    CPU_BACKWARD.keeps(f"infinite {dtype}", layers(ROWS, weight(np.inf), LAST, dtype=dtype))
+    CPU_BACKWARD.keeps(
+        f"large summand {dtype}", layers(ROWS, weight(0), summand(2), full, dtype=dtype)
+    )
+    CPU_BACKWARD.keeps(
+        f"large factor {dtype}",
+        layers(ROWS, unary(TanhOp), summand(2, MultiplyOp), full, dtype=dtype),
+    )
+    CPU_FORWARD.keeps(
+        f"large quotient {dtype}", layers(ROWS, few, summand(huge / 8), weight(1), dtype=dtype)
+    )
+    CPU_BACKWARD.changes(f"not too large {dtype}", layers(ROWS, weight(2 / 256), less, dtype=dtype))
+    CPU_FORWARD.changes(
+        f"quotient that is not too large {dtype}",
+        layers(ROWS, few, summand(huge / 1024), weight(1 / 256), dtype=dtype),
+    )
 CPU_FORWARD.keeps(
     "a computed summand",
     layers(ROWS, LAST, plus(3, 4, constant=False), dense(4, 4, constant=False), dtype="float32"),

@@ -85,7 +85,7 @@ def library(folder: Path, source: str) -> Path:
 
 
 METADATA = (
-    f'{{"format": {FORMAT_VERSION}, "threads": 1, "steps": [], "profiled": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
+    f'{{"format": {FORMAT_VERSION}, "threads": 1, "steps": [], "profiled": false, "loops": false, "name": "m", "inputs": [], "outputs": [], "target": "x", "features": [], '
     '"workspace_bytes": 0, "constant_bytes": 0}'
 )
 

@@ -19,8 +19,9 @@ from xrelay.dialects.tensor.transform import ConcatenateOp
 from xrelay.dialects.tensor.unary import NegativeOp
 from xrelay.lowering.emit.evaluate import Leaf
 from xrelay.lowering.emit.format import NO_HALO
+from xrelay.lowering.program.planning import plan_storage
 from xrelay.lowering.program.selection import select_strategies
-from xrelay.lowering.program.storage import StoragePlan, plan_storage
+from xrelay.lowering.program.storage import StoragePlan
 from xrelay.options import CompileOptions
 
 OPTIONS = kernel_options(CompileOptions(2, "x86-64"))

@@ -212,6 +212,10 @@ BAD_PROGRAMS = {
         "func.func @main() {\n  %0 = relay.zeros {shape = [4], dtype = f32} : tensor<4xf32>\n}",
         ["bad.mlir:2:3", "%0 = relay.zeros", "[4 : i64] should be of base attribute array"],
     ),
+    "has an alias that does not verify": (
+        "func.func private @f()\n#a = 300 : i8\nfunc.func private @g() attributes {a = #a}",
+        ["bad.mlir:2:1", "#a = 300 : i8", "300 is out of range for type i8"],
+    ),
     "has a number that its type lacks": (
         "func.func @main() {\n  %0 = relay.constant dense<300> : tensor<3xi8>\n}",
         ["bad.mlir:2:28", "%0 = relay.constant", "300 is out of range for type i8"],

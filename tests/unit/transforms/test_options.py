@@ -5,9 +5,10 @@ from dataclasses import fields
 import pytest
 from guards.passes import GuardGraph, passes_of
 from xdsl.context import Context
+from xdsl.dialects.builtin import f64
 from xdsl.utils.exceptions import DiagnosticException
 
-from xrelay.dialects.tensor.unary import ExpOp
+from xrelay.dialects.tensor.unary import CastOp, ExpOp
 from xrelay.tools.universe import XRELAY_UNIVERSE
 
 ANY_NUMBER = {
@@ -65,3 +66,53 @@ def test_least_numbers(spec: str) -> None:
     with pytest.raises(DiagnosticException, match=r"^'[a-z-]+' is \d, expected at least \d$"):
         for step in passes_of(spec):
             step.apply(Context(), g.module())
+
+
+NAMES = {
+    (
+        "annotate-target",
+        "targets",
+    ): "compilers may take nothing of a program, and be known elsewhere only",
+    ("convert-kernels-to-llvm", "triple"): "LLVM knows which there are",
+    ("outline-compiler-functions", "compiler"): "compilers may take nothing of a program",
+    ("partition-graph", "mod-name"): "a part of new names",
+}
+"""Options that take any name."""
+
+
+def options_of_names() -> list[tuple[str, str]]:
+    """The passes that have options of names, and these."""
+    return [
+        (name, option.name.replace("_", "-"))
+        for name, load in XRELAY_UNIVERSE.all_passes.items()
+        for option in fields(load())
+        if "str" in str(option.type)
+    ]
+
+
+@pytest.mark.parametrize(("name", "option"), options_of_names())
+def test_names_of_nothing_are_refused(name: str, option: str) -> None:
+    g = GuardGraph()
+    g.returns(g.op(ExpOp(g.x(2))))
+    (step,) = passes_of(f'{name}{{{option}="no.such.thing"}}')
+    if (name, option) in NAMES:
+        try:
+            step.apply(Context(), g.module())
+        except DiagnosticException as error:
+            assert "no.such.thing" not in str(error)
+        return
+    needed = {"annotate-target": "targets"}.get(name)
+    with pytest.raises(DiagnosticException, match=r"no\.such\.thing" if needed is None else needed):
+        step.apply(Context(), g.module())
+
+
+@pytest.mark.parametrize("name", ["cast", "relay.cast"])
+def test_operators_have_two_names(name: str) -> None:
+    g = GuardGraph()
+    x = g.x(2)
+    for op in (CastOp(x, f64), CastOp(x, f64), ExpOp(x), ExpOp(x)):
+        g.show(op)
+    module = g.module()
+    for step in passes_of(f'eliminate-common-subexpr{{skip="{name}"}}'):
+        step.apply(Context(), module)
+    assert [sum(isinstance(op, kind) for op in module.walk()) for kind in (CastOp, ExpOp)] == [2, 1]

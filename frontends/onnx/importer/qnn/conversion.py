@@ -1,6 +1,6 @@
 """Conversions of quantised tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i32
@@ -29,7 +29,7 @@ from xrelay.frontends.onnx.importer.narrow import narrowed, numbers
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 from xrelay.frontends.onnx.narrow import Narrow, narrow_of
 from xrelay.frontends.onnx.tensors import element_type_of
-from xrelay.interpreters.arrays import dtype_of
+from xrelay.interpreters.arrays import Array, dtype_of
 from xrelay.interpreters.qnn.blocks import packed
 
 
@@ -127,7 +127,9 @@ def dynamically_quantize(node: Node) -> list[SSAValue]:
 def dequantize(node: Node) -> SSAValue:
     """DequantizeLinear: (x - zero point) * scale, in the type of the scale."""
     axis, block = node.integer("axis", 1), node.integer("block_size", 0)
-    data, scale = node.input(0), positive_scale(node, 1)
+    data = node.input(0)
+    many = len(node.shape_of(node.input(1))) > 1
+    scale = finite_scales(node, 1) if many else positive_scale(node, 1)
     dtype = node.element_type(scale)
     if node.has_attribute("output_dtype") and node.integer("output_dtype"):
         dtype = element_type_of(node.integer("output_dtype"), "attribute 'output_dtype'")
@@ -139,7 +141,7 @@ def dequantize(node: Node) -> SSAValue:
         return cast(node, node.emit(MultiplyOp(numbers(node, data), factor)), dtype)
     zero_point = _zero_point(node, 2, scale)
     axis = _parameter_axis(node, data, scale, axis)
-    if len(node.shape_of(scale)) <= 1:
+    if not many:
         scale, zero_point = (one_or_vector(node, value) for value in (scale, zero_point))
         return cast(node, node.emit(QnnDequantizeOp(data, scale, zero_point, axis=axis)), dtype)
     matrix = _matrix_of_blocks(node, data, node.input(1), zero_point, axis, block)
@@ -172,9 +174,9 @@ def _matrix_of_blocks(
         numbers, scales, zeros = numbers.T, scales.T, zeros.T
     zeros = (zeros - first).astype(np.uint8)
     if np.all(zeros == zeros[0, 0]):
-        zeros = zeros[0, 0].reshape(())
+        zeros = zeros[0, 0]
     weight = packed(numbers.astype(np.int16) - first, bits)
-    constants = [node.constant(np.ascontiguousarray(each)) for each in (weight, scales, zeros)]
+    constants = [node.constant(np.array(each, order="C")) for each in (weight, scales, zeros)]
     length = numbers.shape[1]
     matrix = node.emit(
         QnnDequantizeBlocksOp(*constants, length=length, block_size=block, bits=bits)
@@ -184,13 +186,25 @@ def _matrix_of_blocks(
 
 def positive_scale(node: Node, index: int) -> SSAValue:
     """An input that is a scale. Raises OnnxImportError for one that is known and not positive and finite."""
+    return _required(
+        node, index, "positive numbers", lambda known: (known > 0) & np.isfinite(known)
+    )
+
+
+def finite_scales(node: Node, index: int) -> SSAValue:
+    """
+    The scales of blocks, which may be 0, and negative where the largest number of a block is. Raises
+    OnnxImportError for known ones that are not finite.
+    """
+    return _required(node, index, "finite numbers", np.isfinite)
+
+
+def _required(node: Node, index: int, what: str, accepted: Callable[[Array], Array]) -> SSAValue:
     scale = node.input(index)
     known = node.known_value(scale)
-    if known is not None and not np.all((known > 0) & np.isfinite(known)):
-        wrong = known.reshape(-1)[np.argmin((known > 0) & np.isfinite(known))]
-        raise OnnxImportError(
-            f"input {index} (a scale) has the element {wrong}, expected positive numbers"
-        )
+    if known is not None and not np.all(accepted(known)):
+        wrong = known.reshape(-1)[np.argmin(accepted(known))]
+        raise OnnxImportError(f"input {index} (a scale) has the element {wrong}, expected {what}")
     return scale
 
 

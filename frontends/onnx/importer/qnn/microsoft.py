@@ -22,6 +22,7 @@ from xrelay.frontends.onnx.importer.emitting import cast
 from xrelay.frontends.onnx.importer.node import Body, Converter, ConverterTable, Node
 from xrelay.frontends.onnx.importer.qnn.conversion import (
     dequantize,
+    finite_scales,
     one_or_vector,
     positive_scale,
     quantize,
@@ -158,6 +159,7 @@ def matmul_of_bits(node: Node) -> SSAValue:
     if node.has_input(4):
         raise UnsupportedNode("it has input 4 ('g_idx')")
     blocks, row_bytes = -(-depth // size), -(-depth * bits // 8)
+    finite_scales(node, 2)
     packed, scales = node.known(1, "B"), node.known(2, "scales")
     _require_size(
         packed, rows * blocks * size * bits // 8, "B", f"[{rows}, {blocks}, {size * bits // 8}]"

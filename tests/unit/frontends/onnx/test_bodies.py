@@ -18,7 +18,7 @@ from onnx_models import (
 )
 
 from xrelay.frontends.onnx import OnnxImportError, import_model
-from xrelay.frontends.onnx.importer.core.control import MAX_OPERATIONS, MAX_ROUNDS
+from xrelay.frontends.onnx.importer.core.unrolling import MAX_OPERATIONS, MAX_ROUNDS
 
 SAMPLES = Samples(13)
 floats = SAMPLES.floats
@@ -199,9 +199,24 @@ def test_the_other_branch_may_hold_anything():
         import_model(branching(np.array(False), helper.make_node("NonZero", ["x"], ["e"])))
 
 
-def test_conditions_must_be_constants():
-    with pytest.raises(OnnxImportError, match=r"op type If.*input 0 \('cond'\) is not a constant"):
-        import_model(branching(None, helper.make_node("Neg", ["x"], ["e"])))
+@pytest.mark.parametrize("condition", [True, False])
+def test_branches_by_a_condition_that_is_computed(condition: bool):
+    model = branching(None, helper.make_node("Neg", ["x"], ["e"]))
+    assert "scf.if" in str(import_model(model))
+    data = [floats(2), np.array(condition)]
+    require_equal(by_import(model, data), by_onnxruntime(model, data))
+
+
+def test_branches_of_other_types_need_a_constant_condition():
+    other = helper.make_node("Concat", ["x", "x"], ["e"], axis=0)
+    message = r"op type If.*output 0 is tensor<2xf32> in one branch and tensor<4xf32> in the other"
+    with pytest.raises(OnnxImportError, match=message):
+        import_model(branching(None, other))
+    two = numpy_helper.from_array(np.array([True, False]), "c")
+    broken = branching(np.array(True), other)
+    broken.graph.initializer[0].CopyFrom(two)
+    with pytest.raises(OnnxImportError, match=r"input 0 \('cond'\) has 2 elements, expected one"):
+        import_model(broken)
 
 
 # Loops
@@ -239,15 +254,10 @@ def test_loops_that_are_not_unrolled():
         import_model(looping(MAX_ROUNDS + 1))
     with pytest.raises(OnnxImportError, match="makes no round"):
         import_model(looping(0))
-    body = subgraph([helper.make_node("Identity", ["go"], ["on"])], ["i", "go"], ["on"])
-    node = helper.make_node("Loop", ["n", ""], ["y"], body=body)
-    inputs = [typed("n", dtype=TensorProto.INT64)]
-    with pytest.raises(OnnxImportError, match=r"input 0 \('M'\) is not a constant"):
-        import_model(build([node], inputs, [untyped("y")]))
 
 
 def test_nested_loops_are_refused_before_they_are_unrolled():
-    add = helper.make_node("Add", ["h", "h"], ["hn"])
+    add = helper.make_node("Concat", ["h", "w"], ["hn"], axis=0)
     inner = subgraph(
         [add, helper.make_node("Identity", ["go"], ["on"])], ["i", "go", "h"], ["on", "hn"]
     )
@@ -262,7 +272,7 @@ def test_nested_loops_are_refused_before_they_are_unrolled():
         rf"outer.*its {MAX_ROUNDS} rounds of \d+ operations make \d+, more than {MAX_OPERATIONS}"
     )
     with pytest.raises(OnnxImportError, match=message):
-        import_model(build([node], [typed("x", 2)], [typed("y", 2)], [rounds]))
+        import_model(build([node], [typed("x", 2), typed("w", 1)], [untyped("y")], [rounds]))
 
 
 @pytest.mark.parametrize("direction", [0, 1])

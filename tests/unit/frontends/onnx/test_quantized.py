@@ -137,7 +137,10 @@ def test_products_with_weights_of_few_bits(bits: int, zero_points: str):
     depth, rows, size = 40, 6, 16
     blocks = 3
     packed = quantized("uint8", rows, blocks, size * bits // 8)
-    constants: list[Array | None] = [packed, np.abs(floats(rows, blocks))]
+    # Where the largest number of a block is negative, so is its scale; it is 0 for zeros alone.
+    scales = floats(rows, blocks)
+    scales[2, 1] = 0
+    constants: list[Array | None] = [packed, scales]
     if zero_points == "packed":
         constants.append(quantized("uint8", rows, -(-blocks * bits // 8)))
     if zero_points == "f32":
@@ -155,6 +158,7 @@ WRONG_BITS: list[tuple[str, dict[str, int], list[Array]]] = [
     (r"input 'B' has the shape \[6, 2, 8\], expected \[6, 3, 8\]", {"K": 33}, []),
     (r"input 'zero_points' has the shape \[5\], expected \[6, 1\]", {}, [np.zeros(5, np.uint8)]),
     (r"input 0 \('A'\) has the shape \[2, 32\], 'K' is 31", {"K": 31}, []),
+    (r"it has input 4 \('g_idx'\)", {}, [np.zeros((6, 1), np.uint8), np.zeros(32, np.int32)]),
 ]
 
 
@@ -168,12 +172,12 @@ def test_wrong_weights_of_few_bits(problem: str, changes: dict[str, int], more: 
         import_model(contrib("MatMulNBits", [floats(2, 32)], constants, **attributes))
 
 
-@pytest.mark.parametrize("block", [0, 16])
+@pytest.mark.parametrize("block", [0, 16, 20])
 @pytest.mark.parametrize("name", ["INT4", "UINT4"])
 @pytest.mark.parametrize("raw", [False, True])
 def test_weights_of_4_bits(name: str, block: int, raw: bool):
     code, low = TensorProto.DataType.Value(name), -8 if name == "INT4" else 0
-    depth, columns = 32, 5
+    depth, columns = 40 if block == 20 else 32, 5
     shape = (depth // block, columns) if block else (columns,)
     weight = SAMPLES.random.integers(low, low + 16, (depth, columns))
     zeros = SAMPLES.random.integers(low, low + 16, shape)

@@ -146,8 +146,9 @@ def test_tuples_nest_too_deeply_for_text(
 ):
     """MLIR spells the type of each operand and result, with all types within it."""
     message = "the text of the program would spell {} types in tuples in tuples, the limit is {}"
-    assert opt.main([str(tuples(tmp_path, 5000))]) == 1
-    assert message.format(5000 * 4999, 1 << 20) in capsys.readouterr().err
+    for options in ([], ["--print-between-passes", "-p", "infer-type", "-t", "relay-text"]):
+        assert opt.main([str(tuples(tmp_path, 5000)), *options]) == 1
+        assert message.format(5000 * 4999, 1 << 20) in capsys.readouterr().err
     monkeypatch.setattr("xrelay.analysis.facts.program_size.MOST_TYPE_PARTS", 10 * 9)
     output = str(tmp_path / "output.mlir")
     assert cli.main(["compile", str(tuples(tmp_path, 10)), "-o", output]) == 0

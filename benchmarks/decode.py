@@ -1,0 +1,161 @@
+"""
+Products with weights of 4 and 8 bits and one or a few rows, as models decode: xrelay beside onnxruntime, and how near
+they come to the bandwidth of memory.
+
+    python -m benchmarks.decode [--cases A,B] [--threads 1,2] [--seconds S] [--rounds N]
+
+Prints a line for each case and number of threads: the least milliseconds of each engine, onnxruntime's divided by
+xrelay's, and the weights and scales that xrelay reads in a second, also as the share of what plain loads
+read from memory. A case of one product stays in the third-level cache where that is large.
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+from platformdirs import user_cache_path
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.__main__ import names_of, positive, thread_counts
+from benchmarks.engines import REFERENCE, XRELAY
+from benchmarks.machine import Kernels, cache_sizes, memory_bytes
+from benchmarks.operators import measure_cases
+from benchmarks.suite import SEED, BenchmarkModel, Input
+from benchmarks.worker import WorkerFailed
+
+DEEP = 12
+"""Products one after the other, more than caches hold."""
+WIDTH = 4096
+BLOCK = 32
+
+
+@dataclass(frozen=True)
+class Decode(BenchmarkModel):
+    """Products of some rows with square matrices in blocks, one after the other."""
+
+    rows: int = 1
+    products: int = DEEP
+    bits: int = 4
+    zero_points: bool = False
+
+    maker: ClassVar[str] = "onnx"
+
+    @property
+    def packed_bytes(self) -> int:
+        """What the weights, scales and zero points take."""
+        blocks = WIDTH * WIDTH // BLOCK
+        each = BLOCK * self.bits / 8 + 4 + (self.bits / 8 if self.zero_points else 0)
+        return int(self.products * blocks * each)
+
+    def input_list(self) -> tuple[Input, ...]:
+        """The rows."""
+        return (Input("x", (self.rows, WIDTH)),)
+
+    def source(self) -> Path:
+        """This file."""
+        return Path(__file__)
+
+    def write(self, path: Path) -> None:
+        """Builds the graph."""
+        rng, value = np.random.default_rng(SEED), "x"
+        nodes, constants = list[NodeProto](), list[TensorProto]()
+        blocks = WIDTH // BLOCK
+        for i in range(self.products):
+            weight = rng.integers(0, 256, (WIDTH, blocks, BLOCK * self.bits // 8), np.uint8)
+            # Sums of so many products stay about as large as what they are of.
+            scales = rng.uniform(0.5, 1.5, (WIDTH, blocks)) * 3.3 / 2**self.bits / WIDTH**0.5
+            arrays = [weight, scales.astype(np.float32)]
+            if self.zero_points:
+                arrays.append(rng.integers(0, 256, (WIDTH, blocks * self.bits // 8), np.uint8))
+            names = [f"w{i}_{j}" for j in range(len(arrays))]
+            constants += map(numpy_helper.from_array, arrays, names)
+            sizes: dict[str, Any] = {"K": WIDTH, "N": WIDTH, "bits": self.bits, "block_size": BLOCK}
+            nodes.append(
+                helper.make_node(
+                    "MatMulNBits", [value, *names], [f"y{i}"], domain="com.microsoft", **sizes
+                )
+            )
+            value = f"y{i}"
+        shape = (self.rows, WIDTH)
+        inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+        outputs = [helper.make_tensor_value_info(value, TensorProto.FLOAT, shape)]
+        graph = helper.make_graph(nodes, self.name, inputs, outputs, constants)
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, ir_version=10, opset_imports=opsets)
+        path.write_bytes(model.SerializeToString())
+
+
+CASES: dict[str, Decode] = {
+    case.name: case
+    for case in (
+        Decode("one_4bit", products=1),
+        Decode("deep_4bit"),
+        Decode("deep_4bit_zero_points", zero_points=True),
+        Decode("deep_8bit", bits=8),
+        Decode("deep_4bit_2_rows", rows=2),
+        Decode("deep_4bit_4_rows", rows=4),
+        Decode("deep_4bit_8_rows", rows=8),
+    )
+}
+"""By name, in the order of the table."""
+
+
+def memory_bandwidth(threads: int, rounds: int) -> float:
+    """GB/s that some threads read together from memory, in the best of some rounds."""
+    size, kernels = min(2 * cache_sizes().l3, memory_bytes() // 4), Kernels()
+    return max(kernels.bandwidth(threads, size // threads) for _ in range(rounds))
+
+
+def table_of(
+    cases: Sequence[str],
+    found: Mapping[int, Mapping[tuple[str, str], float]],
+    bandwidths: Mapping[int, float],
+) -> Table:
+    """A line for each case and number of threads."""
+    table = Table("case", "threads", title="least milliseconds")
+    for column in (XRELAY, REFERENCE, "ratio", "GB/s", "of memory"):
+        table.add_column(column, justify="right")
+    for name in cases:
+        for threads, least in found.items():
+            ours, theirs = least[name, XRELAY], least[name, REFERENCE]
+            rate = CASES[name].packed_bytes / ours / 1e6
+            share = f"{rate / bandwidths[threads]:.0%}"
+            numbers = (f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.2f}", f"{rate:.1f}", share)
+            table.add_row(name, str(threads), *numbers)
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command. Returns 1 when an engine cannot run a case."""
+    parser = argparse.ArgumentParser("python -m benchmarks.decode")
+    parser.add_argument("--cases", type=names_of(CASES), default=list(CASES), help="default all")
+    parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
+    parser.add_argument("--seconds", type=positive, default=1, help="of each turn, default 1")
+    parser.add_argument("--rounds", type=positive, default=3, help="turns, default 3")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FOLDER",
+        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
+        help="where the models are kept (default %(default)s)",
+    )
+    args = parser.parse_args(arguments)
+    try:
+        found = {threads: measure_cases(CASES, args, threads) for threads in args.threads}
+    except WorkerFailed as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    bandwidths = {threads: memory_bandwidth(threads, args.rounds) for threads in args.threads}
+    console = Console() if sys.stdout.isatty() else Console(width=120)
+    console.print(table_of(args.cases, found, bandwidths))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

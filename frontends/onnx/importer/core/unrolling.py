@@ -1,0 +1,117 @@
+"""Loops of a known number of rounds, round after round."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xrelay.dialects.core.values import TupleOp
+from xrelay.dialects.shapes import normalize_axis
+from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
+from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
+from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts, single
+from xrelay.frontends.onnx.importer.node import Node
+
+MAX_ROUNDS = 1024
+"""Loops of more rounds are not unrolled."""
+
+MAX_OPERATIONS = 2**17
+"""Unrolling ends when an import has made more operations."""
+
+
+def unrolled_loop(node: Node) -> Sequence[SSAValue]:
+    """
+    Loop with a known number of rounds: the outputs are the carried values after the last round, and
+    those that each round adds, joined along a new first axis. The condition must be known after
+    each round.
+    """
+    body = node.graph("body")
+    limit = single(node, 0, "M") if node.has_input(0) else None
+    carries_on = bool(single(node, 1, "cond")) if node.has_input(1) else True
+    carried = [node.input(index) for index in range(2, node.input_count)]
+    if len(body.output) < 1 + len(carried):
+        raise OnnxImportError(
+            f"its body has {len(body.output)} outputs, expected {1 + len(carried)} or more"
+        )
+    added: list[list[SSAValue]] = [[] for _ in body.output[1 + len(carried) :]]
+    rounds = 0
+    condition = node.constant(np.array(carries_on))
+    while carries_on and (limit is None or rounds < limit):
+        require_few(node, rounds + 1)
+        before = node.operation_count
+        number = node.constant(np.array(rounds, np.int64))
+        condition, *results = node.inline_graph(body, [number, condition, *carried])
+        carried = results[: len(carried)]
+        for parts, part in zip(added, results[len(carried) :], strict=True):
+            parts.append(node.emit(ExpandDimsOp(part, 0)))
+        rounds += 1
+        if rounds == 1 and limit is not None and goes_on(body):
+            require_small(node, node.operation_count - before, limit)
+        if limit is None or rounds < limit:
+            known = node.known_value(condition)
+            if known is None:
+                raise UnsupportedNode(f"its condition is not a constant after round {rounds}")
+            carries_on = bool(known.item())
+    if added and not rounds:
+        raise UnsupportedNode("it makes no round, and the shape of what rounds add is not known")
+    return [*carried, *(joined(node, parts, 0) for parts in added)]
+
+
+def unrolled_scan(node: Node) -> Sequence[SSAValue]:
+    """Scan over axes of known length: one round for each slice, from the start or the end."""
+    parts = scan_parts(node)
+    body, rounds, carried = parts.body, parts.rounds, parts.states
+    require_few(node, rounds)
+    added: list[list[SSAValue]] = [[] for _ in parts.outputs]
+    for number in range(rounds):
+        require_few(node, rounds)
+        before = node.operation_count
+        slices = [
+            element(node, value, axis, rounds - 1 - number if backwards else number)
+            for value, axis, backwards in parts.inputs
+        ]
+        outputs = node.inline_graph(body, [*carried, *slices])
+        if number == 0:
+            require_small(node, node.operation_count - before, rounds)
+        carried = outputs[: len(carried)]
+        for rows, part in zip(added, outputs[len(carried) :], strict=True):
+            rows.append(part)
+    collected: list[SSAValue] = []
+    for rows, (axis, backwards) in zip(added, parts.outputs, strict=True):
+        axis = normalize_axis(axis, len(node.shape_of(rows[0])) + 1)
+        rows = [node.emit(ExpandDimsOp(row, axis)) for row in rows]
+        collected.append(joined(node, rows[::-1] if backwards else rows, axis))
+    return [*carried, *collected]
+
+
+def require_few(node: Node, rounds: int) -> None:
+    """Refuses loops that would become too large."""
+    if rounds > MAX_ROUNDS:
+        raise UnsupportedNode(f"it makes more than {MAX_ROUNDS} rounds, and loops are unrolled")
+    if node.operation_count > MAX_OPERATIONS:
+        raise UnsupportedNode(
+            f"loops are unrolled, which makes more than {MAX_OPERATIONS} operations"
+        )
+
+
+def require_small(node: Node, operations: int, rounds: int) -> None:
+    """Refuses a loop that would become too large, by what its first round made, inner loops included."""
+    if operations * rounds > MAX_OPERATIONS:
+        raise UnsupportedNode(
+            f"loops are unrolled, and its {rounds} rounds of {operations} operations make "
+            f"{operations * rounds}, more than {MAX_OPERATIONS}"
+        )
+
+
+def element(node: Node, value: SSAValue, axis: int, position: int) -> SSAValue:
+    """The slice at a position of an axis, without the axis."""
+    part = StridedSliceOp(value, [position], [position + 1], axes=[axis])
+    return node.emit(SqueezeOp(node.emit(part), (axis,)))
+
+
+def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
+    """Values one after the other along an axis."""
+    if len(parts) == 1:
+        return parts[0]
+    return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))

@@ -1,0 +1,132 @@
+"""Weights of 4 and 8 bits, compiled: results are those of onnxruntime, and weights keep their size."""
+
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from cases.blocks import Blocks
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+import xrelay
+from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.qnn.blocks import packed, unpacked
+
+
+def model_of(data: Array, nodes: list[NodeProto], constants: list[TensorProto]) -> ModelProto:
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, data.shape)]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, constants)
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, ir_version=10, opset_imports=opsets)
+
+
+def by_onnxruntime(model: ModelProto, data: Array) -> Array:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    # It would round the data to 8 bits otherwise.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    return session.run(None, {"x": data})[0]
+
+
+def matmul_of_bits(matrix: Blocks, data: Array, **attributes: Any) -> ModelProto:
+    """MatMulNBits, which stores the last block of a row whole."""
+    weight, scales, zeros = matrix.arrays(np.random.default_rng(matrix.depth))
+    whole = scales.shape[1] * matrix.size
+    numbers = unpacked(weight, matrix.bits, matrix.depth)
+    padded = np.pad(numbers, ((0, 0), (0, whole - matrix.depth)))
+    arrays = [packed(padded, matrix.bits).reshape(*scales.shape, -1), scales.astype(np.float32)]
+    if zeros.ndim:
+        arrays.append(packed(zeros, matrix.bits))
+    constants = [numpy_helper.from_array(each, f"w{i}") for i, each in enumerate(arrays)]
+    sizes = {"K": matrix.depth, "N": matrix.columns, "bits": matrix.bits}
+    node = helper.make_node(
+        "MatMulNBits", ["x", *(each.name for each in constants)], ["y"], "product",
+        domain="com.microsoft", block_size=matrix.size, **sizes, **attributes,
+    )  # fmt: skip
+    return model_of(data, [node], constants)
+
+
+def compiled(model: ModelProto) -> tuple[xrelay.Model, str]:
+    """The model, and what computes its last step."""
+    result = xrelay.compile(model, cache=False)
+    assert isinstance(result, xrelay.Model)
+    return result, result.signature.steps[-1].implementation
+
+
+@pytest.mark.parametrize(
+    "rows, matrix",
+    [
+        (1, Blocks(48, 256, 32, 4, "one", "float32")),
+        (8, Blocks(33, 100, 16, 4, "each", "float32")),
+        (1, Blocks(17, 70, 64, 4, "extremes", "float32")),
+        (2, Blocks(50, 130, 128, 8, "each", "float32")),
+        (21, Blocks(31, 300, 256, 4, "each", "float32")),
+    ],
+    ids=str,
+)
+def test_products_of_bits(rows: int, matrix: Blocks) -> None:
+    data = np.random.default_rng(rows).standard_normal((rows, matrix.depth)).astype(np.float32)
+    model = matmul_of_bits(matrix, data, accuracy_level=rows % 2)
+    result, implementation = compiled(model)
+    assert implementation in ("streamed-blocks", "unpacked-blocks")
+    expected = by_onnxruntime(model, data)
+    error = np.abs(result.run({"x": data})["y"] - expected).max()
+    assert error < 1e-6 * matrix.depth**0.5 * np.abs(expected).max()
+
+
+def dequantized(code: str, axis: int, block: int, data: Array, *, gemm: bool) -> ModelProto:
+    """DequantizeLinear with blocks, and a product."""
+    columns, low, rng = 40, -8 if code == "INT4" else -128, np.random.default_rng(block)
+    low = 0 if code.startswith("U") else low
+    shape, blocks = [data.shape[-1], columns], [-(-data.shape[-1] // block), columns]
+    if axis == 1:
+        shape, blocks = shape[::-1], blocks[::-1]
+    most = low + (16 if code.endswith("4") else 256)
+    weight, zeros = rng.integers(low, most, shape), rng.integers(low, most, blocks)
+    kind = TensorProto.DataType.Value(code)
+    constants = [
+        helper.make_tensor("w", kind, shape, weight.reshape(-1).tolist()),
+        numpy_helper.from_array(rng.uniform(-1, 1, blocks).astype(np.float32), "s"),
+        helper.make_tensor("z", kind, blocks, zeros.reshape(-1).tolist()),
+    ]
+    nodes = [helper.make_node("DequantizeLinear", "wsz", ["m"], axis=axis, block_size=block)]
+    product = ("Gemm", {"transB": axis}) if gemm else ("MatMul", {})
+    nodes.append(helper.make_node(product[0], ["x", "m"], ["p"], **product[1]))
+    nodes.append(helper.make_node("Relu", ["p"], ["y"]))
+    return model_of(data, nodes, constants)
+
+
+@pytest.mark.parametrize(
+    "code, axis, gemm",
+    [("INT4", 0, False), ("UINT4", 0, True), ("INT8", 1, True), ("UINT8", 0, False)],
+)
+def test_dequantized_weights(code: str, axis: int, gemm: bool) -> None:
+    shape = (3, 90) if gemm else (2, 3, 90)
+    data = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    model = dequantized(code, axis, 32, data, gemm=gemm)
+    result, _ = compiled(model)
+    assert {step.implementation for step in result.signature.steps} <= {"streamed-blocks", ""}
+    expected = by_onnxruntime(model, data)
+    error = np.abs(result.run({"x": data})["y"] - expected).max()
+    assert error < 1e-5 * np.abs(expected).max()
+
+
+def test_blocks_that_are_no_whole_words() -> None:
+    """Become numbers of f32 when the model is compiled."""
+    data = np.random.default_rng(7).standard_normal((3, 90)).astype(np.float32)
+    model = dequantized("INT4", 0, 20, data, gemm=True)
+    result, implementation = compiled(model)
+    assert "blocks" not in implementation
+    expected = by_onnxruntime(model, data)
+    assert np.abs(result.run({"x": data})["y"] - expected).max() < 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("zero_points", ["one", "each"])
+def test_constants_take_what_the_file_takes(zero_points: str) -> None:
+    matrix = Blocks(512, 1024, 32, 4, zero_points, "float32")
+    model = matmul_of_bits(matrix, np.zeros((1, 1024), np.float32))
+    result, _ = compiled(model)
+    assert result.signature.constant_bytes < 1.05 * len(model.SerializeToString())
