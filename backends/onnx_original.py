@@ -210,8 +210,12 @@ def fill_weights(model: ModelProto, numbers: Callable[[RegionTensor], Array]) ->
 
 
 def _is_weight(tensor: TensorProto) -> bool:
-    """Whether numbers decide nothing but results: not those of shapes, indices, scales and the like."""
-    return tensor.data_type in WEIGHT_TYPES and prod(tensor.dims) > SMALL_CONSTANT
+    """
+    Whether numbers decide nothing but results: not those of shapes and indices, and no vectors, among which are
+    scales and zero points, on which it depends what an engine fuses.
+    """
+    is_large = len(tensor.dims) > 1 and prod(tensor.dims) > SMALL_CONSTANT
+    return is_large and tensor.data_type in WEIGHT_TYPES
 
 
 def _value_info(border: Border) -> ValueInfoProto:

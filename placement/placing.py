@@ -231,6 +231,9 @@ def place(
         FREE if c.engine == HOST else k
         for c, k in zip(candidates, first.estimates(candidates), strict=True)
     ]
+    if usual is not None:
+        # Each engine alone is tried in the end, whatever is found.
+        correct(costs, candidates, [each for each in candidates if is_whole(each)], estimator)
     end = time.monotonic() + request.seconds
     known = dict.fromkeys(candidates)
     rounds = 0
@@ -247,9 +250,27 @@ def place(
         known.update(dict.fromkeys(larger))
         candidates += larger
         costs += first.estimates(larger)
-        for candidate, cost in zip(guessed, estimator.estimates(guessed), strict=True):
-            if cost.is_known:
-                costs[candidates.index(candidate)] = cost
+        correct(costs, candidates, guessed, estimator)
+
+
+def correct(
+    costs: list[Cost],
+    candidates: Sequence[Candidate],
+    asked: Sequence[Candidate],
+    estimator: Estimator,
+) -> None:
+    """Puts what an estimator knows of some candidates into the list of costs."""
+    places = {each: place for place, each in enumerate(candidates)}
+    for candidate, cost in zip(asked, estimator.estimates(asked), strict=True):
+        if cost.is_known:
+            costs[places[candidate]] = cost
+
+
+def is_whole(candidate: Candidate) -> bool:
+    """Whether another engine has all of a function but its parameters and its end."""
+    graph = candidate.part.graph
+    outside = graph.everything & ~candidate.inside & ~given_nodes(graph)
+    return candidate.engine not in (OWN, HOST) and outside == 1 << (len(graph) - 1)
 
 
 def guessed_in(placement: Placement) -> list[Candidate]:

@@ -313,6 +313,22 @@ def test_weights_in_files_and_in_none(tmp_path: Path) -> None:
     assert names["w"].shape == (8, 3, 3, 3) and names["w"].dtype == np.int8 and names["w"].any()
 
 
+def test_scales_are_no_weights() -> None:
+    """With other scales and zero points for channels, engines fuse other nodes."""
+    network = model(
+        [node("DequantizeLinear", "w scales zeros", "wd", axis=0), node("Conv", "x wd", "y")],
+        [("x", [1, 2, 3, 3])],
+        "y",
+        w=weights("int8", 80, 2, 1, 1),
+        scales=np.full(80, 0.5, np.float32),
+        zeros=np.zeros(80, np.int8),
+    )
+    original = part_of(with_label(candidates(network), "nn.conv2d"))[1]
+    assert original is not None
+    tensors = original.model(weights=False).graph.initializer
+    assert [t.name for t in tensors if not t.raw_data] == ["w"]
+
+
 def test_form_is_part_of_what_is_measured() -> None:
     """The same function as other nodes is another measurement; names and weights are none of it."""
 

@@ -187,6 +187,27 @@ def test_only_what_good_plans_take_is_measured() -> None:
     assert 0 < measured.asked < len(found.candidates)
 
 
+def test_each_engine_alone_is_measured() -> None:
+    """Even when the model takes it for slow: it is tried in the end."""
+    single = Primitive(OnlyValid(Combine(OpPredicate("fast", _anything), (ANYTHING,), 8)))
+    asked: list[str] = []
+
+    class Guess(Estimator):
+        def estimate(self, candidate: Candidate) -> Cost:
+            return Cost(1.0 if candidate.engine == OWN else 1000.0, "model")
+
+    class Measured(Estimator):
+        def estimate(self, candidate: Candidate) -> Cost:
+            asked.append(candidate.part.label)
+            return Cost(0.5 if candidate.engine == "fast" else 1.0, "measured")
+
+    text = "a = nn.relu x\nb = exp a\nreturn b"
+    rules: dict[str, Rule] = {"fast": single, OWN: OWN_KERNELS}
+    found = place(graph_of(program(text)), rules, Measured(), usual=Guess())
+    assert asked[0] == "nn.relu+exp"
+    assert engines(found) == [("fast", "nn.relu+exp")]
+
+
 def test_regions_that_touch_are_tried_as_one() -> None:
     """The rule finds single operators only; joined, they save a border."""
     single = Primitive(OnlyValid(OpPredicate("fast", _anything)))
