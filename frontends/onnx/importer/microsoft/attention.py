@@ -179,7 +179,8 @@ def _keys_by_heads(graph: Written, index: int, bias: str, batch: int, heads: int
 def group_query_attention(node: Node) -> list[SSAValue | None]:
     """
     GroupQueryAttention of keys and values that several heads of queries share. Tokens stand at the places that their
-    number and that of the past say: several sequences of a batch have equal pasts.
+    number and that of the past say: several sequences of a batch have equal pasts. What stands behind the end of a
+    shorter sequence is computed as its next tokens, which those before do not see.
     """
     graph, heads = Written(node), node.integer("num_heads")
     groups, window = node.integer("kv_num_heads"), node.integer("local_window_size", -1)
