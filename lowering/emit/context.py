@@ -19,10 +19,11 @@ from xdsl.dialects.builtin import i8, i64
 from xdsl.ir import SSAValue
 
 from xrelay.analysis.facts.memory_plan import ALIGNMENT
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.emit.format import Format, row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import Packing
 from xrelay.lowering.emit.parameters import Numbers, Parameters
 from xrelay.lowering.emit.position import Position, at

@@ -19,9 +19,10 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.core.values import CompositeOp
 from xrelay.dialects.shapes import leaf_type, static_tensor
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.format import Format
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 
 Leaf: TypeAlias = tuple[SSAValue, int]

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from xdsl.ir import Block, SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, Sum
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.index import Index, Sum
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.index import Index
 
 Coords: TypeAlias = tuple[Index, ...]
 """One index for each axis."""

@@ -31,7 +31,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.lowering.emit.attributes import lane_mask, predicate_attribute
-from xrelay.lowering.emit.builder import is_vector_type, lanes_of, mangle
+from xrelay.lowering.emit.builder import mangle
+from xrelay.lowering.emit.index import is_vector_type, lanes_of
 
 Operands: TypeAlias = Sequence[SSAValue]
 Converter: TypeAlias = Callable[["FunctionConverter", Operation, Operands], SSAValue | None]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.tensor.layout import Layout
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Sink
 

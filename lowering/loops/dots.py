@@ -26,8 +26,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16, f32, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element, wide
+from xrelay.lowering.emit.index import Index, with_lanes
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.math.arithmetic import multiply_add

@@ -19,8 +19,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, f32, i8, i32
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
+from xrelay.lowering.emit.index import Index, lanes_of, with_lanes
 from xrelay.lowering.emit.target import AVX512, Target
 from xrelay.lowering.math.arithmetic import add, subtract
 from xrelay.lowering.math.convert import convert

@@ -4,11 +4,11 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import NO_HALO, Halo, with_halo
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.math.convert import convert
 

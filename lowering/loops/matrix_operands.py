@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import Format, row_major, with_row_gap
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import MatrixPanels, blocks
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.loops.dots import FLIP

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.dots import Dot
 

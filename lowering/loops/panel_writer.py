@@ -7,8 +7,9 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.index import Index, lanes_of, with_lanes
 from xrelay.lowering.loops.transposes import transposed
 
 ReadRow: TypeAlias = Callable[[Index, Index, int], SSAValue]

@@ -8,11 +8,12 @@ from typing import TypeAlias
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum, minimum, multiply
 

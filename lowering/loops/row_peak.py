@@ -5,9 +5,9 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, with_lanes
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
+from xrelay.lowering.emit.index import Index, with_lanes
 from xrelay.lowering.loops.reductions import MAXIMUM, MINIMUM, Term, reduce_elements
 
 

@@ -24,11 +24,12 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Sink

@@ -16,11 +16,12 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.conv.windows import Pads
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.loops.axis_order import FIRST_TO_LAST, AxisOrder
 from xrelay.lowering.math.convert import convert

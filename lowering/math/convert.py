@@ -4,8 +4,9 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import BFloat16Type, IntegerType, f32, i32, i64
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, mangle, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder, mangle
 from xrelay.lowering.emit.elements import Element, wide
+from xrelay.lowering.emit.index import lanes_of, with_lanes
 from xrelay.lowering.math.arithmetic import highest, lowest
 from xrelay.lowering.math.half import narrow_to_bfloat, narrow_to_half, widen_bfloat, widen_half
 

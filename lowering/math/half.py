@@ -15,7 +15,8 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
-from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, scalar_type, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.index import lanes_of, scalar_type, with_lanes
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CUBIC, NEAREST
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import INDEX, Element, element, wide
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.math.arithmetic import add, multiply
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.math.lanes import Lanes

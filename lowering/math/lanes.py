@@ -14,7 +14,8 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, f32, f64
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, scalar_type, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.index import lanes_of, scalar_type, with_lanes
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from xdsl.dialects import arith, llvm, scf
 from xdsl.dialects.builtin import IntegerType, f64, i32, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from xrelay.lowering.emit.builder import KernelBuilder, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
+from xrelay.lowering.emit.index import with_lanes
 from xrelay.lowering.math.lanes import F32, F64, Lanes
 from xrelay.lowering.math.tables import (
     DIGITS_F32,

@@ -25,12 +25,13 @@ from xrelay.dialects.core.values import ConstantOp, TupleOp
 from xrelay.dialects.elementwise import LIGHT_OPS
 from xrelay.dialects.shapes import HasNoCode, leaf_types
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext, Team
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import Buffer, Evaluator, Leaf, leaf_element, leaf_shape
 from xrelay.lowering.emit.format import Format, row_major
 from xrelay.lowering.emit.group import Group
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import Packing
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Sink

@@ -37,9 +37,10 @@ from xrelay.dialects.tensor.reshape import RESHAPE_OPS
 from xrelay.dialects.tensor.transform import TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import UNARY_OPS
 from xrelay.dialects.traits import OpPatternKind, pattern_kind
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position, at

@@ -21,10 +21,10 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import ConvolutionPanels, blocks
 from xrelay.lowering.emit.parameters import Divisors, Parameters
 from xrelay.lowering.emit.position import Position

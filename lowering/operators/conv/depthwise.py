@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import shape_of
 from xrelay.lowering.emit.format import Spacing
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import DepthwiseBlocks, blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position

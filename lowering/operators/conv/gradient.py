@@ -13,10 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.conv.gradient import Conv2DBackwardWeightOp
 from xrelay.dialects.conv.windows import positive_pair
 from xrelay.dialects.tensor.layout import IMAGE
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.axis_order import AxisOrder, in_order, sink_in_order

@@ -22,11 +22,12 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.conv.conv import Conv2DOp
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, shape_of
 from xrelay.lowering.emit.format import NO_SPACING, Halo, Spacing, row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import WinogradPanels, blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position

@@ -16,10 +16,11 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.conv.windows import expand_padding, positive_pair
 from xrelay.dialects.image import resize as image
 from xrelay.dialects.image.resize import CROPPING, LINEAR, NEAREST
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum

@@ -20,11 +20,11 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.image.resize import CROPPING, CUBIC, NEAREST, ResizeOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Sink, Site, unless

@@ -4,7 +4,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.image import sampling
 from xrelay.dialects.image.resize import CUBIC, LINEAR, NEAREST
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import (
@@ -16,6 +16,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, multiply

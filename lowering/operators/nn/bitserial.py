@@ -6,10 +6,10 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.nn.bitserial import BitPackOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add

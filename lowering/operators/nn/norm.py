@@ -6,7 +6,6 @@ from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.nn import norm
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext, VectorBody
 from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import (
@@ -19,6 +18,7 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.reductions import ACCUMULATORS, MAXIMUM, SUM, Term, reduce_elements

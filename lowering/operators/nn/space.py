@@ -7,7 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xrelay.dialects.nn import space
 from xrelay.dialects.nn.upsampling import UpsamplingFamilyOp
 from xrelay.dialects.tensor.layout import IMAGE
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.evaluate import (
     Demand,
     EachLane,
@@ -17,6 +17,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.math.convert import convert

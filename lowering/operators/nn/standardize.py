@@ -12,10 +12,11 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.nn import norm
-from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.reductions import (

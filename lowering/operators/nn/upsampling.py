@@ -6,7 +6,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.dialects.nn.upsampling import Upsampling3DOp, UpsamplingFamilyOp, UpsamplingOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import (
     Demand,
@@ -17,6 +16,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.math.arithmetic import add, multiply, subtract

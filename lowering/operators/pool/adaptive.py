@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.pool.adaptive import ADAPTIVE_AVG_OPS, ADAPTIVE_MAX_OPS, AdaptivePoolOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.axis_order import AxisOrder, sink_in_order

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.pool.pool import AvgPool2DOp, Pool2DOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.loops.reductions import Reducer, average

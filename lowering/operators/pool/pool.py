@@ -19,10 +19,11 @@ from xrelay.dialects.pool.pool import (
     PoolOp,
 )
 from xrelay.dialects.tensor.layout import blocked_lanes
-from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.loops.axis_order import AxisOrder, sink_in_order

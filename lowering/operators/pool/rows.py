@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.loops.axis_order import AxisOrder
 from xrelay.lowering.loops.reductions import Reducer

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.qnn import arithmetic as qnn
 from xrelay.dialects.qnn.parameters import fixed_point, ui8
-from xrelay.lowering.emit.builder import KernelBuilder, lanes_of
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import (
     Demand,
@@ -18,6 +18,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import lanes_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math.lanes import Lanes

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.qnn.blocks import QnnDenseBlocksOp, QnnDequantizeBlocksOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX
 from xrelay.lowering.emit.evaluate import (
@@ -24,6 +23,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.few_bits import SINGLE, WORD

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.position import Position

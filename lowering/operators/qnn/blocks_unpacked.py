@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Operation, SSAValue
 
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.parameters import Parameters
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site

@@ -10,9 +10,10 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import KernelBuilder, lanes_of
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, shape_of
+from xrelay.lowering.emit.index import lanes_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.math.arithmetic import highest, lowest
 from xrelay.lowering.math.convert import convert

@@ -10,11 +10,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index, lanes_of, with_lanes
 from xrelay.lowering.math.arithmetic import add
 from xrelay.lowering.math.convert import convert
 

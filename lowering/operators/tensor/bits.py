@@ -7,9 +7,10 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.tensor import bits
-from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, element, wide
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of
+from xrelay.lowering.emit.index import lanes_of, with_lanes
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.tensor.unary import absolute, one

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import indexing
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import (
@@ -25,6 +25,7 @@ from xrelay.lowering.emit.evaluate import (
 )
 from xrelay.lowering.emit.format import row_major
 from xrelay.lowering.emit.hoist import before_loops
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import add, maximum, minimum, multiply

@@ -10,7 +10,6 @@ from xrelay.dialects.tensor.layout import (
     LayoutTransformOp,
     blocked_lanes,
 )
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.evaluate import (
     Demand,
@@ -21,6 +20,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.loops.transposes import transposed

@@ -6,7 +6,6 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.tensor import like
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, wide
 from xrelay.lowering.emit.evaluate import (
@@ -17,6 +16,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert

@@ -20,11 +20,11 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.shapes import leaf_count
 from xrelay.dialects.tensor.transform import ConcatenateOp, SplitOp, StackOp
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import ENOUGH_TASKS, KernelContext
 from xrelay.lowering.emit.elements import INDEX
 from xrelay.lowering.emit.evaluate import Buffer, element_of, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.operators.tensor.transform import field_shapes, fields_of

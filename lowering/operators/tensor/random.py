@@ -14,11 +14,12 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.tensor import random
 from xrelay.dialects.tensor.random import BLOCK, PARITY, ROTATIONS, ROUNDS
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element, element
 from xrelay.lowering.emit.evaluate import Buffer, element_of, leaf_element, leaf_shape, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math import elementary as vector_math

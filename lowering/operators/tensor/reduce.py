@@ -9,10 +9,10 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.pool.pool import GlobalAvgPool2DOp, GlobalMaxPool2DOp, GlobalPool2DOp
 from xrelay.dialects.tensor import reduce as reduction
-from xrelay.lowering.emit.builder import Index, lanes_of
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, element, wide
 from xrelay.lowering.emit.evaluate import element_of, shape_of
+from xrelay.lowering.emit.index import Index, lanes_of
 from xrelay.lowering.emit.position import Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.loops.reductions import (

@@ -4,7 +4,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.tensor import reorder
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.evaluate import (
@@ -18,6 +18,7 @@ from xrelay.lowering.emit.evaluate import (
     shape_of,
 )
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.convert import convert

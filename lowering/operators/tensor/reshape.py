@@ -6,8 +6,9 @@ from math import prod
 from xdsl.ir import Operation
 
 from xrelay.dialects.tensor import reshape
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, RuleFunction, shape_of
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, at, linear
 
 

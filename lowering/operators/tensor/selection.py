@@ -19,10 +19,11 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, VectorType, i32
 from xdsl.ir import SSAValue
 
-from xrelay.lowering.emit.builder import Index, KernelBuilder, lanes_of, with_lanes
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, element
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index, lanes_of, with_lanes
 from xrelay.lowering.emit.target import Target
 from xrelay.lowering.loops.reductions import across_lanes
 from xrelay.lowering.math.arithmetic import add, highest, lowest, maximum, minimum, subtract

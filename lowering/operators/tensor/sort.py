@@ -10,11 +10,11 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor import sort
-from xrelay.lowering.emit.builder import Index
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, leaf_shape, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, at, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless
 from xrelay.lowering.emit.target import Target

@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xrelay.dialects.shapes import leaf_count, leaf_types, normalize_axis
 from xrelay.dialects.tensor import transform
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import element
 from xrelay.lowering.emit.evaluate import (
     Demand,
@@ -20,6 +20,7 @@ from xrelay.lowering.emit.evaluate import (
     leaf_shape,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Coords, Position, at
 from xrelay.lowering.math.convert import convert
 from xrelay.lowering.operators.core.values import source_leaves

@@ -25,11 +25,11 @@ from xdsl.ir import Operation, SSAValue
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.dialects.traits import ReshapeOnly
-from xrelay.lowering.emit.builder import Index, with_lanes
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import Element
 from xrelay.lowering.emit.evaluate import element_of, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index, with_lanes
 from xrelay.lowering.emit.packing import blocks
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.emit.strategy import Implementation, Sink, Site, Strategy, unless

@@ -8,9 +8,10 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.tensor import unary
-from xrelay.lowering.emit.builder import KernelBuilder, lanes_of, scalar_type
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.elements import Element, nearest_float, wide
 from xrelay.lowering.emit.evaluate import Demand, Evaluator, Rule, RuleFunction, element_of
+from xrelay.lowering.emit.index import lanes_of, scalar_type
 from xrelay.lowering.emit.position import Position
 from xrelay.lowering.math import elementary as vector_math
 from xrelay.lowering.math import trigonometry as vector_math_trigonometry

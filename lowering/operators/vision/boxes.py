@@ -7,11 +7,12 @@ from xdsl.dialects.builtin import f64, i1
 from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.vision import regions
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import Buffer, element_of, leaf_element, leaf_shape, shape_of
 from xrelay.lowering.emit.format import row_major
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import at
 from xrelay.lowering.emit.strategy import Sink
 from xrelay.lowering.math import elementary as vector_math

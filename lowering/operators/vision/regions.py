@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xrelay.dialects.image.resize import LINEAR
 from xrelay.dialects.vision import regions
-from xrelay.lowering.emit.builder import Index, KernelBuilder
+from xrelay.lowering.emit.builder import KernelBuilder
 from xrelay.lowering.emit.context import KernelContext
 from xrelay.lowering.emit.elements import INDEX, Element, wide
 from xrelay.lowering.emit.evaluate import (
@@ -21,6 +21,7 @@ from xrelay.lowering.emit.evaluate import (
     element_of,
     shape_of,
 )
+from xrelay.lowering.emit.index import Index
 from xrelay.lowering.emit.position import Position, linear
 from xrelay.lowering.emit.strategy import Implementation, Sink, Strategy
 from xrelay.lowering.math.arithmetic import lowest, maximum

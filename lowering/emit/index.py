@@ -1,0 +1,277 @@
+"""
+Constants and index arithmetic of kernels.
+
+Index arithmetic folds constants, so that a kernel for static shapes has no arithmetic left that
+could be done when it is built. Indices are i64.
+"""
+
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from math import copysign, gcd
+from typing import TypeAlias, TypeGuard, TypeVar
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import VectorType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xrelay.dialects.dtypes import FloatType
+from xrelay.dialects.shapes import is_integer_type
+from xrelay.lowering.emit.attributes import Number, float_number, whole_number
+from xrelay.lowering.emit.elements import nearest_float
+from xrelay.lowering.emit.target import Target
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An i64 that is computed when the kernel runs, plus a number known before."""
+
+    base: SSAValue
+    constant: int
+
+
+Index: TypeAlias = int | SSAValue | Sum
+"""
+An i64 that is known when the kernel is built, or computed when it runs. What is known is kept
+apart as long as possible: it ends as the constant offset of an address.
+"""
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def is_vector_type(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
+    """Whether a type is that of vectors."""
+    return isinstance(type_, VectorType)
+
+
+def lanes_of(value: SSAValue) -> int:
+    """1 for a scalar, the number of elements for a vector."""
+    return value.type.get_shape()[0] if is_vector_type(value.type) else 1
+
+
+@cache
+def with_lanes(scalar: Attribute, lanes: int) -> Attribute:
+    """The type of `lanes` elements: a scalar for one."""
+    return scalar if lanes == 1 else VectorType(scalar, [lanes])
+
+
+def scalar_type(value: SSAValue) -> Attribute:
+    """The type of one lane."""
+    return value.type.element_type if is_vector_type(value.type) else value.type
+
+
+@dataclass(eq=False)
+class IndexBuilder:
+    """Appends operations to the innermost open block of a function: constants, and index arithmetic."""
+
+    entry: Block
+    target: Target
+    open_blocks: list[Block] = field(default_factory=list[Block])
+    """The blocks that are being filled, outermost first: what they define is visible."""
+    _constants: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
+    _indices: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    _last_constant: Operation | None = None
+    _computed: dict[Hashable, tuple[SSAValue, Block]] = field(
+        default_factory=dict[Hashable, tuple[SSAValue, Block]]
+    )
+    """Index arithmetic and addresses that are computed already, and where."""
+    _divisors: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Numbers that are known to divide indices."""
+
+    def __post_init__(self) -> None:
+        self.open_blocks.append(self.entry)
+
+    @property
+    def block(self) -> Block:
+        """The block that operations are appended to."""
+        return self.open_blocks[-1]
+
+    def insert(self, op: OpT) -> OpT:
+        """Appends an operation."""
+        self.block.add_op(op)
+        return op
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Appends to `block` meanwhile. Of the open blocks, those around it stay visible."""
+        before = self.open_blocks
+        around = [i for i, each in enumerate(before) if each is block]
+        self.open_blocks = before[: around[0] + 1] if around else [*before, block]
+        yield
+        self.open_blocks = before
+
+    # -- constants: kept once, at the top of the function ------------------------------------
+
+    def attribute(self, value: Number) -> SSAValue:
+        """A constant given as a typed attribute."""
+        known = self._constants.get(value)
+        if known is not None:
+            return known
+        op = arith.ConstantOp(value)
+        first = self.entry.first_op if self._last_constant is None else None
+        if self._last_constant is not None:
+            self.entry.insert_op_after(op, self._last_constant)
+        elif first is not None:
+            self.entry.insert_op_before(op, first)
+        else:
+            self.entry.add_op(op)
+        self._last_constant = op
+        self._constants[value] = op.result
+        return op.result
+
+    def constant(self, type_: Attribute, value: float, lanes: int = 1) -> SSAValue:
+        """A number of a scalar type, in every lane."""
+        if is_integer_type(type_):
+            return self.attribute(whole_number(type_, int(value), lanes))
+        assert isinstance(type_, FloatType)
+        number = nearest_float(value, type_)
+        return self.attribute(float_number(type_, number, lanes, copysign(1.0, number)))
+
+    def index(self, value: Index) -> SSAValue:
+        """An index as a value."""
+        if isinstance(value, Sum):
+            return self._once(arith.AddiOp, value.base, self.index(value.constant))
+        if not isinstance(value, int):
+            return value
+        known = self._indices.get(value)
+        if known is None:
+            known = self._indices[value] = self.constant(i64, value)
+        return known
+
+    def _remember(self, key: Hashable, build: Callable[[], SSAValue]) -> SSAValue:
+        """A value that is computed once in every block that sees it."""
+        known = self._computed.get(key)
+        if known is not None and any(known[1] is block for block in self.open_blocks):
+            return known[0]
+        value = build()
+        self._computed[key] = value, self.block
+        return value
+
+    def _once(
+        self, op: Callable[[SSAValue, SSAValue], Operation], lhs: SSAValue, rhs: SSAValue
+    ) -> SSAValue:
+        return self._remember((op, lhs, rhs), lambda: self.insert(op(lhs, rhs)).results[0])
+
+    # -- index arithmetic ---------------------------------------------------------------------
+
+    def divisor(self, value: Index) -> int:
+        """A number that is known to divide an index; 0, which every number divides, for 0."""
+        base, constant = parts_of(value)
+        return constant if base is None else gcd(self._divisors.get(base, 1), constant)
+
+    def _divided(self, value: SSAValue, divisor: int) -> SSAValue:
+        if divisor > 1:
+            self._divisors[value] = divisor
+        return value
+
+    def add(self, lhs: Index, rhs: Index) -> Index:
+        """lhs + rhs"""
+        (left, first), (right, second) = parts_of(lhs), parts_of(rhs)
+        constant = first + second
+        if left is None or right is None:
+            base = right if left is None else left
+        else:
+            common = gcd(self.divisor(left), self.divisor(right))
+            base = self._divided(self._once(arith.AddiOp, left, right), common)
+        return _joined(base, constant)
+
+    def sub(self, lhs: Index, rhs: Index) -> Index:
+        """lhs - rhs"""
+        (left, first), (right, second) = parts_of(lhs), parts_of(rhs)
+        base = left
+        if right is not None:
+            base = None if left is right else self._subtract(left, right)
+        return _joined(base, first - second)
+
+    def _subtract(self, left: SSAValue | None, right: SSAValue) -> SSAValue:
+        return self._once(arith.SubiOp, self.index(0) if left is None else left, right)
+
+    def mul(self, lhs: Index, rhs: Index) -> Index:
+        """lhs * rhs"""
+        if isinstance(lhs, int):
+            lhs, rhs = rhs, lhs
+        if not isinstance(rhs, int):
+            return self._once(arith.MuliOp, self.index(lhs), self.index(rhs))
+        base, constant = parts_of(lhs)
+        if base is None or rhs == 0:
+            return constant * rhs
+        if rhs != 1:
+            factor = self.divisor(base) * abs(rhs)
+            base = self._divided(self._once(arith.MuliOp, base, self.index(rhs)), factor)
+        return _joined(base, constant * rhs)
+
+    def div(self, lhs: Index, rhs: Index) -> Index:
+        """lhs / rhs for lhs >= 0, rhs > 0"""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return lhs // rhs
+        if rhs == 1:
+            return lhs
+        quotient = self._once(arith.DivUIOp, self.index(lhs), self.index(rhs))
+        if not isinstance(rhs, int):
+            return quotient
+        known = self.divisor(lhs)
+        return self._divided(quotient, known // rhs if known % rhs == 0 else 1)
+
+    def mod(self, lhs: Index, rhs: int) -> Index:
+        """lhs modulo rhs for lhs >= 0, rhs > 0"""
+        if isinstance(lhs, int):
+            return lhs % rhs
+        known = self.divisor(lhs)
+        if known % rhs == 0:
+            return 0
+        rest = self._once(arith.RemUIOp, self.index(lhs), self.index(rhs))
+        return self._divided(rest, gcd(known, rhs))
+
+    def smaller(self, lhs: Index, rhs: Index) -> Index:
+        """The smaller of two indices."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return min(lhs, rhs)
+        return self.insert(arith.MinSIOp(self.index(lhs), self.index(rhs))).result
+
+    def larger(self, lhs: Index, rhs: Index) -> Index:
+        """The larger of two indices."""
+        if isinstance(lhs, int) and isinstance(rhs, int):
+            return max(lhs, rhs)
+        return self.insert(arith.MaxSIOp(self.index(lhs), self.index(rhs))).result
+
+    def flatten(self, coords: Sequence[Index], shape: Sequence[int]) -> Index:
+        """The row-major offset of coordinates."""
+        offset: Index = 0
+        for coord, dim in zip(coords, shape, strict=True):
+            offset = self.add(self.mul(offset, dim), coord)
+        return offset
+
+    def unflatten(self, offset: Index, shape: Sequence[int]) -> tuple[Index, ...]:
+        """The coordinates of a row-major offset."""
+        coords: list[Index] = []
+        for axis in reversed(range(len(shape))):
+            if axis == 0:
+                coords.append(offset)
+            elif shape[axis] == 1:
+                coords.append(0)
+            else:
+                coords.append(self.mod(offset, shape[axis]))
+                offset = self.div(offset, shape[axis])
+        return tuple(reversed(coords))
+
+    def compare_index(self, lhs: Index, predicate: str, rhs: Index) -> SSAValue:
+        """An i1: signed comparison of indices ("slt", "sge", "eq", …)."""
+        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), predicate)).result
+
+
+def parts_of(value: Index) -> tuple[SSAValue | None, int]:
+    """What is computed of an index, and what is known."""
+    match value:
+        case int():
+            return None, value
+        case Sum():
+            return value.base, value.constant
+        case _:
+            return value, 0
+
+
+def _joined(base: SSAValue | None, constant: int) -> Index:
+    if base is None:
+        return constant
+    return Sum(base, constant) if constant else base
