@@ -30,6 +30,7 @@ from xrelay.placement.costs.key import Key, Machine, digest
 from xrelay.placement.costs.measured import Engine, record_of
 from xrelay.placement.costs.timing import clock_for, machine_load, measure
 from xrelay.placement.rules.candidate import OWN
+from xrelay.runtime.executor import allocated
 from xrelay.runtime.partitioned import PartitionedModel, RegionStep, Slot
 from xrelay.runtime.signature import Signature, TensorSpec
 
@@ -75,7 +76,9 @@ def _measured(job: CrossingJob) -> Measurement:
     start = alone(region_of(job.user(), 1, threads), 1) if job.adds_up else None
     both = run_of_steps([*before, user], job.elements)
     first = run_of_steps(before, job.elements) if before else None
-    runs = Runs(both, first, alone(user, job.elements), start)
+    # What allocates the outputs of the model is no border: with a first step it is on both sides.
+    by_itself = alone(user, job.elements, allocates=first is None)
+    runs = Runs(both, first, by_itself, start)
     seconds = crossing_seconds(runs, job.seconds, clock_for(threads))
     return Measurement(seconds, seconds, seconds, 1, machine_load(), 0.0, 4.0 * job.elements)
 
@@ -127,10 +130,14 @@ def function_of(type_: TensorType[Any], operator: Callable[[SSAValue], RelayOp])
     )
 
 
-def alone(region: CompiledRegion, elements: int) -> Callable[[], object]:
-    """The run of a region without a model around it."""
-    inputs, outputs = [np.ones(elements, np.float32)], [np.empty(elements, np.float32)]
-    return lambda: region(inputs, outputs)
+def alone(
+    region: CompiledRegion, elements: int, *, allocates: bool = False
+) -> Callable[[], object]:
+    """The run of a region without a model around it, with new memory for its output each time if wanted."""
+    inputs, kept = [np.ones(elements, np.float32)], [np.empty(elements, np.float32)]
+    if not allocates:
+        return lambda: region(inputs, kept)
+    return lambda: region(inputs, [allocated((elements,), np.dtype(np.float32), "an output")])
 
 
 def run_of_steps(regions: Sequence[CompiledRegion], elements: int) -> Callable[[], object]:

@@ -21,6 +21,7 @@ from xrelay.placement.costs.crossings import (
     CrossingJob,
     Crossings,
     Runs,
+    alone,
     crossing_seconds,
     run_crossing,
     with_images,
@@ -176,6 +177,19 @@ def test_the_layout_of_images_decides() -> None:
 
 def only_tanh(op: Any, types: Any) -> Any:
     return NumpyBackend().supports(op, types) if op.name == "relay.tanh" else No("it does not")
+
+
+def test_memory_for_outputs_is_no_border() -> None:
+    """A region that is run by itself gets the same output again, or a new one, as that of a model is."""
+    given: list[Any] = []
+
+    def region(inputs: Any, outputs: Any) -> None:
+        given.append(outputs[0])
+
+    for run in (alone(region, 4), alone(region, 4, allocates=True)):
+        run()
+        run()
+    assert given[0] is given[1] and given[2] is not given[3]
 
 
 def test_a_border_that_is_run() -> None:
