@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,16 @@ def given(x: float, y: float) -> dict[str, np.ndarray]:
     return {"x": np.full(8, x, np.float32), "y": np.array(y, np.float32)}
 
 
+@pytest.fixture
+def interrupts() -> Generator[None]:
+    """Python's handler of Ctrl-C: a process that a shell starts in the background ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.usefixtures("interrupts")
 def test_loops_that_never_end_are_interrupted(threads: int):
     model = compiled(GROWING, threads)
     assert model.signature.loops
