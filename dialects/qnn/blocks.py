@@ -8,7 +8,7 @@ of its own, and a zero point unless there is one for the whole matrix; the last 
 
 from abc import ABC
 
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, bf16, f16, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
@@ -28,7 +28,7 @@ SCALES: tuple[Attribute, ...] = (f16, bf16, f32)
 
 def _blocks(length: int, size: int) -> int:
     """How many blocks of `size` hold `length`, which may be unknown."""
-    return -1 if length < 0 else -(-length // size)
+    return DYNAMIC_INDEX if length < 0 else -(-length // size)
 
 
 class BlocksOp(RelayOp, ABC):

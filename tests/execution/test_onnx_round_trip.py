@@ -23,6 +23,9 @@ with warnings.catch_warnings():
 LARGE = ("bvlc_alexnet", "vgg19", "zfnet512")
 """Networks with weights of hundreds of megabytes."""
 
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike"}
+"""Operators whose results each engine draws by itself."""
+
 
 @pytest.mark.parametrize(
     "name",
@@ -54,6 +57,8 @@ def test_round_trips_of_onnx_node_tests():
     for case in cases:
         inputs, expected = case.data_sets[0] if case.data_sets else ([], [])
         if not expected or not all(isinstance(x, np.ndarray) for x in (*inputs, *expected)):
+            continue
+        if any(node.op_type in RANDOM for node in case.model.graph.node):
             continue
         try:
             module = import_model(case.model)

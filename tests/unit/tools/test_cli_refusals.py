@@ -121,7 +121,7 @@ def test_unsupported_operators_are_listed_at_once(
 def test_unsupported_opset(cmd: Command, inside: Path, opset: int, model_of: MakeModel) -> None:
     nodes = [helper.make_node("Dropout", ["x"], ["y"], "drop")]
     if opset == 1:
-        nodes = [helper.make_node("PRelu", ["x", "x"], ["y"], "drop")]
+        nodes = [helper.make_node("Selu", ["x"], ["y"], "drop")]
     onnx.save(model_of(nodes, {"x": (np.float32, [4])}, ["y"], opset=opset), inside / "bad.onnx")
     reason = f"node 'drop': op type {nodes[0].op_type}, domain 'ai.onnx', opset {opset}: "
     cmd("run", "bad.onnx").refused(reason)

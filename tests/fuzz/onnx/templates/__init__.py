@@ -22,3 +22,32 @@ TEMPLATES: Mapping[str, Template] = {
     **SEQUENCE_TEMPLATES,
     **SHAPE_TEMPLATES,
 }
+
+_RANDOM = "each engine draws other numbers"
+_SEQUENCE = "graphs grow by tensors, not by sequences and optional values"
+_SIZE = "the size of its result depends on data: it is interpreted"
+WITHOUT_TEMPLATE: Mapping[str, str] = {
+    "Bernoulli": _RANDOM,
+    "ConcatFromSequence": _SEQUENCE,
+    "Det": "rounding grows with the condition of the matrix",
+    "Multinomial": _RANDOM,
+    "NonMaxSuppression": _SIZE,
+    "Optional": _SEQUENCE,
+    "OptionalGetElement": _SEQUENCE,
+    "OptionalHasElement": _SEQUENCE,
+    "RandomNormal": _RANDOM,
+    "RandomNormalLike": _RANDOM,
+    "RandomUniform": _RANDOM,
+    "RandomUniformLike": _RANDOM,
+    "SequenceAt": _SEQUENCE,
+    "SequenceConstruct": _SEQUENCE,
+    "SequenceEmpty": _SEQUENCE,
+    "SequenceErase": _SEQUENCE,
+    "SequenceInsert": _SEQUENCE,
+    "SequenceLength": _SEQUENCE,
+    "SequenceMap": _SEQUENCE,
+    "SplitToSequence": _SEQUENCE,
+    "TfIdfVectorizer": "its pool of words says what it finds: random ones are not found",
+    "Unique": _SIZE,
+}
+"""Imported operators that random graphs do not have, and why. ONNX's backend suite has cases of each."""
