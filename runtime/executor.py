@@ -161,21 +161,27 @@ def _run_interruptibly(run: Callable[[], None], workspace: npt.NDArray[np.uint8]
     when this runs Python. What a handler raises (KeyboardInterrupt) ends the loops after their round,
     and comes out here once nothing uses the memory any more.
     """
-    ended = threading.Event()
+    go, ended = threading.Event(), threading.Event()
+    given_up = False
 
     def work() -> None:
+        go.wait()
         try:
-            run()
+            if not given_up:
+                run()
         finally:
             ended.set()
 
-    worker = threading.Thread(target=work)
     try:
-        worker.start()
+        threading.Thread(target=work).start()
+        go.set()
         ended.wait()
     except BaseException:
+        # Before `go` nothing runs, and whether the thread has started cannot be told.
+        given_up = not go.is_set()
+        go.set()
         request = workspace[:8].view(np.int64)
-        while worker.ident is not None and not ended.is_set():
+        while not given_up and not ended.is_set():
             request[0] = 1  # Again and again: a run that begins sets it to 0.
             _wait(ended)
         raise

@@ -93,6 +93,25 @@ def test_loops_that_never_end_are_interrupted(threads: int):
         assert (result == 3).all() and total == 24
 
 
+def test_nothing_runs_after_an_interrupt_while_the_thread_starts(monkeypatch: pytest.MonkeyPatch):
+    start, started = threading.Thread.start, list[threading.Thread]()
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        started.append(thread)
+        raise KeyboardInterrupt
+
+    model = compiled(GROWING)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.run(given(0, 1))
+    for thread in started:
+        thread.join()
+    result, _ = model.run(given(1, 20)).values()
+    assert (result == 3).all()
+
+
 def test_handlers_that_raise_nothing_interrupt_nothing():
     model, calls = compiled(GROWING), list[int]()
     before = signal.signal(signal.SIGINT, lambda number, _: calls.append(number))
