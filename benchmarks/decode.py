@@ -18,16 +18,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
-from platformdirs import user_cache_path
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks.__main__ import names_of, positive, thread_counts
 from benchmarks.engines import REFERENCE, XRELAY
 from benchmarks.machine import Kernels, cache_sizes, memory_bytes
-from benchmarks.operators import measure_cases
+from benchmarks.operators import Found, run_cases
 from benchmarks.suite import SEED, BenchmarkModel, Input
-from benchmarks.worker import WorkerFailed
 
 DEEP = 12
 """Products one after the other, more than caches hold."""
@@ -133,28 +129,12 @@ def table_of(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 1 when an engine cannot run a case."""
-    parser = argparse.ArgumentParser("python -m benchmarks.decode")
-    parser.add_argument("--cases", type=names_of(CASES), default=list(CASES), help="default all")
-    parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
-    parser.add_argument("--seconds", type=positive, default=1, help="of each turn, default 1")
-    parser.add_argument("--rounds", type=positive, default=3, help="turns, default 3")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        metavar="FOLDER",
-        default=user_cache_path("xrelay", appauthor=False) / "benchmarks",
-        help="where the models are kept (default %(default)s)",
-    )
-    args = parser.parse_args(arguments)
-    try:
-        found = {threads: measure_cases(CASES, args, threads) for threads in args.threads}
-    except WorkerFailed as failure:
-        print(f"error: {failure}", file=sys.stderr)
-        return 1
-    bandwidths = {threads: memory_bandwidth(threads, args.rounds) for threads in args.threads}
-    console = Console() if sys.stdout.isatty() else Console(width=120)
-    console.print(table_of(args.cases, found, bandwidths))
-    return 0
+
+    def shown(args: argparse.Namespace, found: Found) -> Table:
+        bandwidths = {threads: memory_bandwidth(threads, args.rounds) for threads in args.threads}
+        return table_of(args.cases, found, bandwidths)
+
+    return run_cases("python -m benchmarks.decode", CASES, shown, arguments)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -192,10 +192,19 @@ def table_of(cases: Sequence[str], found: Mapping[int, Mapping[tuple[str, str], 
     return table
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command. Returns 1 when an engine cannot run a case."""
-    parser = argparse.ArgumentParser("python -m benchmarks.operators")
-    parser.add_argument("--cases", type=names_of(CASES), default=list(CASES), help="default all")
+Found = Mapping[int, Mapping[tuple[str, str], float]]
+"""By the number of threads: the least milliseconds by case and engine."""
+
+
+def run_cases(
+    command: str,
+    cases: Mapping[str, BenchmarkModel],
+    shown: Callable[[argparse.Namespace, Found], Table],
+    arguments: Sequence[str] | None,
+) -> int:
+    """A command that measures some cases and shows a table. Returns 1 when an engine cannot run a case."""
+    parser = argparse.ArgumentParser(command)
+    parser.add_argument("--cases", type=names_of(cases), default=list(cases), help="default all")
     parser.add_argument("--threads", type=thread_counts, default=(1, 2), help="default 1,2")
     parser.add_argument("--seconds", type=positive, default=1, help="of each turn, default 1")
     parser.add_argument("--rounds", type=positive, default=3, help="turns, default 3")
@@ -208,13 +217,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     args = parser.parse_args(arguments)
     try:
-        found = {threads: measure_cases(CASES, args, threads) for threads in args.threads}
+        found = {threads: measure_cases(cases, args, threads) for threads in args.threads}
     except WorkerFailed as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
     console = Console() if sys.stdout.isatty() else Console(width=120)
-    console.print(table_of(args.cases, found))
+    console.print(shown(args, found))
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command. Returns 1 when an engine cannot run a case."""
+    return run_cases(
+        "python -m benchmarks.operators",
+        CASES,
+        lambda args, found: table_of(args.cases, found),
+        arguments,
+    )
 
 
 if __name__ == "__main__":

@@ -164,6 +164,10 @@ def _require_blocks(function: func.FuncOp) -> None:
                 f"{operation_text(op)} has no continuation-passing style; function values, branches and "
                 "matches have"
             )
+        if isinstance(op, scf.IfOp) and op.results and not op.false_region.blocks:
+            raise PassFailedException(
+                f"{operation_text(op)} has results and no second branch, expected two"
+            )
 
 
 def _inner_type_params(function: func.FuncOp) -> set[str]:

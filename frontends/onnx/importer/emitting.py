@@ -1,16 +1,17 @@
 """Operators that converters of several families emit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from xrelay.dialects.base import RelayOp
+from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.dtypes import ElementType
 from xrelay.dialects.nn.dense import BatchMatmulOp, MatmulOp
 from xrelay.dialects.shapes import broadcast_shapes, normalize_axis
 from xrelay.dialects.tensor.reshape import ReshapeOp
-from xrelay.dialects.tensor.transform import BroadcastToOp
+from xrelay.dialects.tensor.transform import BroadcastToOp, ConcatenateOp
 from xrelay.dialects.tensor.unary import CastOp
 from xrelay.frontends.onnx.errors import OnnxImportError
 from xrelay.frontends.onnx.importer.node import Node
@@ -89,3 +90,10 @@ def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
     if known is None:
         return node.emit(CastOp(value, dtype))
     return node.constant(convert(known, dtype_of(dtype)))
+
+
+def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
+    """Values one after the other along an axis."""
+    if len(parts) == 1:
+        return parts[0]
+    return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))

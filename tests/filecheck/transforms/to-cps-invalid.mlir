@@ -35,3 +35,13 @@ func.func @fused(%x: tensor<f32>) -> tuple<!relay.fn<(tensor<f32>) -> tensor<f32
   return %held : tuple<!relay.fn<(tensor<f32>) -> tensor<f32>>>
 }
 // CHECK: relay.tuple %held uses the function of a relay.fused as a value, expected a call of it
+
+// -----
+
+func.func @one_branch(%x: tensor<f32>, %c: i1) -> tensor<f32> {
+  %0 = scf.if %c -> (tensor<f32>) {
+    scf.yield %x : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+// CHECK: scf.if has results and no second branch, expected two

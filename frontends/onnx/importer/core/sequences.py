@@ -11,8 +11,9 @@ from xdsl.ir import SSAValue
 from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import is_tensor_type, normalize_axis
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
+from xrelay.dialects.tensor.transform import StridedSliceOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
+from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import ConverterTable, Node
 
 
@@ -90,9 +91,7 @@ def concatenate(node: Node) -> SSAValue:
     if new:
         axis = normalize_axis(axis, len(node.shape_of(fields[0])) + 1)
         fields = [node.emit(ExpandDimsOp(each, axis)) for each in fields]
-    if len(fields) == 1:
-        return fields[0]
-    return node.emit(ConcatenateOp(node.emit(TupleOp(fields)), axis=axis))
+    return joined(node, fields, axis)
 
 
 def split(node: Node) -> SSAValue:

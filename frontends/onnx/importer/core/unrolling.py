@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.reshape import ExpandDimsOp, SqueezeOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp
+from xrelay.dialects.tensor.transform import StridedSliceOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.loop_inputs import goes_on, scan_parts, single
+from xrelay.frontends.onnx.importer.emitting import joined
 from xrelay.frontends.onnx.importer.node import Node
 
 MAX_ROUNDS = 1024
@@ -108,10 +108,3 @@ def element(node: Node, value: SSAValue, axis: int, position: int) -> SSAValue:
     """The slice at a position of an axis, without the axis."""
     part = StridedSliceOp(value, [position], [position + 1], axes=[axis])
     return node.emit(SqueezeOp(node.emit(part), (axis,)))
-
-
-def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
-    """Values one after the other along an axis."""
-    if len(parts) == 1:
-        return parts[0]
-    return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))

@@ -18,8 +18,8 @@ from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.transform import SplitOp, StridedSliceOp, TransposeOp, WhereOp
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.core.unrolling import element, joined, require_few
-from xrelay.frontends.onnx.importer.emitting import reshaped
+from xrelay.frontends.onnx.importer.core.unrolling import element, require_few
+from xrelay.frontends.onnx.importer.emitting import joined, reshaped
 from xrelay.frontends.onnx.importer.nn.activation import (
     clipped_line,
     exponential_below_zero,

@@ -7,14 +7,13 @@ import numpy as np
 from onnx import TensorProto
 from xdsl.ir import SSAValue
 
-from xrelay.dialects.core.values import TupleOp
 from xrelay.dialects.shapes import normalize_axis
 from xrelay.dialects.tensor.binary import AddOp, SubtractOp
 from xrelay.dialects.tensor.reshape import ExpandDimsOp
 from xrelay.dialects.tensor.stft import StftOp
-from xrelay.dialects.tensor.transform import ConcatenateOp, StridedSliceOp, TransposeOp
+from xrelay.dialects.tensor.transform import StridedSliceOp, TransposeOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
-from xrelay.frontends.onnx.importer.emitting import matrix_product, reshaped
+from xrelay.frontends.onnx.importer.emitting import joined, matrix_product, reshaped
 from xrelay.frontends.onnx.importer.node import Converter, ConverterTable, Node, require_table
 from xrelay.frontends.onnx.tensors import element_type_of
 from xrelay.interpreters.arrays import dtype_of
@@ -113,9 +112,7 @@ def joined_parts(node: Node, parts: Sequence[SSAValue]) -> SSAValue:
     """Real and imaginary parts along a new last axis."""
     rank = len(node.shape_of(parts[0]))
     wide = [node.emit(ExpandDimsOp(part, rank)) for part in parts]
-    if len(wide) == 1:
-        return wide[0]
-    return node.emit(ConcatenateOp(node.emit(TupleOp(wide)), axis=rank))
+    return joined(node, wide, rank)
 
 
 def short_time_fourier_transform(node: Node) -> SSAValue:
