@@ -391,7 +391,9 @@ def test_page_of_fewer_bits(report: Report):
     page = report_markdown(replace(report, precision="bf16"), None)
     assert "are asked to multiply values of float32 in bf16" in page
     assert "All compute files of float32 in float32" not in page
-    assert "| xrelay (bf16) |" in page and "| onnxruntime |" in page and "| OpenVINO (bf16) |" in page
+    assert (
+        "| xrelay (bf16) |" in page and "| onnxruntime |" in page and "| OpenVINO (bf16) |" in page
+    )
     assert "ratio to onnxruntime |" in page and "ratio to xrelay" not in page
 
 
