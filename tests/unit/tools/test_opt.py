@@ -159,6 +159,27 @@ def test_opt_writes_weights_beside_the_output(opt_cmd: Command, cmd: Command, in
     assert cmd("run", "fused.mlir", "--verify").code == 0
 
 
+def test_opt_takes_the_weights_beside_the_input(
+    opt_cmd: Command, cmd: Command, inside: Path
+) -> None:
+    for before, after in ("conv.onnx", "a.mlir"), ("a.mlir", "b.mlir"):
+        result = opt_cmd(before, "-p", "infer-type", "-o", after)
+        assert (result.code, result.err) == (0, "")
+    first, second = (inside / f"{name}.mlir.weights.npz" for name in "ab")
+    with np.load(first) as expected, np.load(second) as found:
+        assert [*expected] == [*found] and len([*found]) == 1
+        assert all(np.array_equal(expected[key], found[key]) for key in expected)
+    assert cmd("run", "b.mlir").code == 0
+    assert "no weights, 864 bytes" in opt_cmd("a.mlir").err
+    first.unlink()
+    result = opt_cmd("a.mlir", "-o", "c.mlir")
+    assert (result.code, result.err) == (
+        0,
+        "large constants lack their bytes, as the input did: 1\n",
+    )
+    assert not (inside / "c.mlir.weights.npz").exists()
+
+
 def test_opt_says_that_a_stream_has_no_weights(
     opt_cmd: Command, inside: Path, files: Snapshot
 ) -> None:
