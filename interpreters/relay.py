@@ -243,12 +243,14 @@ def program_interpreter(
     # Loads what interprets all of xDSL's dialects, a quarter of a second that compiling, which
     # folds constants with `register_relay` alone, can do without.
     from xdsl.interpreters.arith import ArithFunctions
+    from xdsl.interpreters.cf import CfFunctions
     from xdsl.interpreters.func import FuncFunctions
     from xdsl.interpreters.scf import ScfFunctions
 
     interpreter = Interpreter(module, listeners=tuple(listeners))
     register_relay(interpreter)
-    for functions in (ArithFunctions, ArrayElementFunctions, FuncFunctions, ScfFunctions):
+    dialects = ArithFunctions, ArrayElementFunctions, CfFunctions, FuncFunctions, ScfFunctions
+    for functions in dialects:
         interpreter.register_implementations(functions())
     return interpreter
 

@@ -72,12 +72,15 @@ def test_opt_writes_whole_files(opt_cmd: Command, inside: Path, files: Snapshot)
     assert files(inside) == before
 
 
-def test_files_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+def test_files_that_cannot_be_written_are_named(opt_cmd: Command, inside: Path) -> None:
     """A device that is always full stands for a disk."""
-    (tmp_path / "full").symlink_to("/dev/full")
+    (inside / "full").symlink_to("/dev/full")
     with pytest.raises(OSError, match="No space left on device: '.*/full'"):
-        write_files({tmp_path / "other": b"x", tmp_path / "full": b"x"})
-    assert not (tmp_path / "other").exists()
+        write_files({inside / "other": b"x", inside / "full": b"x"})
+    assert not (inside / "other").exists()
+    result = opt_cmd("add.mlir", "-o", "full")
+    assert result.code == BAD_INPUT
+    assert "'full': No space left on device" in result.err
 
 
 def test_opt_reads_standard_input(
