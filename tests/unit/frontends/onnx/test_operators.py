@@ -786,11 +786,13 @@ def test_expand(shape: list[int]):
 @pytest.mark.parametrize("mode", ["DCR", "CRD"])
 def test_depth_to_space(mode: str):
     check("DepthToSpace", [floats(1, 8, 2, 3)], blocksize=2, mode=mode)
+    check("DepthToSpace", [floats(2, 18, 1, 2)], blocksize=3, mode=mode)
 
 
 def test_space_to_depth():
     data = floats(1, 2, 4, 6)
     check("SpaceToDepth", [data], blocksize=2)
+    check("SpaceToDepth", [floats(1, 2, 3, 6)], blocksize=3)
     by_column = data.reshape(1, 2, 2, 2, 3, 2).transpose(0, 1, 3, 5, 2, 4).reshape(1, 8, 2, 3)
     check("SpaceToDepth", [data], opset=28, blocksize=2, mode="CRD", expected=by_column)
 
