@@ -34,15 +34,8 @@ from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.adt import ConstructOp
 from xrelay.dialects.core.annotation import CompilerBeginOp, CompilerEndOp
 from xrelay.dialects.core.functional import FUNCTIONAL_OPS, ApplyOp, ClosureOp, LetOp
-from xrelay.dialects.core.values import (
-    CalledBodyOp,
-    ConstantOp,
-    RefCreateOp,
-    RefReadOp,
-    RefWriteOp,
-    TupleGetItemOp,
-    TupleOp,
-)
+from xrelay.dialects.core.references import RefCreateOp, RefReadOp, RefWriteOp
+from xrelay.dialects.core.values import CalledBodyOp, ConstantOp, TupleGetItemOp, TupleOp
 
 NON_CALL_OPS = (TupleOp, TupleGetItemOp, RefCreateOp, RefReadOp, RefWriteOp)
 """Operations that are expressions in Relay, but not calls."""

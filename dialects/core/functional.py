@@ -52,7 +52,8 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, tuple_type
-from xrelay.dialects.core.values import RefType, YieldOp
+from xrelay.dialects.core.references import RefType
+from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.fields import AnyValue, AnyValues, Field, OperandKind, Value, operand
 from xrelay.dialects.shapes import compatible, is_tensor_type
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind

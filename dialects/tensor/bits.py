@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import defined_for
-from xrelay.dialects.core.values import element_bytes
+from xrelay.dialects.core.blob import element_bytes
 from xrelay.dialects.fields import Dtype, Integer, prop
 from xrelay.dialects.shapes import element_type, is_integer_type, with_dtype
 from xrelay.dialects.tensor.unary import ElementwiseUnaryOp
