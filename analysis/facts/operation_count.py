@@ -144,7 +144,9 @@ def operator_uses(module: ModuleOp) -> list[OperatorUse]:
                     runs[op.callee.string_value()] += times
                 case GlobalVarOp():
                     runs[op.function.string_value()] += times
-                case RelayOp() if not isinstance(op, LANGUAGE):
+                case _ if isinstance(op, LANGUAGE):
+                    pass
+                case RelayOp():
                     _add(found, op, times)
                 case _:
                     pass

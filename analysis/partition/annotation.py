@@ -70,7 +70,7 @@ def is_call(op: Operation) -> bool:
     if isinstance(op, func.CallOp | CalledBodyOp | ApplyOp | ConstructOp):
         return True
     others = (ConstantOp, *NON_CALL_OPS, *FUNCTIONAL_OPS)
-    return isinstance(op, RelayOp) and not op.regions and not isinstance(op, others)
+    return not isinstance(op, others) and isinstance(op, RelayOp) and not op.regions
 
 
 def arguments(op: Operation) -> Iterator[tuple[int, SSAValue]]:

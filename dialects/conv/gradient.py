@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import (
     Pads,
     expand_padding,
@@ -128,4 +128,4 @@ class Conv2DBackwardWeightOp(RelayOp):
         return TensorType(element_type(self.out_dtype or dtype, "out_dtype"), shape)
 
 
-CONV_GRADIENT_OPS = (Conv2DBackwardWeightOp,)
+CONV_GRADIENT_OPS = operators(__name__)

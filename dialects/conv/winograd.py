@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.windows import window_output
 from xrelay.dialects.fields import Integer, Integers, Tensor, Text, operand, prop
@@ -244,9 +244,4 @@ class ContribConv3DWinogradWithoutWeightTransformOp(WinogradConvolutionOp):
         return self.infer_convolution(taps, inputs, outputs)
 
 
-WINOGRAD_OPS = (
-    ContribConv2DWinogradWeightTransformOp,
-    ContribConv2DWinogradWithoutWeightTransformOp,
-    ContribConv3DWinogradWeightTransformOp,
-    ContribConv3DWinogradWithoutWeightTransformOp,
-)
+WINOGRAD_OPS = operators(__name__)

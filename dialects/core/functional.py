@@ -51,7 +51,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.core.references import RefType
 from xrelay.dialects.core.values import YieldOp
 from xrelay.dialects.fields import AnyValue, AnyValues, Field, OperandKind, Value, operand
@@ -492,5 +492,5 @@ def values_from_outside(op: Operation) -> tuple[SSAValue, ...]:
     return tuple(value for value in used if value not in defined)
 
 
-FUNCTIONAL_OPS = (ApplyOp, ClosureOp, GlobalVarOp, InstantiateOp, LetOp)
+FUNCTIONAL_OPS = operators(__name__)
 FUNCTIONAL_ATTRS = (AdtType, FnType, ForallType, TypeVarType)

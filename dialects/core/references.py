@@ -15,7 +15,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import AnyValue, Field, OperandKind, Value, operand
 from xrelay.dialects.shapes import compatible
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -97,4 +97,4 @@ class RefWriteOp(RelayOp):
         return tuple_type([])
 
 
-REFERENCE_OPS = (RefCreateOp, RefReadOp, RefWriteOp)
+REFERENCE_OPS = operators(__name__)

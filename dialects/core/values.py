@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.core.blob import BlobAttr, element_bytes
 from xrelay.dialects.core.dense import is_dense, is_written_exactly, stored_once
 from xrelay.dialects.core.strategy import StrategyAttr, verify_strategies
@@ -365,12 +365,5 @@ class CompositeOp(CalledBodyOp):
         )
 
 
-CORE_OPS = (
-    CompositeOp,
-    ConstantOp,
-    FusedOp,
-    TupleGetItemOp,
-    TupleOp,
-    YieldOp,
-)
+CORE_OPS = operators(__name__)
 CORE_ATTRS = (BlobAttr, StrategyAttr)

@@ -5,7 +5,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import is_float, ranked, same_dimension, tensor_type, with_shape
@@ -102,4 +102,4 @@ class GridSampleOp(RelayOp):
         return with_shape(data, [count if batch < 0 else batch, channels, *places])
 
 
-SAMPLING_OPS = (AffineGridOp, GridSampleOp)
+SAMPLING_OPS = operators(__name__)

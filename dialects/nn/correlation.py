@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.base import RelayOp, Value, operators
 from xrelay.dialects.conv.conv import ConvolutionOp
 from xrelay.dialects.conv.windows import Pads, expand_padding, require_layout, window_output
 from xrelay.dialects.fields import Flag, Integer, Integers, Tensor, Text, operand, prop
@@ -189,4 +189,4 @@ class DeformableConv2DOp(ConvolutionOp):
         return TensorType(self.sum_type(), out_shape)
 
 
-CORRELATION_OPS = (CorrelationOp, DeformableConv2DOp)
+CORRELATION_OPS = operators(__name__)

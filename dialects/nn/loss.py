@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, Value
+from xrelay.dialects.base import RelayOp, Value, operators
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
@@ -141,4 +141,4 @@ class NllLossOp(RelayOp):
         return TensorType(predictions.element_type, [] if reduced else places)
 
 
-LOSS_OPS = (CrossEntropyOp, CrossEntropyWithLogitsOp, NllLossOp)
+LOSS_OPS = operators(__name__)

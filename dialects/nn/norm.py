@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import Flag, Integer, Integers, Real, Tensor, operand, prop
 from xrelay.dialects.shapes import (
     is_float,
@@ -391,18 +391,4 @@ class DropoutOp(RelayOp):
         return tuple_type([self.data.type, self.data.type])
 
 
-NORM_OPS = (
-    BatchNormOp,
-    BiasAddOp,
-    DropoutOp,
-    FastSoftmaxOp,
-    GroupNormOp,
-    InstanceNormOp,
-    L2NormalizeOp,
-    LayerNormOp,
-    LogSoftmaxOp,
-    LrnOp,
-    PReluOp,
-    RmsNormOp,
-    SoftmaxOp,
-)
+NORM_OPS = operators(__name__)

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import positive_numbers, require_layout
 from xrelay.dialects.fields import (
     Integer,
@@ -367,12 +367,4 @@ class PadOp(RelayOp):
         )
 
 
-SPACE_OPS = (
-    BatchToSpaceNDOp,
-    DepthToSpaceOp,
-    FifoBufferOp,
-    MirrorPadOp,
-    PadOp,
-    SpaceToBatchNDOp,
-    SpaceToDepthOp,
-)
+SPACE_OPS = operators(__name__)

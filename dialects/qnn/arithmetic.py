@@ -7,7 +7,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.base import RelayOp, defined_for, operators
 from xrelay.dialects.fields import Integer, Real, Tensor, operand, prop
 from xrelay.dialects.qnn.parameters import (
     BYTES,
@@ -295,24 +295,5 @@ class QnnLookupOp(RelayOp):
         return with_dtype(data, table.element_type)
 
 
-QNN_UNARY_OPS = (
-    QnnAbsOp,
-    QnnErfOp,
-    QnnExpOp,
-    QnnHardswishOp,
-    QnnLogOp,
-    QnnRsqrtOp,
-    QnnSigmoidOp,
-    QnnSqrtOp,
-    QnnTanhOp,
-)
-"""Those that compute a function in floating point."""
-
-QNN_ARITHMETIC_OPS = (
-    *QNN_UNARY_OPS,
-    QnnAddOp,
-    QnnLeakyReluOp,
-    QnnLookupOp,
-    QnnMulOp,
-    QnnSubtractOp,
-)
+QNN_UNARY_OPS = operators(__name__, QnnUnaryOp)
+QNN_ARITHMETIC_OPS = operators(__name__)

@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import (
     Dtype,
@@ -337,11 +337,4 @@ class QnnSimulatedDequantizeOp(QnnSimulatedOp):
         return self.infer_simulated("in_dtype", "input_{}")
 
 
-QNN_OPS = (
-    QnnConcatenateOp,
-    QnnDequantizeOp,
-    QnnQuantizeOp,
-    QnnRequantizeOp,
-    QnnSimulatedDequantizeOp,
-    QnnSimulatedQuantizeOp,
-)
+QNN_OPS = operators(__name__)

@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import is_float
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind
@@ -58,4 +58,4 @@ class SimulatedQuantizeOp(RelayOp):
         return self.data.type
 
 
-QUANTIZE_OPS = (SimulatedQuantizeOp,)
+QUANTIZE_OPS = operators(__name__)

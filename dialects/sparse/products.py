@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.conv.windows import positive_numbers, require_layout
 from xrelay.dialects.fields import Flag, Integers, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import (
@@ -216,10 +216,4 @@ class SparseTransposeOp(RelayOp):
         return tuple_type([value.type for value in self.operands])
 
 
-SPARSE_OPS = (
-    InternalSparseDensePaddedOp,
-    SparseAddOp,
-    SparseConv2DOp,
-    SparseDenseOp,
-    SparseTransposeOp,
-)
+SPARSE_OPS = operators(__name__)

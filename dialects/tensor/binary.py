@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, defined_for
+from xrelay.dialects.base import RelayOp, defined_for, operators
 from xrelay.dialects.fields import Tensor, operand
 from xrelay.dialects.shapes import (
     broadcast_shapes,
@@ -360,31 +360,4 @@ class GreaterEqualOp(ComparisonOp):
     name = "relay.greater_equal"
 
 
-BINARY_OPS = (
-    AddOp,
-    BitwiseAndOp,
-    BitwiseOrOp,
-    BitwiseXorOp,
-    DivideOp,
-    EqualOp,
-    FloorDivideOp,
-    FloorModOp,
-    GreaterEqualOp,
-    GreaterOp,
-    LeftShiftOp,
-    LessEqualOp,
-    LessOp,
-    LogicalAndOp,
-    LogicalOrOp,
-    LogicalXorOp,
-    MaximumOp,
-    MinimumOp,
-    ModOp,
-    MultiplyOp,
-    NotEqualOp,
-    PowerOp,
-    RightShiftOp,
-    SubtractOp,
-    TruncDivideOp,
-    TruncModOp,
-)
+BINARY_OPS = operators(__name__)

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp
+from xrelay.dialects.base import RelayOp, operators
 from xrelay.dialects.fields import (
     Integer,
     Integers,
@@ -415,14 +415,4 @@ class GatherNDOp(RelayOp):
         return with_shape(data, result)
 
 
-INDEXING_OPS = (
-    AdvIndexOp,
-    GatherNDOp,
-    GatherOp,
-    ScatterAddOp,
-    ScatterNDOp,
-    ScatterOp,
-    SparseToDenseOp,
-    StridedSetOp,
-    TakeOp,
-)
+INDEXING_OPS = operators(__name__)

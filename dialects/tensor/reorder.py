@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import (
     Flag,
     Integer,
@@ -344,14 +344,4 @@ class InvertPermutationOp(TransformOp):
         return self.data.type
 
 
-REORDER_OPS = (
-    InvertPermutationOp,
-    MatrixSetDiagOp,
-    MeshgridOp,
-    ReverseOp,
-    ReverseSequenceOp,
-    SequenceMaskOp,
-    SlidingWindowOp,
-    TriluOp,
-    UnravelIndexOp,
-)
+REORDER_OPS = operators(__name__)

@@ -8,7 +8,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import (
     Dtype,
     Flag,
@@ -263,13 +263,4 @@ class CumprodOp(ScanOp):
     name = "relay.cumprod"
 
 
-SORT_OPS = (
-    ArgsortOp,
-    ArgwhereOp,
-    CumprodOp,
-    CumsumOp,
-    SearchsortedOp,
-    SortOp,
-    TopkOp,
-    UniqueOp,
-)
+SORT_OPS = operators(__name__)

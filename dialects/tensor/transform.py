@@ -18,7 +18,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import (
     Field,
     Integer,
@@ -379,14 +379,4 @@ class WhereOp(RelayOp):
         )
 
 
-TRANSFORM_OPS = (
-    BroadcastToOp,
-    ConcatenateOp,
-    RepeatOp,
-    SplitOp,
-    StackOp,
-    StridedSliceOp,
-    TileOp,
-    TransposeOp,
-    WhereOp,
-)
+TRANSFORM_OPS = operators(__name__)

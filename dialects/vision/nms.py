@@ -6,7 +6,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.conv.windows import require_layout
 from xrelay.dialects.fields import Flag, Integer, Tensor, Text, operand, prop
 from xrelay.dialects.shapes import dimension_product, is_float, ranked, same_dimension, tensor_type
@@ -199,4 +199,4 @@ class AllClassNonMaxSuppressionOp(RelayOp):
         )
 
 
-VISION_OPS = (AllClassNonMaxSuppressionOp, GetValidCountsOp, NonMaxSuppressionOp)
+VISION_OPS = operators(__name__)

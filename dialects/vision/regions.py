@@ -16,7 +16,7 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xrelay.dialects.base import RelayOp, tuple_type
+from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.conv.windows import positive_pair, require_layout
 from xrelay.dialects.fields import Flag, Integer, Integers, Real, Reals, Tensor, Text, operand, prop
 from xrelay.dialects.image.resize import layout_axes
@@ -338,11 +338,4 @@ class YoloReorgOp(RelayOp):
         return with_shape(data, [batch, more, rows, columns])
 
 
-REGION_OPS = (
-    MultiboxPriorOp,
-    MultiboxTransformLocOp,
-    ProposalOp,
-    RoiAlignOp,
-    RoiPoolOp,
-    YoloReorgOp,
-)
+REGION_OPS = operators(__name__)
