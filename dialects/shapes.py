@@ -73,6 +73,24 @@ def element_type(dtype: Attribute, what: str) -> Attribute:
     return dtype
 
 
+def require_float(type_: TensorType[Attribute], what: str) -> None:
+    """Raises VerifyException unless the operand `what` holds floating-point numbers."""
+    if not is_float(type_.element_type):
+        raise VerifyException(
+            f"'{what}' has elements of type {type_.element_type}, expected floating point"
+        )
+
+
+def require_same_dtype(
+    first: TensorType[Attribute], what: str, other: TensorType[Attribute], other_what: str
+) -> None:
+    """Raises VerifyException unless two operands, `what` and `other_what`, hold elements of one type."""
+    if first.element_type != other.element_type:
+        raise VerifyException(
+            f"'{what}' has elements of type {first.element_type}, '{other_what}' of {other.element_type}"
+        )
+
+
 def integer_tensor(value: SSAValue, what: str) -> TensorType[Attribute]:
     """The type of an operand, which must hold integers and no bools."""
     type_ = tensor_type(value, f"'{what}'")

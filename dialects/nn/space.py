@@ -25,6 +25,7 @@ from xrelay.dialects.fields import (
 from xrelay.dialects.shapes import (
     dimension_product,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     shape_text,
     with_shape,
@@ -290,11 +291,7 @@ class FifoBufferOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         data, buffer, axis = self.data.type, self.buffer.type, self.normalized_axis
-        if data.element_type != buffer.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, 'buffer' of "
-                f"{buffer.element_type}"
-            )
+        require_same_dtype(data, "data", buffer, "buffer")
         new, old = data.get_shape(), buffer.get_shape()
         if len(new) != len(old) or not all(
             i == axis or same_dimension(*pair) for i, pair in enumerate(zip(new, old, strict=True))

@@ -17,7 +17,13 @@ from xrelay.dialects.qnn.parameters import (
     require_channel_parameters,
     require_scalar_parameters,
 )
-from xrelay.dialects.shapes import broadcast_shapes, same_dimension, with_dtype, with_shape
+from xrelay.dialects.shapes import (
+    broadcast_shapes,
+    require_same_dtype,
+    same_dimension,
+    with_dtype,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, NonComputational, OpPatternKind
 
 
@@ -58,10 +64,7 @@ class QnnBinaryOp(RelayOp, ABC):
 
     def infer_type(self) -> Attribute:
         lhs, rhs = self.lhs.type, self.rhs.type
-        if lhs.element_type != rhs.element_type:
-            raise VerifyException(
-                f"'lhs' has elements of type {lhs.element_type}, 'rhs' of {rhs.element_type}"
-            )
+        require_same_dtype(lhs, "lhs", rhs, "rhs")
         for data, scale, zero_point, axis, name in (
             (lhs, self.lhs_scale, self.lhs_zero_point, self.lhs_axis, "lhs"),
             (rhs, self.rhs_scale, self.rhs_zero_point, self.rhs_axis, "rhs"),

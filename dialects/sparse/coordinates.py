@@ -8,7 +8,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, operators, tuple_type
 from xrelay.dialects.fields import Tensor, operand
-from xrelay.dialects.shapes import integer_tensor, integer_vector, same_dimension, with_shape
+from xrelay.dialects.shapes import (
+    integer_tensor,
+    integer_vector,
+    require_same_dtype,
+    same_dimension,
+    with_shape,
+)
 from xrelay.dialects.traits import HasPatternKind, OpPatternKind, ShapeDataDependent
 
 
@@ -91,11 +97,7 @@ class SparseReshapeOp(RelayOp):
         indices = _coordinates(self.sparse_indices, rank, "prev_shape")
         new_rank = integer_vector(self.new_shape, "new_shape")
         for name, value in (("prev_shape", self.prev_shape), ("new_shape", self.new_shape)):
-            if value.type.element_type != indices.element_type:
-                raise VerifyException(
-                    f"'{name}' has elements of type {value.type.element_type}, "
-                    f"'sparse_indices' of {indices.element_type}"
-                )
+            require_same_dtype(value.type, name, indices, "sparse_indices")
         return tuple_type(
             [
                 with_shape(indices, [indices.get_shape()[0], new_rank]),

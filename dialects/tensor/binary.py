@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from xrelay.dialects.base import RelayOp, defined_for, operators
 from xrelay.dialects.fields import Tensor, operand
@@ -14,6 +13,7 @@ from xrelay.dialects.shapes import (
     broadcast_shapes,
     is_float,
     is_tensor_type,
+    require_same_dtype,
     with_dtype,
     with_shape,
 )
@@ -32,10 +32,7 @@ class BroadcastBinaryOp(RelayOp, ABC):
 
     def infer_type(self) -> Attribute:
         lhs, rhs = self.lhs.type, self.rhs.type
-        if lhs.element_type != rhs.element_type:
-            raise VerifyException(
-                f"'lhs' has elements of type {lhs.element_type}, 'rhs' of {rhs.element_type}"
-            )
+        require_same_dtype(lhs, "lhs", rhs, "rhs")
         return with_shape(lhs, broadcast_shapes(lhs.get_shape(), rhs.get_shape()))
 
 

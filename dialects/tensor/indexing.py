@@ -27,6 +27,7 @@ from xrelay.dialects.shapes import (
     integer_vector,
     is_integer_type,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     shape_text,
     tuple_fields,
@@ -140,11 +141,7 @@ class ScatterFamilyOp(RelayOp, ABC):
     def require_dtypes(self) -> TensorType[Attribute]:
         """The type of `indices`; refuses updates of another dtype than the data's."""
         data, updates = self.data.type, self.updates.type
-        if data.element_type != updates.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, 'updates' of "
-                f"{updates.element_type}"
-            )
+        require_same_dtype(data, "data", updates, "updates")
         return integer_tensor(self.indices, "indices")
 
 

@@ -23,6 +23,7 @@ from xrelay.dialects.shapes import (
     integer_tensor,
     integer_vector,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     shape_text,
     tuple_fields,
@@ -318,11 +319,7 @@ class UnravelIndexOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         data, rank = integer_tensor(self.data, "data"), integer_vector(self.shape, "shape")
-        if self.shape.type.element_type != data.element_type:
-            raise VerifyException(
-                f"'data' has elements of type {data.element_type}, 'shape' of "
-                f"{self.shape.type.element_type}"
-            )
+        require_same_dtype(data, "data", self.shape.type, "shape")
         return with_shape(data, [rank, *data.get_shape()])
 
 

@@ -24,6 +24,7 @@ from xrelay.dialects.shapes import (
     dimension_product,
     element_type,
     normalize_axis,
+    require_same_dtype,
     same_dimension,
     with_dtype,
     with_shape,
@@ -158,11 +159,7 @@ class SearchsortedOp(RelayOp):
 
     def infer_type(self) -> Attribute:
         sequence, values = self.sorted_sequence.type, self.values.type
-        if sequence.element_type != values.element_type:
-            raise VerifyException(
-                f"'sorted_sequence' has elements of type {sequence.element_type}, 'values' of "
-                f"{values.element_type}"
-            )
+        require_same_dtype(sequence, "sorted_sequence", values, "values")
         outer, others = sequence.get_shape()[:-1], values.get_shape()[:-1]
         if not sequence.get_shape() or (
             outer and not (len(outer) == len(others) and all(map(same_dimension, outer, others)))
