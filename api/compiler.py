@@ -29,7 +29,8 @@ from xrelay.analysis.facts.walking import walk
 from xrelay.analysis.fusion.plan import FusionOptions
 from xrelay.analysis.relay_pass import RelayPass
 from xrelay.collector import collector_paused
-from xrelay.dialects.core.values import Blob, BlobAttr, ConstantOp
+from xrelay.dialects.core.blob import Blob, BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.dialects.limits import DEFAULT_LIMITS, Limits
 from xrelay.dialects.relay import Relay
 from xrelay.dialects.shapes import HasNoCode, tuple_depth

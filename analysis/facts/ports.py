@@ -11,7 +11,8 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from xrelay.analysis.facts.walking import walk
-from xrelay.dialects.core.values import ONNX_NAME, STORED_DTYPE, RefType
+from xrelay.dialects.core.references import RefType
+from xrelay.dialects.model_names import ONNX_NAME, STORED_DTYPE
 from xrelay.dialects.shapes import is_tensor_type, types_within
 from xrelay.interpreters.arrays import DType, dtype_of
 

@@ -20,7 +20,8 @@ from onnx_models import (
 )
 from xdsl.dialects.builtin import NameLoc
 
-from xrelay.dialects.core.values import ONNX_NAME, ConstantOp
+from xrelay.dialects.core.values import ConstantOp
+from xrelay.dialects.model_names import ONNX_NAME
 from xrelay.frontends.onnx import OnnxImportError, import_model, load_model
 from xrelay.frontends.onnx.importer.converters import NEWEST_OPSET
 from xrelay.interpreters.relay import interpret

@@ -23,7 +23,8 @@ from onnx_models import (
 )
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
-from xrelay.dialects.core.values import BlobAttr, ConstantOp
+from xrelay.dialects.core.blob import BlobAttr
+from xrelay.dialects.core.values import ConstantOp
 from xrelay.frontends.onnx import OnnxImportError, import_model
 from xrelay.frontends.onnx.importer.converters import CONVERTERS
 
