@@ -23,14 +23,25 @@ DTYPES = (*FLOATS, *INTEGERS, "bool")
 SHAPES = ((), (0,), (1,), (7,), (17,), (33,), (3, 5, 7), (2, 0, 3), (2, 1, 16))
 LIKE = {
     "bfloat16": ("float16",),
+    "float64": ("float16", "float32", "int64"),
     "int16": ("int8", "int32"),
+    "int32": ("int8", "int64"),
     "uint16": ("uint8",),
     "uint32": ("int32", "uint64"),
+    "uint64": ("int64", "uint8"),
 }
-"""Types whose kernels differ from those of others by nothing but the name of the type and its conversion:
-of integers the code generator asks for signs, and for widths below 32 bits, of 32 and of 64."""
-ABOUT_WIDTHS = re.compile("cast|clip|layout|reinterpret|reverse|transpos")
-"""Cases of what depends on the width all the same: conversions, and lanes that change places."""
+"""
+Types whose kernels differ from those of others by nothing but the name of the type and its conversion: of integers the
+code generator asks for signs, and for widths below 32 bits, of 32 and of 64; of floats for 16 bits. Cases of functions
+of real numbers, whose code for f64 is its own, are not for integers.
+"""
+ABOUT_WIDTHS = re.compile(
+    "arange|cast|clip|dense|gather|layout|one_hot|permutations|reinterpret|reverse|scans|topk|transpos"
+)
+"""
+Cases of what depends on the width all the same: conversions, indices and what is computed of them, lanes that change
+places, and tiles of as many lanes as fit.
+"""
 
 
 def repeats_another(name: str, cases: Collection[str]) -> bool:
