@@ -4,9 +4,9 @@ Tables of cases of compiled kernels: functions that fill a graph with uses of op
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from zlib import crc32
 
 import pytest
@@ -14,6 +14,7 @@ from graphs import Graph
 from xdsl.ir import Operation
 
 Case: TypeAlias = Callable[[Graph], None]
+T = TypeVar("T")
 
 FLOATS = ("bfloat16", "float16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -54,6 +55,15 @@ def repeats_another(name: str, cases: Collection[str]) -> bool:
 def extensive_repeats(name: str, cases: Collection[str]) -> list[pytest.MarkDecorator]:
     """The marks of a case: those that repeat others are extensive."""
     return [pytest.mark.extensive] if repeats_another(name, cases) else []
+
+
+def share(dtype: str, cases: Iterable[T], count: int = 2) -> list[T]:
+    """
+    All cases for f32, of so many one for each other dtype: what shapes and options decide does not depend on it, and
+    together the dtypes have them all.
+    """
+    found = list(cases)
+    return found if dtype == "float32" else found[turn(dtype, count) :: count]
 
 
 def turn(name: str, count: int) -> int:
