@@ -45,6 +45,8 @@ from xrelay.tools.verify import largest_difference
 
 TOGETHER = 5
 """Cases in a model."""
+FEW = 3
+"""Cases in one that is compiled for several numbers of threads."""
 
 
 DIRECT = tuple(
@@ -61,7 +63,7 @@ DIRECT = tuple(
 )
 def test_agrees_with_the_interpreter(target: str, implementation: str) -> None:
     """Between guard pages, by teams of one thread, two and three; on the targets that do not have the turn below."""
-    check(implementation, target, 0, 3)
+    check(implementation, target, range(TOGETHER), 3)
 
 
 @pytest.mark.parametrize(
@@ -69,13 +71,13 @@ def test_agrees_with_the_interpreter(target: str, implementation: str) -> None:
 )
 def test_code_for_other_numbers_of_threads(target: str, implementation: str) -> None:
     """Gives the same bits."""
-    check(implementation, target, TOGETHER, 1, 2)
+    check(implementation, target, range(TOGETHER, TOGETHER + FEW), 1, 2)
 
 
-def check(implementation: str, target: str, first: int, *threads: int) -> None:
-    """Checks cases from a first one on; what is not finite spreads no further than it must."""
+def check(implementation: str, target: str, numbers: range, *threads: int) -> None:
+    """Checks the cases of some numbers; what is not finite spreads no further than it must."""
     cases = draws(implementation, 0, TARGETS[target].lanes(4))
-    trial = Trial(list(islice(cases, first, first + TOGETHER)), target, *threads)
+    trial = Trial(list(islice(cases, numbers.start, numbers.stop)), target, *threads)
     problem = listed(trial.outcomes())
     assert not problem, problem
     if implementation in DIRECT:
