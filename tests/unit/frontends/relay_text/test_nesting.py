@@ -113,6 +113,7 @@ def tuples(folder: Path, depth: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_tuples_in_tuples_have_code(tmp_path: Path):
     # Deeper than calls go in the caller's thread, which tries first.
     model = xrelay.compile(tuples(tmp_path, 1000), cache=False, target="x86-64")
