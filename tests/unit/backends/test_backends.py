@@ -135,8 +135,8 @@ NEEDS_OPENVINO = pytest.mark.skipif(
         ("numpy", 1),
         ("onnxruntime", 1),
         # These compile each case for a long time.
-        pytest.param("c", 5, marks=NEEDS_C),
-        pytest.param("openvino", 5, marks=NEEDS_OPENVINO),
+        pytest.param("c", 10, marks=NEEDS_C),
+        pytest.param("openvino", 10, marks=NEEDS_OPENVINO),
         pytest.param("c", 1, marks=[NEEDS_C, pytest.mark.extensive]),
         pytest.param("openvino", 1, marks=[NEEDS_OPENVINO, pytest.mark.extensive]),
     ],
