@@ -93,7 +93,8 @@ def cast(node: Node, value: SSAValue, dtype: ElementType) -> SSAValue:
 
 
 def joined(node: Node, parts: Sequence[SSAValue], axis: int) -> SSAValue:
-    """Values one after the other along an axis."""
+    """Values one after the other along an axis. Raises VerifyException for an axis that they do not have."""
+    normalize_axis(axis, len(node.shape_of(parts[0])))
     if len(parts) == 1:
         return parts[0]
     return node.emit(ConcatenateOp(node.emit(TupleOp(parts)), axis=axis))
