@@ -19,7 +19,7 @@ from xrelay.dialects.tensor.transform import SplitOp, StridedSliceOp, TransposeO
 from xrelay.dialects.tensor.unary import CastOp, ClipOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
 from xrelay.frontends.onnx.errors import OnnxImportError, UnsupportedNode
 from xrelay.frontends.onnx.importer.core.unrolling import element, require_few
-from xrelay.frontends.onnx.importer.emitting import joined, reshaped
+from xrelay.frontends.onnx.importer.emitting import joined, require_range, reshaped
 from xrelay.frontends.onnx.importer.nn.activation import (
     clipped_line,
     exponential_below_zero,
@@ -303,6 +303,7 @@ def _lengths(node: Node, length: int) -> SSAValue | None:
     """The lengths of the sequences of a batch, None where all are whole."""
     if not node.has_input(4):
         return None
+    require_range(node, 4, "sequence_lens", 0, length)
     known = node.known_value(node.input(4))
     if known is not None and bool((known == length).all()):
         return None
