@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
@@ -18,6 +19,9 @@ from xrelay.dialects.traits import HasPatternKind, OpPatternKind
 
 IMAGE = "NCHW"
 """The layout of images that is not blocked: batch, channels, height, width."""
+
+MOST = 1000
+"""Layouts that are kept; programs have few, which are asked for again and again."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Layout:
     _PART: ClassVar = re.compile(r"([A-Z])|([1-9][0-9]*)([a-z])")
 
     @classmethod
+    @lru_cache(MOST)
     def parse(cls, text: str, what: str) -> "Layout":
         """
         The layout that `text` states; `what` names the property in errors.

@@ -337,9 +337,7 @@ class SplitOp(RelayOp):
                 DYNAMIC_INDEX if end == DYNAMIC_INDEX else end - start
                 for start, end in zip(starts, ends, strict=True)
             ]
-            if any(part < 0 and part != DYNAMIC_INDEX for part in lengths) or (
-                length != DYNAMIC_INDEX and max(starts) > length
-            ):
+            if any(part < 0 and part != DYNAMIC_INDEX for part in lengths):
                 raise VerifyException(
                     f"'indices_or_sections' {list(starts[1:])} is not ascending within the axis "
                     f"{shape_text([length])}"

@@ -349,6 +349,7 @@ def convolved(g: Graph, image: SSAValue, channels: int, taps: int, lanes: int) -
     return g.op(conv.Conv2DOp(image, weight, padding=padding, data_layout=f"NCHW{lanes}c"))
 
 
+@pytest.mark.in_turn
 def test_parts_have_the_halo_of_the_whole(graph: Graph, target: str) -> None:
     lanes = LANES[target]
     fields = [pooled(graph, 2, lanes), pooled(graph, 1, lanes)]
@@ -362,6 +363,7 @@ def test_parts_have_the_halo_of_the_whole(graph: Graph, target: str) -> None:
     assert "fused_concatenate" not in names(program)
 
 
+@pytest.mark.in_turn
 def test_a_field_that_wants_a_halo_of_its_own_stays_apart(graph: Graph, target: str) -> None:
     lanes = LANES[target]
     fields = [pooled(graph, 2, lanes), pooled(graph, 1, lanes)]
@@ -372,6 +374,7 @@ def test_a_field_that_wants_a_halo_of_its_own_stays_apart(graph: Graph, target: 
     assert "fused_concatenate" in names(program)
 
 
+@pytest.mark.in_turn
 def test_fields_from_elsewhere_get_their_halo_from_a_kernel(graph: Graph, target: str) -> None:
     lanes = LANES[target]
     given = graph.input(graph.small("float32", 1, 1, 5, 4, lanes))
