@@ -81,3 +81,8 @@ def arrays_in(values: Sequence[Any]) -> list[Array]:
         else:
             flat.append(value)
     return flat
+
+
+def along(numbers: Array, axis: int, rank: int) -> Array:
+    """Numbers as a tensor of `rank` axes that runs along one of them."""
+    return numbers.reshape([-1 if d == axis else 1 for d in range(rank)])
