@@ -15,22 +15,28 @@ from xdsl.traits import is_side_effect_free
 
 from xrelay.dialects.base import RelayOp
 from xrelay.dialects.core.values import INLINE_ELEMENTS, ConstantOp, TupleOp
+from xrelay.dialects.limits import Limits
 from xrelay.dialects.shapes import element_count, is_tensor_type, types_within
+from xrelay.frontends.onnx.errors import ProgramTooLarge
 from xrelay.frontends.onnx.tensors import FOLDED_ELEMENTS
-from xrelay.interpreters.arrays import Array
+from xrelay.interpreters.arrays import Array, held_elements, type_bytes
 from xrelay.interpreters.constants import constant_value, known_array
 from xrelay.interpreters.relay import relay_interpreter
 
 MOST_OPERANDS = 1 << 20
 """Operands with more elements are weights."""
 MOST_COMPUTED = 1 << 25
-"""Results with more elements are not computed, even where a converter asks for them."""
+"""
+Results with more elements are not computed, even where a converter asks for them; nor those of constants that repeat one
+number more often.
+"""
 
 
 class Folding:
     """The constants of one import."""
 
-    def __init__(self):
+    def __init__(self, limits: Limits):
+        self._limits = limits
         self._interpreter = relay_interpreter()
         self._computed: dict[SSAValue, Any] = {}
         """What was asked for; None for what depends on more than constants."""
@@ -77,7 +83,8 @@ class Folding:
     def _result(self, op: Operation) -> Any:
         """What an operation computes whose operands were looked at; None where one of them is not known."""
         if isinstance(op, ConstantOp):
-            return known_array(op.result)
+            array = known_array(op.result)
+            return None if array is None or _repeats(array) > MOST_COMPUTED else array
         values = [self._computed[operand] for operand in op.operands]
         if not isinstance(op, RelayOp) or any(value is None for value in values):
             return None
@@ -86,9 +93,16 @@ class Folding:
         return self._run(op, values) if _elements(op.results[0].type) <= MOST_COMPUTED else None
 
     def _run(self, op: RelayOp, values: list[Any]) -> Any:
-        """What `op` computes of some values; None where that is not defined, or has effects."""
+        """
+        What `op` computes of some values; None where that is not defined, or has effects.
+
+        Raises ProgramTooLarge for what exceeds the limits, and InterpretationError for what there is no memory for.
+        """
         if len(op.results) != 1 or not is_side_effect_free(op) or op.undefined() is not None:
             return None
+        excess = self._limits.bytes_excess(type_bytes(op.results[0].type))
+        if excess is not None:
+            raise ProgramTooLarge(f"{op.name}: the constant that it gives has {excess}")
         (found,) = self._interpreter.run_op(op, tuple(values))
         return found
 
@@ -106,6 +120,11 @@ def arguments_of(value: SSAValue) -> Iterator[BlockArgument]:
                 if operand not in seen:
                     seen.add(operand)
                     stack.append(operand)
+
+
+def _repeats(array: Array) -> int:
+    """How many elements of an array only repeat others, which are not in memory but would be computed with."""
+    return array.size - held_elements(array).size
 
 
 def _elements(type_: Attribute) -> int:
